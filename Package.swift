@@ -1,0 +1,102 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let strictC: [CSetting] = [.treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "shareserve",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "shareserve", targets: ["shareserve"]),
+        .library(name: "DirectoryRoot", targets: ["DirectoryRoot"]),
+        .library(name: "ServerCore", targets: ["ServerCore"]),
+        .library(name: "WebUploader", targets: ["WebUploader"]),
+        .library(name: "WebDAV", targets: ["WebDAV"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
+        .target(name: "CSyscalls", cSettings: strictC),
+        .target(name: "CBundledAssets", cSettings: strictC),
+        .target(
+            name: "DirectoryRoot",
+            dependencies: ["CSyscalls"],
+            swiftSettings: strict),
+        .target(
+            name: "ServerCore",
+            dependencies: [
+                "CSyscalls", "CZlib", "DirectoryRoot",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "WebUploader",
+            dependencies: [
+                "CBundledAssets", "DirectoryRoot", "ServerCore",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "WebDAV",
+            dependencies: ["CLibXML2", "DirectoryRoot", "ServerCore"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "shareserve",
+            dependencies: [
+                "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["DirectoryRoot"], path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "DirectoryRootTests", dependencies: ["DirectoryRoot", "CSyscalls", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ServerCoreTests",
+            dependencies: [
+                "ServerCore", "DirectoryRoot", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WebUploaderTests",
+            dependencies: ["WebUploader", "ServerCore", "DirectoryRoot", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "WebDAVTests",
+            dependencies: ["WebDAV", "ServerCore", "DirectoryRoot", "TestSupport"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .c2x
+)

@@ -1,0 +1,2 @@
+#include "CBundledAssets.h"
+int cassets_placeholder(void) { return 0; }

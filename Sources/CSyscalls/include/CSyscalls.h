@@ -1,0 +1,2 @@
+#pragma once
+int csystem_placeholder(void);

@@ -1,0 +1,29 @@
+/// A property name: namespace (may be empty) and local name.
+public struct PropertyName: Hashable, Sendable {
+    public var namespace: String
+    public var local: String
+
+    public init(namespace: String, local: String) {
+        self.namespace = namespace
+        self.local = local
+    }
+}
+
+/// A property that the server keeps and does not interpret. RFC 4918 §4.
+public struct DeadProperty: Hashable, Sendable {
+    public var name: PropertyName
+    /// The whole element as self-contained, well-formed XML: own name, `xml:lang` in scope and content exactly as sent,
+    /// with every namespace that it uses declared inside it.
+    public var xml: [UInt8]
+
+    public init(name: PropertyName, xml: [UInt8]) {
+        self.name = name
+        self.xml = xml
+    }
+}
+
+/// One instruction of a PROPPATCH.
+public enum PropertyChange: Sendable {
+    case set(DeadProperty)
+    case remove(PropertyName)
+}

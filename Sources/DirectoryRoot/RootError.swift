@@ -1,0 +1,62 @@
+/// Why an operation on the share did not happen, named for the fact; a service turns it into a status.
+public enum RootError: Error, Equatable, Sendable {
+    /// No such name, or one that this requester, a hidden-name rule or the sandbox makes not exist.
+    case notFound
+    /// The name is taken and nothing may be replaced.
+    case exists
+    /// The directory that would hold the name does not exist (409 in WebDAV terms).
+    case parentMissing
+    /// A directory is where a file was asked for.
+    case isDirectory
+    /// A file is where a directory was asked for.
+    case notDirectory
+    /// A name or path that this file system cannot hold: too long, or refused bytes.
+    case invalidName
+    /// The requester's rights, a policy (`--no-delete`, `--no-overwrite`, `--allow-extensions`) or the file system's permissions refuse.
+    case forbidden
+    /// The whole share, or the file system below it, is read-only.
+    case readOnly
+    /// A lock whose token was not submitted covers the named resources.
+    case locked([SharePath])
+    /// What the caller asked to hold (`If-Match`, `Overwrite: F`, …) does not.
+    case preconditionFailed
+    /// The root itself, or a place inside the source, can't be the target of this operation.
+    case selfReference
+    /// The disk, the quota or `--min-free-space` has no room.
+    case noSpace
+    /// More bytes than `--max-upload-size` (or the file system's or process's file-size limit) allows.
+    case tooLarge
+    /// A limit on simultaneous uploads, locks or walks is reached; trying again later may work.
+    case tooMany
+    /// The answer would wait for the disk; only thrown by calls that were told not to wait.
+    case wouldBlock
+    /// A lock token, upload or other state that the caller named is unknown or over.
+    case unknownToken
+    /// Anything else, with the failed call; logged, never sent to a client.
+    case system(errno: Int32, call: StaticString)
+
+    public static func == (a: RootError, b: RootError) -> Bool {
+        switch (a, b) {
+        case (.notFound, .notFound), (.exists, .exists), (.parentMissing, .parentMissing),
+            (.isDirectory, .isDirectory), (.notDirectory, .notDirectory), (.invalidName, .invalidName),
+            (.forbidden, .forbidden), (.readOnly, .readOnly), (.preconditionFailed, .preconditionFailed),
+            (.selfReference, .selfReference), (.noSpace, .noSpace), (.tooLarge, .tooLarge), (.tooMany, .tooMany),
+            (.wouldBlock, .wouldBlock), (.unknownToken, .unknownToken):
+            true
+        case (.locked(let x), .locked(let y)): x == y
+        case (.system(let x, _), .system(let y, _)): x == y
+        default: false
+        }
+    }
+}
+
+/// One member of a tree operation that failed, for a 207 answer.
+public struct MemberFailure: Error, Equatable, Sendable {
+    public let path: SharePath
+    public let error: RootError
+
+    public init(path: SharePath, error: RootError) {
+        self.path = path
+        self.error = error
+    }
+}

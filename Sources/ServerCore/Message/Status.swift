@@ -1,0 +1,43 @@
+/// A status code. RFC 9110 §15, RFC 4918 §11.
+public struct Status: Hashable, Sendable {
+    public let code: Int
+
+    public init(code: Int) { self.code = code }
+
+    public static let ok = Status(code: 200)
+    public static let created = Status(code: 201)
+    public static let noContent = Status(code: 204)
+    public static let partialContent = Status(code: 206)
+    public static let multiStatus = Status(code: 207)
+    public static let movedPermanently = Status(code: 301)
+    public static let seeOther = Status(code: 303)
+    public static let notModified = Status(code: 304)
+    public static let temporaryRedirect = Status(code: 307)
+    public static let permanentRedirect = Status(code: 308)
+    public static let badRequest = Status(code: 400)
+    public static let unauthorized = Status(code: 401)
+    public static let forbidden = Status(code: 403)
+    public static let notFound = Status(code: 404)
+    public static let methodNotAllowed = Status(code: 405)
+    public static let notAcceptable = Status(code: 406)
+    public static let requestTimeout = Status(code: 408)
+    public static let conflict = Status(code: 409)
+    public static let gone = Status(code: 410)
+    public static let lengthRequired = Status(code: 411)
+    public static let preconditionFailed = Status(code: 412)
+    public static let contentTooLarge = Status(code: 413)
+    public static let uriTooLong = Status(code: 414)
+    public static let unsupportedMediaType = Status(code: 415)
+    public static let rangeNotSatisfiable = Status(code: 416)
+    public static let misdirectedRequest = Status(code: 421)
+    public static let unprocessableContent = Status(code: 422)
+    public static let locked = Status(code: 423)
+    public static let failedDependency = Status(code: 424)
+    public static let tooManyRequests = Status(code: 429)
+    public static let headerFieldsTooLarge = Status(code: 431)
+    public static let internalServerError = Status(code: 500)
+    public static let notImplemented = Status(code: 501)
+    public static let badGateway = Status(code: 502)
+    public static let serviceUnavailable = Status(code: 503)
+    public static let insufficientStorage = Status(code: 507)
+}

@@ -1,0 +1,17 @@
+/// One service of a server. Handlers are asked newest first; the first that does not pass answers.
+public protocol Handler: Sendable {
+    /// Decides from the head alone, on an event loop: must not wait for anything.
+    func answer(_ request: Request) -> Answer
+
+    /// The methods that this handler knows at any address, for `Allow` and to tell 405 from 501.
+    var methods: [Method] { get }
+}
+
+public enum Answer: Sendable {
+    /// Not for this handler.
+    case pass
+    /// Answered from the head; a request body, if any, is skipped or the connection closed.
+    case now(Response)
+    /// Answered by a task, which may read the body. A thrown ``HTTPError`` or ``RootError`` becomes its status.
+    case later(@Sendable (Request) async throws -> Response)
+}

@@ -1,0 +1,5 @@
+/// The bounded pool of threads for everything that may wait for a disk.
+public struct IOPool: Sendable {
+    /// Runs `work` on a thread of the pool.
+    public func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T { fatalError() }
+}

@@ -1,0 +1,6 @@
+import ArgumentParser
+import Configuration
+import ServerCore
+import UnixSignals
+
+print("hi")

@@ -1,13 +1,65 @@
+public import DirectoryRoot
+
 /// A refusal with a status and a line for a person; thrown by a handler, it becomes the answer.
 public struct HTTPError: Error, Sendable {
+    /// The outcome.
     public var status: Status
     /// Says what to do; sent as plain text.
     public var message: String
+    /// Fields beside the text's own.
     public var fields: ResponseFields
 
+    /// A refusal.
+    /// - Parameters:
+    ///   - status: 4xx or 5xx.
+    ///   - message: one line that says what to do.
+    ///   - fields: fields beside the text's own.
     public init(_ status: Status, _ message: String, fields: ResponseFields = [:]) {
         self.status = status
         self.message = message
         self.fields = fields
+    }
+
+    /// The one table from facts about files to statuses, for every door.
+    ///
+    /// A door that means another one (405 for MKCOL on
+    /// a taken name, 412 for `Overwrite: F`) catches that case before.
+    public init(_ error: RootError) {
+        switch error {
+        case .notFound: self.init(.notFound, "There is nothing at this address.")
+        case .exists: self.init(.conflict, "The name is taken. Choose another one, or ask to replace it.")
+        case .parentMissing: self.init(.conflict, "The folder that should hold this does not exist. Create it first.")
+        case .isDirectory: self.init(.methodNotAllowed, "A folder is at this address; this works on files only.")
+        case .notDirectory: self.init(.conflict, "A file is where a folder is needed.")
+        case .invalidName: self.init(.badRequest, "The disk cannot hold this name. Choose a shorter or simpler one.")
+        case .forbidden: self.init(.forbidden, "You may not do this here. Ask the one who runs the server.")
+        case .readOnly: self.init(.forbidden, "This share is read-only.")
+        case .locked: self.init(.locked, "Someone else is working on this. Try again when the lock is gone.")
+        case .preconditionFailed:
+            self.init(.preconditionFailed, "It has changed meanwhile, or is not as you asked. Reload and try again.")
+        case .selfReference:
+            self.init(.forbidden, "The shared folder itself, or a place inside the source, can't be the target.")
+        case .noSpace: self.init(.insufficientStorage, "The disk has no room for this. Free some space and try again.")
+        case .tooLarge: self.init(.contentTooLarge, "This is larger than the server takes.")
+        case .tooMany:
+            self.init(
+                .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.",
+                fields: ["Retry-After": "5"])
+        case .wouldBlock:
+            self.init(
+                .serviceUnavailable, "The disk is busy. Try again in a second.", fields: ["Retry-After": "1"])
+        case .unknownToken: self.init(.notFound, "This is over, or was never here.")
+        case .system:
+            // The call and its number are for the log alone.
+            self.init(.internalServerError, "The server's disk failed. Ask the one who runs the server.")
+        }
+    }
+}
+
+extension Response {
+    /// The answer that says `error`.
+    public init(_ error: HTTPError) {
+        self = .text(error.status, error.message)
+        for line in error.fields.lines { fields[line.name] = line.value }
     }
 }

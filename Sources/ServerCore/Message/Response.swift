@@ -1,11 +1,21 @@
 public import DirectoryRoot
 
-/// An answer. `Date`, `Content-Length` or `Transfer-Encoding`, `Connection` and the security fields are the connection's.
+/// An answer.
+///
+/// `Date`, `Content-Length` or `Transfer-Encoding`, `Connection` and the security fields are the connection's.
 public struct Response: Sendable {
+    /// The outcome.
     public var status: Status
+    /// The fields, but those that are the connection's.
     public var fields: ResponseFields
+    /// What follows the head; not sent to a HEAD, though its length is announced.
     public var body: Body
 
+    /// An answer.
+    /// - Parameters:
+    ///   - status: the outcome.
+    ///   - fields: what to say about it.
+    ///   - body: what follows.
     public init(_ status: Status, fields: ResponseFields = [:], body: Body = .empty) {
         self.status = status
         self.fields = fields
@@ -13,33 +23,28 @@ public struct Response: Sendable {
     }
 
     /// Short plain text, for a person.
-    public static func text(_ status: Status, _ message: String) -> Response { fatalError() }
+    ///
+    /// - Parameters:
+    ///   - status: any but 204 and 304, which have no body.
+    ///   - message: one or more lines; a last newline is added.
+    /// - Returns: the answer.
+    public static func text(_ status: Status, _ message: String) -> Response {
+        var bytes = Array(message.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+        return Response(status, fields: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(bytes))
+    }
 
+    /// What follows the head.
     public enum Body: Sendable {
+        /// Nothing.
         case empty
+        /// What is at hand already.
         case bytes([UInt8])
         /// The half-open span of an open file; sent by `sendfile` where the connection can.
         case file(Entry, Range<Int64>)
         /// Written while it is made; chunked when `length` is nil. When the writer throws or writes another number of bytes, the
         /// connection ends without a proper end of the body, so that nobody takes a part for the whole.
         case stream(length: Int64?, @Sendable (BodyWriter) async throws -> Void)
-    }
-}
-
-/// The header fields of an answer, in order. Names and values with bytes that a field cannot carry trap in debug builds
-/// and are dropped in release builds.
-public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
-    public private(set) var lines: [(name: String, value: String)]
-
-    public init(dictionaryLiteral elements: (String, String)...) { lines = elements.map { ($0.0, $0.1) } }
-
-    /// Adds a line.
-    public mutating func add(_ name: String, _ value: String) { lines.append((name, value)) }
-
-    /// The first value; setting replaces every line of that name (nil removes).
-    public subscript(name: String) -> String? {
-        get { fatalError() }
-        set { fatalError() }
     }
 }
 

@@ -1,0 +1,64 @@
+/// The header fields of an answer, in order.
+///
+/// A line whose name is not a token, or whose value holds a byte that a field cannot carry (CR, LF, NUL and the other
+/// controls), is left out: nothing that came from a request or a file name can split an answer. RFC 9110 §5.1, §5.5.
+public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
+    /// The lines as they will be sent.
+    public private(set) var lines: [(name: String, value: String)]
+
+    /// The given lines, in their order.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        lines = []
+        lines.reserveCapacity(elements.count)
+        for (name, value) in elements { add(name, value) }
+    }
+
+    /// Adds a line, after those of the same name.
+    /// - Parameters:
+    ///   - name: a token; letters of either case.
+    ///   - value: without CR, LF or other controls but the tab.
+    public mutating func add(_ name: String, _ value: String) {
+        guard Self.isName(name), Self.isValue(value) else { return }
+        lines.append((name, value))
+    }
+
+    /// The first value; setting replaces every line of that name where the first one stood (nil removes them).
+    public subscript(name: String) -> String? {
+        get { lines.first { Self.sameName($0.name, name) }?.value }
+        set {
+            let place = lines.firstIndex { Self.sameName($0.name, name) }
+            lines.removeAll { Self.sameName($0.name, name) }
+            guard let newValue, Self.isName(name), Self.isValue(newValue) else { return }
+            lines.insert((name, newValue), at: place ?? lines.count)
+        }
+    }
+
+    /// Whether there is a line of that name.
+    public func contains(_ name: String) -> Bool {
+        lines.contains { Self.sameName($0.name, name) }
+    }
+
+    /// Adds a member to a list field (`Vary`, `Allow`, …), unless it is there already.
+    /// - Parameters:
+    ///   - name: the field.
+    ///   - member: one token of its comma-separated list.
+    public mutating func merge(_ name: String, _ member: String) {
+        guard let present = self[name] else { return add(name, member) }
+        let isThere = present.utf8.split(separator: UInt8(ascii: ",")).contains {
+            ASCII.equalIgnoringCase(ASCII.trimmed($0), member.utf8)
+        }
+        if !isThere { self[name] = present + ", " + member }
+    }
+
+    private static func sameName(_ a: String, _ b: String) -> Bool {
+        ASCII.equalIgnoringCase(a.utf8, b.utf8)
+    }
+
+    private static func isName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy(ASCII.isToken)
+    }
+
+    private static func isValue(_ value: String) -> Bool {
+        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    }
+}

@@ -1,0 +1,1 @@
+export const boot = JSON.parse(document.getElementById("boot").textContent);

@@ -1,0 +1,81 @@
+# shareserve. Try: make serve DIR=./share PORT=8080
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+.PHONY: serve test build lint format clean install bench fuzz needs-build needs-test needs-bench
+
+# make serve
+DIR ?= ./share
+PORT ?= 8080
+ARGS ?=
+# make test: SANITIZE=address|thread, FILTER=words that a test's name holds
+SANITIZE ?=
+FILTER ?=
+# make bench: ONLY=put,propfind
+ONLY ?=
+# make install
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWIFT ?= swift
+
+build_packages := zlib1g-dev libxml2-dev pkg-config
+release := -c release --static-swift-stdlib
+server = $(shell $(SWIFT) build $(release) --show-bin-path)/shareserve
+format := $(SWIFT) format --configuration config/swift-format.json
+swift_sources := Package.swift Sources Tests
+
+needs-build:
+	@config/require-swift.sh "$(SWIFT)"
+	@config/require-packages.sh $(build_packages)
+
+## Serves DIR on PORT; more options in ARGS.
+serve: build
+	@mkdir -p -- "$(DIR)"
+	@exec $(server) "$(DIR)" --port $(PORT) $(ARGS)
+
+## Builds the one file that is shipped.
+build: needs-build
+	@$(SWIFT) build $(release) --product shareserve || { echo "shareserve: the build failed; see the lines above" >&2; exit 1; }
+
+needs-test: needs-build
+	@config/require-packages.sh $$(sed 's/#.*//' Tests/Acceptance/debian-packages.txt)
+	@Tests/Tools/venv.sh .test/venv Tests/Acceptance/requirements.txt
+
+## Runs every test: unit, integration, acceptance. The last line counts them.
+test: needs-test
+	@SWIFT="$(SWIFT)" .test/venv/bin/python Tests/Tools/run_tests.py --sanitize "$(SANITIZE)" --filter "$(FILTER)"
+
+lint:
+	@config/require-swift.sh "$(SWIFT)"
+	@$(format) --version >/dev/null
+	@$(SWIFT) format lint --strict --parallel --configuration config/swift-format.json -r $(swift_sources)
+	@python3 Tests/Tools/lint.py
+
+format:
+	@$(format) --in-place --parallel -r $(swift_sources)
+
+clean:
+	rm -rf .build .test
+
+install: build
+	install -D -m 755 $(server) "$(DESTDIR)$(PREFIX)/bin/shareserve"
+	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
+	sed 's,/usr/local/bin,$(PREFIX)/bin,' config/shareserve.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/shareserve.service"
+	install -D -m 644 config/shareserve.json "$(DESTDIR)$(PREFIX)/share/doc/shareserve/shareserve.json"
+	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" \
+	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
+	$(server) --generate-completion-script bash > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/shareserve"
+	$(server) --generate-completion-script zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shareserve"
+	$(server) --generate-completion-script fish > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shareserve.fish"
+
+needs-bench: build
+	@config/require-packages.sh $$(sed 's/#.*//' Tests/Benchmarks/debian-packages.txt)
+	@Tests/Tools/venv.sh .test/bench-venv Tests/Benchmarks/requirements.txt
+
+## Measures against other servers, in one run; tables and plots under .test/bench.
+bench: needs-bench
+	@.test/bench-venv/bin/python Tests/Benchmarks/bench.py --server $(server) --only "$(ONLY)"
+
+## Fuzzes every target for SECONDS each.
+fuzz: needs-build
+	@python3 Tests/Fuzz/fuzz.py --seconds "$(or $(SECONDS),60)" --only "$(ONLY)"

@@ -1,0 +1,50 @@
+#!/bin/bash
+# Installs those of the given Debian packages that are missing, after saying which.
+# Ends with one line and status 1 when one cannot be had.
+set -euo pipefail
+
+fail() {
+    echo "shareserve: $1" >&2
+    exit 1
+}
+
+if ! command -v dpkg-query >/dev/null; then
+    # Not Debian: nothing is installed for the user, but what the build needs may be there already.
+    if pkg-config --exists zlib libxml-2.0 2>/dev/null; then
+        exit 0
+    fi
+    fail "this system has no dpkg; install these by hand, then try again: $*"
+fi
+
+missing=()
+for package in "$@"; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+command -v apt-get >/dev/null || fail "there is no apt-get to install: ${missing[*]}"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "installing needs root and there is no sudo; as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -y -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2 "$@" >"$log" 2>&1
+}
+install() { apt install --no-install-recommends "${missing[@]}"; }
+
+echo "Installing: ${missing[*]}"
+known=yes
+for package in "${missing[@]}"; do
+    apt-cache show "$package" >/dev/null 2>&1 || known=no
+done
+# Lists are fetched only where a package is unknown or its listed version is gone from the mirror.
+if [ $known = no ] || ! install; then
+    apt update || { tail -5 "$log" >&2; fail "apt-get update failed: is there a network?"; }
+    install || { tail -15 "$log" >&2; fail "could not install: ${missing[*]}"; }
+fi

@@ -1,0 +1,16 @@
+#!/bin/bash
+# Ends with one line and status 1 when there is no Swift compiler that can build this.
+set -euo pipefail
+
+swift=${1:-swift}
+wanted=6.3
+
+if ! command -v "$swift" >/dev/null; then
+    echo "shareserve: no '$swift' in the PATH; Swift $wanted or newer is needed: https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
+found=$("$swift" --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -1)
+if [ "$(printf '%s\n%s\n' "$wanted" "${found:-0}" | sort -V | head -1)" != "$wanted" ]; then
+    echo "shareserve: Swift $wanted or newer is needed, this is ${found:-unknown}: https://www.swift.org/install/linux/" >&2
+    exit 1
+fi

@@ -1,70 +1,168 @@
 public import DirectoryRoot
 
-/// One request, as a handler sees it. Cheap to pass along; its text is made only when asked for.
+/// One request, as a handler sees it.
+///
+/// Cheap to pass along; its text is made only when asked for.
 public struct Request: Sendable {
-    public let method: Method
+    package let storage: RequestStorage
+
+    /// What is asked for; case-sensitive.
+    public var method: Method { storage.method }
+
     /// The decoded path below the path prefix: already split, decoded and validated.
-    public let path: SharePath
+    public var path: SharePath { storage.path }
+
     /// Whether the target ended in a slash.
-    public let hasTrailingSlash: Bool
+    public var hasTrailingSlash: Bool { storage.hasTrailingSlash }
+
     /// What follows `?`, undecoded; nil without one.
-    public let query: String?
-    public let fields: RequestFields
+    public var query: String? { storage.query.map { RequestHead.text(storage.head.bytes[$0]) } }
+
+    /// The header fields.
+    public var fields: RequestFields { RequestFields(head: storage.head) }
+
     /// The share as this requester may see it.
-    public let share: Share
-    public let body: RequestBody
+    public var share: Share { storage.share }
+
+    /// What follows the head.
+    public var body: RequestBody { storage.body }
+
     /// Runs what may wait for a disk.
-    public let io: IOPool
+    public var io: IOPool { storage.io }
+
     /// The percent-encoded prefix that every address of this server starts with: empty, or `/p` without a last slash.
-    public let prefix: String
+    public var prefix: String { storage.prefix }
+
     /// `http` or `https`, as the client sees it (behind a trusted proxy, as the proxy says).
-    public let scheme: String
+    public var scheme: String { storage.scheme }
+
     /// The host and port that the client asked for; empty in HTTP/1.0 without `Host`.
-    public let authority: String
+    public var authority: String { storage.authority }
 
     /// The first value of a query parameter, form-decoded; nil when absent.
-    public func queryValue(_ name: String) -> String? { fatalError() }
+    public func queryValue(_ name: String) -> String? {
+        guard let query = storage.query else { return nil }
+        for pair in storage.head.bytes[query].split(separator: UInt8(ascii: "&")) {
+            let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            guard Self.formDecoded(pair[pair.startIndex..<mark]) == name else { continue }
+            return mark == pair.endIndex ? "" : Self.formDecoded(pair[(mark + 1)...])
+        }
+        return nil
+    }
 
-    /// The absolute path of `path` on this server, percent-encoded, with a last slash for a directory.
-    public func href(_ path: SharePath, isDirectory: Bool) -> String { fatalError() }
+    private static func formDecoded(_ text: ArraySlice<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            if byte == UInt8(ascii: "%"), text.endIndex - index >= 3, let high = ASCII.hexValue(text[index + 1]),
+                let low = ASCII.hexValue(text[index + 2])
+            {
+                bytes.append(high << 4 | low)
+                index += 3
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The absolute path of `path` on this server, percent-encoded.
+    ///
+    /// - Parameters:
+    ///   - path: a place in the share.
+    ///   - isDirectory: adds a last slash.
+    /// - Returns: what a link or an `href` element holds.
+    public func href(_ path: SharePath, isDirectory: Bool) -> String {
+        var bytes = Array(prefix.utf8)
+        bytes.append(UInt8(ascii: "/"))
+        RequestTarget.encode(path.bytes, to: &bytes)
+        if isDirectory, !path.isRoot { bytes.append(UInt8(ascii: "/")) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 
     /// Resolves an absolute URI or absolute path that the client sent (`Destination`, a tagged list of `If`), by the
     /// very parser that the request's own target went through.
     /// - Throws: ``HTTPError`` 400 when malformed or outside the prefix, 502 when it names another server.
     public func resolve(reference: String) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
-        fatalError()
+        let target = try RequestTarget(Array(reference.utf8)[...])
+        guard !target.isAsterisk else { throw HTTPError(.badRequest, "“*” is not an address.") }
+        if let other = target.authority, !Self.sameServer(other, authority) {
+            throw HTTPError(.badGateway, "That address is on another server: this one cannot reach it.")
+        }
+        do {
+            return try RequestTarget.decode(path: target.path, below: prefix)
+        } catch  where error.status == .notFound {
+            throw HTTPError(.badRequest, "That address is outside this share.")
+        }
+    }
+
+    private static func sameServer(_ one: ArraySlice<UInt8>, _ other: String) -> Bool {
+        func bare(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+            for port in [":80", ":443", ":"] where text.count > port.utf8.count {
+                if text.suffix(port.utf8.count).elementsEqual(port.utf8) { return text.dropLast(port.utf8.count) }
+            }
+            return text
+        }
+        return other.isEmpty || ASCII.equalIgnoringCase(bare(one), bare(Array(other.utf8)[...]))
+    }
+}
+
+/// What all copies of one ``Request`` share.
+///
+/// Filled by the connection before the request is shown to a handler, and not
+/// changed afterwards.
+package final class RequestStorage: @unchecked Sendable {
+    var head: RequestHead
+    var method: Method
+    var path: SharePath
+    var hasTrailingSlash: Bool
+    var query: Range<Int>?
+    var share: Share
+    var body: RequestBody
+    var io: IOPool
+    var prefix: String
+    var scheme: String
+    var authority: String
+
+    init(
+        head: RequestHead, method: Method, path: SharePath, hasTrailingSlash: Bool, query: Range<Int>?, share: Share,
+        body: RequestBody, io: IOPool, prefix: String, scheme: String, authority: String
+    ) {
+        self.head = head
+        self.method = method
+        self.path = path
+        self.hasTrailingSlash = hasTrailingSlash
+        self.query = query
+        self.share = share
+        self.body = body
+        self.io = io
+        self.prefix = prefix
+        self.scheme = scheme
+        self.authority = authority
     }
 }
 
 /// The header fields of a request.
 public struct RequestFields: Sendable {
-    /// The field's value, several lines joined by `, ` (RFC 9110 §5.3); nil when absent. Bytes above 0x7F are read as UTF-8
+    package let head: RequestHead
+
+    /// The field's value, several lines joined by `, ` (RFC 9110 §5.3); nil when absent.
+    ///
+    /// Bytes above 0x7F are read as UTF-8
     /// where valid.
     /// - Parameter name: lower case.
-    public subscript(name: String) -> String? { fatalError() }
-
-    /// Each line's value.
-    public func values(_ name: String) -> [String] { fatalError() }
-}
-
-/// The body of a request: read once, in order, with back-pressure to the socket.
-public struct RequestBody: AsyncSequence, Sendable {
-    public typealias Element = [UInt8]
-
-    /// The announced length; nil for chunked; 0 without a body. Of the bytes on the wire (before any gzip decoding).
-    public let length: Int64?
-
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        public mutating func next() async throws -> [UInt8]? { fatalError() }
+    public subscript(name: String) -> String? {
+        let lines = head.lines(name)
+        guard let first = lines.first else { return nil }
+        guard lines.count > 1 else { return RequestHead.text(first) }
+        return lines.map { RequestHead.text($0) }.joined(separator: ", ")
     }
 
-    public func makeAsyncIterator() -> AsyncIterator { fatalError() }
-
-    /// The whole body.
-    /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes.
-    public func collect(upTo limit: Int) async throws -> [UInt8] { fatalError() }
-
-    /// Writes the whole body to `upload`, by the shortest way from the socket to the file.
-    /// - Throws: what the upload throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
-    public func copy(to upload: PendingUpload) async throws { fatalError() }
+    /// Each line's value.
+    public func values(_ name: String) -> [String] {
+        head.lines(name).map { RequestHead.text($0) }
+    }
 }

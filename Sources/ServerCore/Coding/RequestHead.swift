@@ -1,0 +1,177 @@
+/// The head of one request: its bytes as they came, and where the parts lie in them.
+///
+/// Filled by ``HTTP1HeadParser`` (or composed for HTTP/2 and tests) on one thread, and not changed any more once a
+/// ``Request`` stands on it; a connection fills the same object again only when nobody else holds it.
+package final class RequestHead: @unchecked Sendable {
+    /// Everything from the method to the last field, as it was on the wire.
+    package internal(set) var bytes: [UInt8] = []
+    /// Where each field line lies, in order.
+    package internal(set) var slots: [FieldSlot] = []
+    /// The line of each known field that came once or more; the first one.
+    var first: [UInt8]
+    /// The known fields that came at all, as a set of bits.
+    package internal(set) var known = KnownFields()
+    /// The known fields that came more than once.
+    package internal(set) var repeated = KnownFields()
+    package internal(set) var methodRange = 0..<0
+    package internal(set) var targetRange = 0..<0
+    /// 0 or 1 of `HTTP/1.x`; 1 for HTTP/2.
+    package internal(set) var minorVersion = 1
+    /// The decoded `Content-Length`; nil without one.
+    package internal(set) var contentLength: Int64?
+    package internal(set) var isChunked = false
+    /// Whether the client lets the connection live on.
+    package internal(set) var keepsAlive = true
+    package internal(set) var expectsContinue = false
+
+    package init() {
+        first = [UInt8](repeating: 0, count: KnownField.count)
+    }
+
+    /// Makes this object ready for the next head; keeps its room.
+    func reset() {
+        bytes.removeAll(keepingCapacity: true)
+        slots.removeAll(keepingCapacity: true)
+        known = KnownFields()
+        repeated = KnownFields()
+        methodRange = 0..<0
+        targetRange = 0..<0
+        minorVersion = 1
+        contentLength = nil
+        isChunked = false
+        keepsAlive = true
+        expectsContinue = false
+    }
+
+    /// Notes a field line.
+    /// - Parameter slot: the line; its ranges lie within the bytes that will be kept.
+    func add(_ slot: FieldSlot) {
+        if let field = slot.known {
+            if known.contains(field) {
+                repeated.insert(field)
+            } else {
+                known.insert(field)
+                first[Int(field.rawValue)] = UInt8(truncatingIfNeeded: min(slots.count, 255))
+            }
+        }
+        slots.append(slot)
+    }
+
+    /// The method as text.
+    package var method: Method { Method(rawValue: text(methodRange)) }
+
+    /// The request target as it came.
+    package var target: ArraySlice<UInt8> { bytes[targetRange] }
+
+    /// The bytes of the first line of a known field; nil when it did not come.
+    package subscript(field: KnownField) -> ArraySlice<UInt8>? {
+        guard known.contains(field) else { return nil }
+        let hint = Int(first[Int(field.rawValue)])
+        if hint < 255, hint < slots.count { return bytes[slots[hint].value] }
+        return slots.first { $0.known == field }.map { bytes[$0.value] }
+    }
+
+    /// The bytes of each line of a field, by its lower-case name.
+    package func lines(_ name: String) -> [ArraySlice<UInt8>] {
+        var found: [ArraySlice<UInt8>] = []
+        for slot in slots where matches(slot, name) { found.append(bytes[slot.value]) }
+        return found
+    }
+
+    /// Whether a field came.
+    package func contains(_ name: String) -> Bool {
+        slots.contains { matches($0, name) }
+    }
+
+    private func matches(_ slot: FieldSlot, _ name: String) -> Bool {
+        slot.name.count == name.utf8.count
+            && ASCII.equalIgnoringCase(bytes[slot.name], name.utf8)
+    }
+
+    /// A part of the head as text: UTF-8 where it is that, else each byte as the character of that number.
+    func text(_ range: Range<Int>) -> String { Self.text(bytes[range]) }
+
+    /// Bytes of a field as text: UTF-8 where they are that, else each byte as the character of that number.
+    package static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var latin = ""
+        for byte in bytes { latin.unicodeScalars.append(Unicode.Scalar(byte)) }
+        return latin
+    }
+}
+
+/// Where one field line lies in the bytes of its head.
+package struct FieldSlot: Sendable {
+    var nameStart: UInt32
+    var nameCount: UInt32
+    var valueStart: UInt32
+    var valueCount: UInt32
+    /// Which of the fields that the connection itself reads; nil for all others.
+    package var known: KnownField?
+
+    /// The place of the name.
+    package var name: Range<Int> { Int(nameStart)..<Int(nameStart) + Int(nameCount) }
+    /// The place of the value, without the blanks around it.
+    package var value: Range<Int> { Int(valueStart)..<Int(valueStart) + Int(valueCount) }
+}
+
+/// The fields that the connection reads itself, so that it need not look for them by name.
+package enum KnownField: UInt8, Sendable {
+    case host, range, expect, cookie, origin, accept, upgrade, ifMatch, ifRange, connection, authorization, ifNoneMatch
+    case contentLength, acceptEncoding, contentEncoding, transferEncoding, ifModifiedSince, ifUnmodifiedSince
+
+    static let count = 18
+
+    /// The field of that name, in any case; nil for one that the connection does not read.
+    static func named(_ name: UnsafeRawBufferPointer) -> KnownField? {
+        switch name.count {
+        case 4: same(name, "host") ? .host : nil
+        case 5: same(name, "range") ? .range : nil
+        case 6:
+            same(name, "accept")
+                ? .accept
+                : same(name, "cookie") ? .cookie : same(name, "expect") ? .expect : same(name, "origin") ? .origin : nil
+        case 7: same(name, "upgrade") ? .upgrade : nil
+        case 8: same(name, "if-match") ? .ifMatch : same(name, "if-range") ? .ifRange : nil
+        case 10: same(name, "connection") ? .connection : nil
+        case 13: same(name, "authorization") ? .authorization : same(name, "if-none-match") ? .ifNoneMatch : nil
+        case 14: same(name, "content-length") ? .contentLength : nil
+        case 15: same(name, "accept-encoding") ? .acceptEncoding : nil
+        case 16: same(name, "content-encoding") ? .contentEncoding : nil
+        case 17:
+            same(name, "transfer-encoding")
+                ? .transferEncoding : same(name, "if-modified-since") ? .ifModifiedSince : nil
+        case 19: same(name, "if-unmodified-since") ? .ifUnmodifiedSince : nil
+        default: nil
+        }
+    }
+
+    private static func same(_ name: UnsafeRawBufferPointer, _ lower: StaticString) -> Bool {
+        // Names hold token bytes only, where `| 0x20` is lower case for letters and keeps `-` and digits; of the other
+        // token bytes, none becomes a letter or `-`.
+        let other = lower.utf8Start
+        for index in 0..<name.count where name[index] | 0x20 != other[index] { return false }
+        return true
+    }
+}
+
+/// A set of known fields.
+package struct KnownFields: Equatable, Sendable {
+    private var bits: UInt32 = 0
+
+    init() {}
+
+    /// The given fields.
+    package init(_ fields: KnownField...) {
+        for field in fields { insert(field) }
+    }
+
+    /// Whether `field` is in the set.
+    package func contains(_ field: KnownField) -> Bool { bits & (1 << UInt32(field.rawValue)) != 0 }
+
+    /// Puts `field` in.
+    mutating func insert(_ field: KnownField) { bits |= 1 << UInt32(field.rawValue) }
+
+    /// Whether the sets have nothing in common.
+    package func isDisjoint(with other: KnownFields) -> Bool { bits & other.bits == 0 }
+}

@@ -1,0 +1,172 @@
+package import DirectoryRoot
+
+/// The one parser that turns an address into a path of the share: request targets, `Destination` and tagged lists of
+/// `If` all go through it.
+///
+/// RFC 9110 §4.2, RFC 9112 §3.2, RFC 3986 §3.
+package struct RequestTarget: Equatable, Sendable {
+    /// Host and port as written; nil in the origin form.
+    package var authority: ArraySlice<UInt8>?
+    /// From the first slash to before `?`, undecoded.
+    package var path: ArraySlice<UInt8>
+    /// After `?`; nil without one.
+    package var query: ArraySlice<UInt8>?
+    /// `*`, of OPTIONS.
+    package var isAsterisk = false
+
+    /// Splits an origin-form or absolute-form target, or `*`.
+    /// - Throws: ``HTTPError`` 400 for every other form, a fragment, blanks, controls, user names and bad hosts.
+    package init(_ text: ArraySlice<UInt8>) throws(HTTPError) {
+        var rest = text
+        for byte in text where byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") { throw Self.malformed }
+        guard let lead = rest.first else { throw Self.malformed }
+        if lead == UInt8(ascii: "*"), rest.count == 1 {
+            path = []
+            isAsterisk = true
+            return
+        }
+        if lead != UInt8(ascii: "/") {
+            guard let scheme = Self.schemeLength(rest) else { throw Self.malformed }
+            rest = rest.dropFirst(scheme)
+            let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            let host = rest[rest.startIndex..<end]
+            guard Self.isAuthority(host) else { throw Self.malformed }
+            authority = host
+            rest = rest[end...]
+        }
+        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+            path = rest[rest.startIndex..<mark]
+            query = rest[(mark + 1)...]
+        } else {
+            path = rest
+        }
+    }
+
+    private static var malformed: HTTPError { HTTPError(.badRequest, "The address of this request is malformed.") }
+
+    private static func schemeLength(_ text: ArraySlice<UInt8>) -> Int? {
+        for scheme in ["http://", "https://"] where text.count >= scheme.utf8.count {
+            if ASCII.equalIgnoringCase(text.prefix(scheme.utf8.count), scheme.utf8) { return scheme.utf8.count }
+        }
+        return nil
+    }
+
+    /// Whether `text` is a host with an optional port, and nothing else.
+    ///
+    /// RFC 3986 §3.2.2.
+    package static func isAuthority(_ text: ArraySlice<UInt8>) -> Bool {
+        guard let lead = text.first else { return false }
+        var rest = text
+        if lead == UInt8(ascii: "[") {
+            guard let close = text.firstIndex(of: UInt8(ascii: "]")), close > text.startIndex + 1 else { return false }
+            for byte in text[(text.startIndex + 1)..<close]
+            where ASCII.hexValue(byte) == nil && byte != UInt8(ascii: ":") && byte != UInt8(ascii: ".") {
+                return false
+            }
+            rest = text[(close + 1)...]
+            if rest.isEmpty { return true }
+        } else {
+            let end = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+            let host = text[text.startIndex..<end]
+            guard !host.isEmpty, isName(host) else { return false }
+            rest = text[end...]
+            if rest.isEmpty { return true }
+        }
+        guard rest.first == UInt8(ascii: ":") else { return false }
+        let port = rest.dropFirst()
+        // An empty port is allowed by the grammar.
+        return port.isEmpty || (port.count <= 5 && (ASCII.decimal(port) ?? 65_536) <= 65_535)
+    }
+
+    private static func isName(_ host: ArraySlice<UInt8>) -> Bool {
+        host.allSatisfy { byte in
+            ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+                || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~") || byte == UInt8(ascii: "%")
+        }
+    }
+
+    /// The place in the share that an undecoded absolute path names.
+    ///
+    /// Split at `/` first; then each segment is decoded once. Empty segments are skipped.
+    /// - Parameters:
+    ///   - text: starts with a slash, or is empty (the root).
+    ///   - prefix: percent-encoded, without a last slash; must come first.
+    /// - Returns: the path, and whether the text ended in a slash.
+    /// - Throws: ``HTTPError`` 400 for `.`, `..`, an encoded slash or NUL and a broken escape; 404 outside the prefix;
+    ///   414 for a path longer than a file system takes.
+    package static func decode(
+        path text: ArraySlice<UInt8>, below prefix: String = ""
+    ) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
+        var rest = text
+        if !prefix.isEmpty {
+            let count = prefix.utf8.count
+            guard rest.count >= count, rest.prefix(count).elementsEqual(prefix.utf8),
+                rest.count == count || rest[rest.startIndex + count] == UInt8(ascii: "/")
+            else { throw HTTPError(.notFound, "There is nothing at this address.") }
+            rest = rest.dropFirst(count)
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(rest.count)
+        var start = rest.startIndex
+        while start < rest.endIndex {
+            guard rest[start] == UInt8(ascii: "/") else { throw malformed }
+            let end = rest[(start + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+            if end > start + 1 {
+                if !bytes.isEmpty { bytes.append(UInt8(ascii: "/")) }
+                try append(segment: rest[(start + 1)..<end], to: &bytes)
+            }
+            start = end
+        }
+        guard bytes.count < 4_096 else { throw HTTPError(.uriTooLong, "This path is longer than a disk can hold.") }
+        return (SharePath(unchecked: bytes), rest.last == UInt8(ascii: "/") || rest.isEmpty)
+    }
+
+    private static func append(segment: ArraySlice<UInt8>, to bytes: inout [UInt8]) throws(HTTPError) {
+        let begin = bytes.count
+        var index = segment.startIndex
+        while index < segment.endIndex {
+            var byte = segment[index]
+            index += 1
+            if byte == UInt8(ascii: "%") {
+                guard segment.endIndex - index >= 2, let high = ASCII.hexValue(segment[index]),
+                    let low = ASCII.hexValue(segment[index + 1])
+                else { throw HTTPError(.badRequest, "The address holds a broken escape: write a percent sign as %25.") }
+                byte = high << 4 | low
+                index += 2
+                guard byte != 0, byte != UInt8(ascii: "/") else {
+                    throw HTTPError(.badRequest, "The address holds an encoded slash or NUL, which no name can.")
+                }
+            }
+            bytes.append(byte)
+        }
+        let count = bytes.count - begin
+        if bytes[begin] == UInt8(ascii: "."), count == 1 || (count == 2 && bytes[begin + 1] == UInt8(ascii: ".")) {
+            throw HTTPError(.badRequest, "The address holds “.” or “..”: write it without.")
+        }
+    }
+
+    /// Writes `bytes` as a path, every byte that a path segment cannot carry percent-encoded.
+    ///
+    /// RFC 3986 §3.3.
+    package static func encode(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
+        for byte in bytes {
+            if isPlain(byte) {
+                output.append(byte)
+            } else {
+                output.append(UInt8(ascii: "%"))
+                output.append(upperHex(byte >> 4))
+                output.append(upperHex(byte & 15))
+            }
+        }
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E, 0x2F: true
+        case 0x21, 0x24, 0x28, 0x29, 0x2A, 0x2B, 0x2C, 0x3A, 0x3D, 0x40: true
+        default: false
+        }
+    }
+
+    private static func upperHex(_ digit: UInt8) -> UInt8 { digit < 10 ? digit + 48 : digit + 55 }
+}

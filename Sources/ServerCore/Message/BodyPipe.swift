@@ -1,0 +1,152 @@
+import Synchronization
+
+/// A request body on its way from the connection that receives it to the one task that reads it.
+///
+/// Bounded: the connection stops reading from its socket while ``isFull``, and is asked to go on by ``Upstream``.
+final class BodyPipe: Sendable {
+    /// The connection's side.
+    protocol Upstream: AnyObject, Sendable {
+        /// The reader waits, or has made room: send `100 Continue` if it is owed, and read on. From any thread.
+        func bodyWanted()
+    }
+
+    /// Bytes that may wait here before the connection stops reading.
+    static let limit = 256 * 1_024
+
+    private struct State {
+        var chunks: [[UInt8]] = []
+        var taken = 0
+        var buffered = 0
+        var end: Result<Void, HTTPError>?
+        var waiter: CheckedContinuation<[UInt8]?, any Error>?
+        var upstream: (any Upstream)?
+        var isHungry = false
+    }
+
+    private let state: Mutex<State>
+
+    init(upstream: any Upstream) {
+        var state = State()
+        state.upstream = upstream
+        self.state = Mutex(state)
+    }
+
+    /// A body that is at hand.
+    init(whole bytes: [UInt8]) {
+        var state = State()
+        state.chunks = [bytes]
+        state.buffered = bytes.count
+        state.end = .success(())
+        self.state = Mutex(state)
+    }
+
+    /// Whether the connection should stop reading for now.
+    var isFull: Bool { state.withLock { $0.buffered >= Self.limit } }
+
+    /// Whether the reader has asked for more than there was: reading may go on.
+    var isWanted: Bool { state.withLock { $0.isHungry && $0.buffered < Self.limit } }
+
+    /// Gives the reader some bytes.
+    func push(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        let waiter = state.withLock { state -> CheckedContinuation<[UInt8]?, any Error>? in
+            guard state.end == nil else { return nil }
+            if let waiter = state.waiter {
+                state.waiter = nil
+                return waiter
+            }
+            state.chunks.append(bytes)
+            state.buffered += bytes.count
+            return nil
+        }
+        waiter?.resume(returning: bytes)
+    }
+
+    /// The body is whole, or will never be.
+    ///
+    /// Only the first call counts.
+    func finish(_ end: Result<Void, HTTPError>) {
+        let waiter = state.withLock { state -> CheckedContinuation<[UInt8]?, any Error>? in
+            guard state.end == nil else { return nil }
+            state.end = end
+            state.upstream = nil
+            let waiter = state.waiter
+            state.waiter = nil
+            return waiter
+        }
+        switch end {
+        case .success: waiter?.resume(returning: nil)
+        case .failure(let error): waiter?.resume(throwing: error)
+        }
+    }
+
+    /// The next bytes; nil at the end of a whole body.
+    func next() async throws -> [UInt8]? {
+        if let bytes = try takeNow() { return bytes.isEmpty ? nil : bytes }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                wait(with: continuation)
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                let waiter = state.waiter
+                state.waiter = nil
+                return waiter
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// What is there without waiting: some bytes, an empty array at the end, nil when the reader must wait.
+    private func takeNow() throws -> [UInt8]? {
+        let (found, upstream) = state.withLock { Self.take(from: &$0) }
+        upstream?.bodyWanted()
+        return try found?.get()
+    }
+
+    private static func take(from state: inout State) -> (Result<[UInt8], HTTPError>?, (any Upstream)?) {
+        if state.taken < state.chunks.count {
+            let bytes = state.chunks[state.taken]
+            state.chunks[state.taken] = []
+            state.taken += 1
+            if state.taken == state.chunks.count {
+                state.chunks.removeAll(keepingCapacity: true)
+                state.taken = 0
+            }
+            let wasFull = state.buffered >= limit
+            state.buffered -= bytes.count
+            let resumes = wasFull && state.buffered < limit && state.end == nil
+            return (.success(bytes), resumes ? state.upstream : nil)
+        }
+        switch state.end {
+        case .success: return (.success([]), nil)
+        case .failure(let error): return (.failure(error), nil)
+        case nil: return (nil, nil)
+        }
+    }
+
+    private func wait(with continuation: CheckedContinuation<[UInt8]?, any Error>) {
+        enum Outcome {
+            case now(Result<[UInt8], HTTPError>, (any Upstream)?)
+            case later((any Upstream)?)
+            case cancelled
+        }
+        let isCancelled = Task.isCancelled
+        let outcome = state.withLock { state -> Outcome in
+            let (found, upstream) = Self.take(from: &state)
+            if let found { return .now(found, upstream) }
+            if isCancelled { return .cancelled }
+            state.waiter = continuation
+            state.isHungry = true
+            return .later(state.upstream)
+        }
+        switch outcome {
+        case .now(.success(let bytes), let upstream):
+            continuation.resume(returning: bytes.isEmpty ? nil : bytes)
+            upstream?.bodyWanted()
+        case .now(.failure(let error), _): continuation.resume(throwing: error)
+        case .later(let upstream): upstream?.bodyWanted()
+        case .cancelled: continuation.resume(throwing: CancellationError())
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import DirectoryRoot
+
+/// The conditional fields of a request, and their precedence.
+///
+/// RFC 9110 §13.1, §13.2.2. A date that cannot be read is as if it were not there.
+public struct Conditions: Sendable {
+    /// What the conditions say about going on.
+    public enum Outcome: Sendable {
+        /// Do as the method says.
+        case proceed
+        /// 304: the client of a GET or HEAD has it already.
+        case notModified
+        /// 412.
+        case failed
+    }
+
+    private var ifMatch: EntityTagList?
+    private var ifUnmodifiedSince: Int64?
+    private var ifNoneMatch: EntityTagList?
+    private var ifModifiedSince: Int64?
+
+    /// Reads the four fields.
+    /// - Parameters:
+    ///   - ifMatch: the value of `If-Match`, lines joined by commas.
+    ///   - ifNoneMatch: the value of `If-None-Match`, lines joined by commas.
+    ///   - ifModifiedSince: the value of `If-Modified-Since`.
+    ///   - ifUnmodifiedSince: the value of `If-Unmodified-Since`.
+    package init(
+        ifMatch: String? = nil, ifNoneMatch: String? = nil, ifModifiedSince: String? = nil,
+        ifUnmodifiedSince: String? = nil
+    ) {
+        self.ifMatch = ifMatch.map { EntityTagList(field: $0) }
+        self.ifNoneMatch = ifNoneMatch.map { EntityTagList(field: $0) }
+        self.ifModifiedSince = ifModifiedSince.flatMap { HTTPDate.parse($0) }
+        self.ifUnmodifiedSince = ifUnmodifiedSince.flatMap { HTTPDate.parse($0) }
+    }
+
+    /// Reads the conditional fields of a request.
+    public init(_ fields: RequestFields) {
+        self.init(
+            ifMatch: fields["if-match"], ifNoneMatch: fields["if-none-match"],
+            ifModifiedSince: fields["if-modified-since"], ifUnmodifiedSince: fields["if-unmodified-since"])
+    }
+
+    /// Whether there is no condition at all.
+    public var isEmpty: Bool {
+        ifMatch == nil && ifNoneMatch == nil && ifModifiedSince == nil && ifUnmodifiedSince == nil
+    }
+
+    /// Decides by what is at the address now.
+    /// - Parameters:
+    ///   - current: what is there; nil when nothing is.
+    ///   - isRead: whether the method is GET or HEAD.
+    ///   - variants: further tags under which the same content was given out, such as its gzip form's.
+    /// - Returns: what to do.
+    public func evaluate(_ current: FileAttributes?, isRead: Bool, variants: [String] = []) -> Outcome {
+        let tags = current.map { [$0.entityTag.text] + variants } ?? []
+        if let ifMatch {
+            guard tags.contains(where: ifMatch.matchesStrongly) else { return .failed }
+        } else if let ifUnmodifiedSince, let current, current.modified.seconds > ifUnmodifiedSince {
+            return .failed
+        }
+        if let ifNoneMatch {
+            guard tags.contains(where: ifNoneMatch.matchesWeakly) else { return .proceed }
+            return isRead ? .notModified : .failed
+        }
+        if isRead, let ifModifiedSince, let current, current.modified.seconds <= ifModifiedSince { return .notModified }
+        return .proceed
+    }
+
+    /// What a write hands to the share, so that the conditions are checked again under the lock that renames.
+    ///
+    /// Without any condition, ``Replacement/anything``.
+    public var replacement: Replacement {
+        guard !isEmpty else { return .anything }
+        return .when { evaluate($0, isRead: false) == .proceed }
+    }
+
+    /// Whether a `Range` may be answered with a part: the client's `If-Range` still names this content.
+    ///
+    /// Compares strongly. A date must be the modification time itself, to the second. RFC 9110 §13.1.5.
+    /// - Parameters:
+    ///   - field: the value of `If-Range`; nil when absent.
+    ///   - attributes: of the file.
+    /// - Returns: false when the whole content must be sent.
+    static func allowsRange(ifRange field: String?, of attributes: FileAttributes) -> Bool {
+        guard let field else { return true }
+        if field.utf8.contains(UInt8(ascii: "\"")) {
+            let tags = EntityTagList(field: field)
+            return tags != .any && tags.matchesStrongly(attributes.entityTag.text)
+        }
+        return HTTPDate.parse(field) == attributes.modified.seconds
+    }
+}

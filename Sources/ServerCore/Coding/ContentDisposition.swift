@@ -1,0 +1,60 @@
+/// The `Content-Disposition` of a download.
+///
+/// RFC 6266, with the extended value of RFC 8187.
+package enum ContentDisposition {
+    /// `attachment` with a file name that every client understands.
+    ///
+    /// The plain `filename` holds only harmless ASCII; `filename*` says the true name where that differs. Controls and
+    /// the marks that turn the reading direction, which would show `gpj.exe` as `exe.jpg`, become `_` in both.
+    /// - Parameter filename: the raw bytes of one name; what is not UTF-8 shows as U+FFFD.
+    /// - Returns: the field's value, ASCII only.
+    package static func attachment(filename: some Collection<UInt8>) -> String {
+        field("attachment", filename: filename)
+    }
+
+    /// `inline` with a file name, for what a browser shows and may then save.
+    /// - Parameter filename: the raw bytes of one name.
+    /// - Returns: the field's value, ASCII only.
+    package static func inline(filename: some Collection<UInt8>) -> String {
+        field("inline", filename: filename)
+    }
+
+    private static func field(_ kind: String, filename: some Collection<UInt8>) -> String {
+        var name = ""
+        for scalar in String(decoding: filename, as: UTF8.self).unicodeScalars {
+            name.unicodeScalars.append(isHarmful(scalar) ? "_" : scalar)
+        }
+        var plain = ""
+        for scalar in name.unicodeScalars { plain.unicodeScalars.append(isPlain(scalar) ? scalar : "_") }
+        let value = "\(kind); filename=\"\(plain)\""
+        guard plain != name else { return value }
+        return value + "; filename*=UTF-8''" + extended(name)
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        // A percent sign before two digits is decoded by some clients; quote and backslash end or escape the string.
+        scalar.isASCII && scalar.value >= 0x20 && scalar != "\"" && scalar != "\\" && scalar != "%" && scalar != "/"
+    }
+
+    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x2F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    /// The `value-chars` of RFC 8187 §3.2.1.
+    private static func extended(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                bytes.append(byte)
+            default:
+                PercentCoding.escape(byte, to: &bytes)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

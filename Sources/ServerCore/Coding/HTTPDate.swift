@@ -1,0 +1,136 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// Dates as HTTP writes them, in whole seconds since 1970-01-01T00:00:00Z.
+///
+/// Writes IMF-fixdate only; reads the two older forms too. RFC 9110 §5.6.7.
+package enum HTTPDate {
+    /// The latest second that the format can say: 9999-12-31T23:59:59Z.
+    static let latest: Int64 = 253_402_300_799
+    /// The earliest second that the format can say: 0000-01-01T00:00:00Z.
+    static let earliest: Int64 = -62_167_219_200
+
+    /// Seconds of the wall clock.
+    package static var now: Int64 { Int64(time(nil)) }
+
+    /// Appends the 29 bytes of `Sun, 06 Nov 1994 08:49:37 GMT`; a time outside the years 0 to 9999 is moved to their edge.
+    package static func write(_ seconds: Int64, to buffer: inout [UInt8]) {
+        let seconds = min(max(seconds, earliest), latest)
+        let (day, second) = seconds.flooredDivision(by: 86_400)
+        let date = civil(from: day)
+        // 1970-01-01 was a Thursday, the fourth day of a week that begins on Sunday.
+        let weekday = Int((day + 4).flooredDivision(by: 7).remainder)
+        append(name: weekday, of: "SunMonTueWedThuFriSat", to: &buffer)
+        buffer.append(UInt8(ascii: ","))
+        buffer.append(0x20)
+        append(date.day, digits: 2, to: &buffer)
+        buffer.append(0x20)
+        append(name: date.month - 1, of: monthNames, to: &buffer)
+        buffer.append(0x20)
+        append(date.year, digits: 4, to: &buffer)
+        buffer.append(0x20)
+        append(Int(second / 3600), digits: 2, to: &buffer)
+        buffer.append(UInt8(ascii: ":"))
+        append(Int(second / 60 % 60), digits: 2, to: &buffer)
+        buffer.append(UInt8(ascii: ":"))
+        append(Int(second % 60), digits: 2, to: &buffer)
+        buffer.append(contentsOf: " GMT".utf8)
+    }
+
+    /// The date as text.
+    package static func text(_ seconds: Int64) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(29)
+        write(seconds, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads any of the three forms; nil when it is none of them, or no date that exists.
+    /// - Parameters:
+    ///   - text: the whole field value.
+    ///   - now: decides the century of a two-digit year: never more than 50 years ahead.
+    /// - Returns: seconds since 1970.
+    package static func parse(_ text: some StringProtocol, now: Int64 = HTTPDate.now) -> Int64? {
+        var scanner = DateScanner(text.utf8)
+        return scanner.date(now: now)
+    }
+
+    private static let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+    private static func append(name index: Int, of names: StaticString, to buffer: inout [UInt8]) {
+        names.withUTF8Buffer { buffer.append(contentsOf: $0[index * 3..<index * 3 + 3]) }
+    }
+
+    private static func append(_ value: Int, digits: Int, to buffer: inout [UInt8]) {
+        var scale = 1
+        for _ in 1..<digits { scale *= 10 }
+        while scale > 0 {
+            buffer.append(UInt8(0x30 + value / scale % 10))
+            scale /= 10
+        }
+    }
+
+    /// The Gregorian date of a day counted from 1970-01-01.
+    static func civil(from day: Int64) -> (year: Int, month: Int, day: Int) {
+        // Years are counted from a March, so that the leap day is the last one; 400 years are 146,097 days.
+        let (era, dayOfEra) = (day + 719_468).flooredDivision(by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let dayOfMonth = Int(dayOfYear - (153 * shifted + 2) / 5 + 1)
+        let month = Int(shifted < 10 ? shifted + 3 : shifted - 9)
+        let year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfMonth)
+    }
+
+    /// The day counted from 1970-01-01 of a Gregorian date; nil when there is no such date.
+    /// - Parameters:
+    ///   - year: 0 to 9999.
+    ///   - month: 1 to 12.
+    ///   - day: 1 to 31.
+    /// - Returns: the day's number.
+    static func days(year: Int, month: Int, day: Int) -> Int64? {
+        guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
+        let shiftedYear = Int64(month <= 2 ? year - 1 : year)
+        let (era, yearOfEra) = shiftedYear.flooredDivision(by: 400)
+        let shiftedMonth = Int64(month > 2 ? month - 3 : month + 9)
+        let dayOfYear = (153 * shiftedMonth + 2) / 5 + Int64(day) - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let number = era * 146_097 + dayOfEra - 719_468
+        // A date such as 31 April lands in the next month.
+        return civil(from: number) == (year, month, day) ? number : nil
+    }
+}
+
+/// The `Date` field's value of the running second, composed once a second.
+///
+/// Belongs to one event loop.
+package struct HTTPDateCache {
+    private var second = Int64.min
+    private var bytes: [UInt8] = []
+
+    package init() {}
+
+    /// The 29 bytes for `now`, in seconds.
+    package mutating func value(at now: Int64) -> [UInt8] {
+        if now != second {
+            bytes.removeAll(keepingCapacity: true)
+            HTTPDate.write(now, to: &bytes)
+            second = now
+        }
+        return bytes
+    }
+}
+
+extension Int64 {
+    /// Division that rounds towards minus infinity, for a positive divisor.
+    fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

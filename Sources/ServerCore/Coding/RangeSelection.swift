@@ -1,0 +1,86 @@
+/// Which bytes of a representation a `Range` field asks for.
+///
+/// RFC 9110 §14.1.2, §14.2. A field that is malformed, of another unit, or that asks for more spans than ``limit`` is
+/// ignored, as the RFC allows: the whole representation is the answer. Spans that overlap are merged, so a thousand
+/// overlapping ones cost no more than one.
+package enum RangeSelection: Equatable, Sendable {
+    /// No span: answer with everything, 200.
+    case whole
+    /// Half-open spans inside the representation, none empty, no two overlapping; 206.
+    case spans([Range<Int64>])
+    /// Well-formed, but every span begins past the end; 416.
+    case unsatisfiable
+
+    /// The largest number of spans that are served.
+    package static let limit = 64
+
+    /// Parses a field's value.
+    /// - Parameters:
+    ///   - field: `bytes=0-99,200-`.
+    ///   - size: the representation's length in bytes, not negative.
+    package init(field: some StringProtocol, size: Int64) {
+        self = Self.parse(Array(field.utf8)[...], size: size)
+    }
+
+    private static func parse(_ field: ArraySlice<UInt8>, size: Int64) -> RangeSelection {
+        let halves = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, ASCII.equalIgnoringCase(ASCII.trimmed(halves[0]), "bytes".utf8) else { return .whole }
+        let specifiers = halves[1].split(separator: UInt8(ascii: ","), maxSplits: limit + 1)
+            .map(ASCII.trimmed).filter { !$0.isEmpty }
+        guard !specifiers.isEmpty, specifiers.count <= limit else { return .whole }
+        var spans: [Range<Int64>] = []
+        for specifier in specifiers {
+            switch span(specifier, size: size) {
+            case .malformed: return .whole
+            case .outside: continue
+            case .inside(let span): spans.append(span)
+            case .everything: return .whole
+            }
+        }
+        return spans.isEmpty ? .unsatisfiable : .spans(merged(spans))
+    }
+
+    private enum Specifier {
+        case malformed
+        case outside
+        case inside(Range<Int64>)
+        case everything
+    }
+
+    private static func span(_ specifier: ArraySlice<UInt8>, size: Int64) -> Specifier {
+        guard let dash = specifier.firstIndex(of: UInt8(ascii: "-")) else { return .malformed }
+        let first = specifier[..<dash]
+        let last = specifier[(dash + 1)...]
+        if first.isEmpty {
+            guard let suffix = position(last) else { return .malformed }
+            guard suffix > 0 else { return .outside }
+            // Nothing that a 206 could say about an empty representation.
+            return size == 0 ? .everything : .inside((size - min(suffix, size))..<size)
+        }
+        guard let start = position(first) else { return .malformed }
+        guard !last.isEmpty else { return start < size ? .inside(start..<size) : .outside }
+        guard let end = position(last), end >= start else { return .malformed }
+        guard start < size else { return .outside }
+        return .inside(start..<(min(end, size - 1) + 1))
+    }
+
+    /// Digits of any number; what is past the largest integer is past every end too.
+    private static func position(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard !digits.isEmpty, digits.allSatisfy(ASCII.isDigit) else { return nil }
+        return ASCII.decimal(digits) ?? Int64.max
+    }
+
+    private static func merged(_ spans: [Range<Int64>]) -> [Range<Int64>] {
+        let sorted = spans.sorted { $0.lowerBound < $1.lowerBound }
+        var result: [Range<Int64>] = []
+        for span in sorted {
+            if let last = result.last, span.lowerBound <= last.upperBound {
+                result[result.count - 1] = last.lowerBound..<max(last.upperBound, span.upperBound)
+            } else {
+                result.append(span)
+            }
+        }
+        // Without overlap the order is the client's own.
+        return result.count == spans.count ? spans : result
+    }
+}

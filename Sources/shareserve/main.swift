@@ -1,6 +1,18 @@
 import ArgumentParser
-import Configuration
-import ServerCore
-import UnixSignals
+import Glibc
 
-print("hi")
+// Everything that goes wrong before the share is served ends here: one line, and a status that scripts can tell apart.
+do {
+    try await ServeCommand.parse(Array(CommandLine.arguments.dropFirst())).run()
+} catch let error as StartError {
+    StandardStreams.complain("shareserve: \(error.message)")
+    exit(error.status.rawValue)
+} catch {
+    let status = ServeCommand.exitCode(for: error)
+    if status == .success {
+        StandardStreams.print(ServeCommand.fullMessage(for: error))
+    } else {
+        StandardStreams.complain("shareserve: \(ServeCommand.message(for: error)) (--help lists the options)")
+    }
+    exit(status.rawValue)
+}

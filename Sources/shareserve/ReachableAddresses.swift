@@ -1,0 +1,45 @@
+import Glibc
+
+/// The addresses by which this machine is reached, for the lines at start-up.
+enum ReachableAddresses {
+    /// IPv4 and IPv6 addresses of all interfaces that are up, loopback first; link-local IPv6 ones are left out, since
+    /// no URL can hold their scope.
+    static func all() -> [String] {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return ["127.0.0.1"] }
+        defer { freeifaddrs(list) }
+        var found: [String] = []
+        var next = list
+        while let interface = next?.pointee {
+            next = interface.ifa_next
+            guard interface.ifa_flags & UInt32(IFF_UP) != 0, let address = interface.ifa_addr,
+                let text = numeric(address), !text.hasPrefix("fe80:"), !found.contains(text)
+            else { continue }
+            found.append(text)
+        }
+        return found.filter(isLoopback) + found.filter { !isLoopback($0) }
+    }
+
+    /// Whether only this machine reaches `address`.
+    static func isLoopback(_ address: String) -> Bool {
+        address.hasPrefix("127.") || address == "::1" || address == "localhost"
+    }
+
+    /// As it stands in a URL: IPv6 in brackets.
+    static func host(_ address: String) -> String {
+        address.contains(":") ? "[\(address)]" : address
+    }
+
+    private static func numeric(_ address: UnsafeMutablePointer<sockaddr>) -> String? {
+        let length: Int
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET: length = MemoryLayout<sockaddr_in>.size
+        case AF_INET6: length = MemoryLayout<sockaddr_in6>.size
+        default: return nil
+        }
+        var name = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        guard getnameinfo(address, socklen_t(length), &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) == 0
+        else { return nil }
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

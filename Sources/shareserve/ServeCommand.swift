@@ -1,0 +1,48 @@
+import ArgumentParser
+import DirectoryRoot
+import FoundationEssentials
+import Logging
+import ServerCore
+
+/// `shareserve [PATH] …`: reads the settings, opens the directory, serves it.
+struct ServeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shareserve",
+        abstract: "Shares a directory: in the browser, by WebDAV, and by plain HTTP.",
+        discussion: """
+            Every option may also stand in the environment (SHARESERVE_PORT=8080; several values with | between them) \
+            and in a JSON file (--config). A flag wins over the environment, and that over the file.
+            """,
+        version: "0.1.0"
+    )
+
+    @OptionGroup(title: "Share") var share: ShareOptions
+    @OptionGroup(title: "Network") var network: NetworkOptions
+    @OptionGroup(title: "Log and settings") var log: LogOptions
+
+    /// - Throws: ``StartError`` when there is nothing to serve or nowhere to serve it.
+    func run() async throws {
+        let settings = try Settings(
+            groups: [share, network, log], environment: ProcessInfo.processInfo.environment, readFile: Self.read)
+        let root = try openRoot(settings)
+        _ = root
+    }
+
+    private func openRoot(_ settings: Settings) throws(StartError) -> DirectoryRoot {
+        let path = settings.text("path") ?? "."
+        let policy = try RootPolicy(settings)
+        do throws(RootError) {
+            return try DirectoryRoot(path: path, policy: policy)
+        } catch {
+            throw StartError(error, opening: path)
+        }
+    }
+
+    private static func read(_ path: String) throws(StartError) -> [UInt8] {
+        do {
+            return [UInt8](try Data(contentsOf: URL(filePath: path)))
+        } catch {
+            throw .usage("cannot read the configuration file \(path)")
+        }
+    }
+}

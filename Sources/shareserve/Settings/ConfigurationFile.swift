@@ -1,0 +1,77 @@
+import Configuration
+import FoundationEssentials
+
+/// A configuration file: one JSON object, its names those of the long options.
+///
+/// A reader of our own, because the one of swift-configuration links full Foundation, 45 MB.
+struct ConfigurationFile {
+    /// Its values, each as text or as a list of texts, whichever its setting is.
+    let values: [AbsoluteConfigKey: ConfigValue]
+
+    /// - Parameters:
+    ///   - json: the file's bytes.
+    ///   - path: its place, for messages.
+    ///   - settings: every setting there is; another name is a mistake, most likely a misspelt one.
+    /// - Throws: ``StartError`` for anything but such an object.
+    init(
+        json: [UInt8], path: String, settings: [(name: String, value: SettingValue)]
+    ) throws(StartError) {
+        let members: [String: Member]
+        do {
+            members = try JSONDecoder().decode([String: Member].self, from: Data(json))
+        } catch {
+            throw .usage("\(path) is not a JSON object of texts, numbers, booleans and lists of them")
+        }
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        let kinds = Dictionary(settings.map { ($0.name, $0.value) }) { first, _ in first }
+        for (name, member) in members {
+            let content: ConfigContent
+            switch (kinds[name], member) {
+            case (.none, _):
+                throw .usage("\(path): there is no setting '\(name)'")
+            case (.some(.list), .list(let list)):
+                content = .stringArray(list)
+            case (.some(.list), .text(let text)):
+                content = .stringArray([text])
+            case (.some, .text(let text)):
+                content = .string(text)
+            case (.some, .list):
+                throw .usage("\(path): '\(name)' takes one value, not a list")
+            }
+            values[AbsoluteConfigKey(Settings.key(name))] = ConfigValue(content, isSecret: true)
+        }
+        self.values = values
+    }
+
+    /// A value of the object, as the text that a command line would give.
+    private enum Member: Decodable {
+        case text(String)
+        case list([String])
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let scalar = try? container.decode(Scalar.self) {
+                self = .text(scalar.text)
+            } else {
+                self = .list(try container.decode([Scalar].self).map(\.text))
+            }
+        }
+    }
+
+    private struct Scalar: Decodable {
+        let text: String
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let flag = try? container.decode(Bool.self) {
+                text = flag ? "true" : "false"
+            } else if let whole = try? container.decode(Int64.self) {
+                text = String(whole)
+            } else if let number = try? container.decode(Double.self) {
+                text = String(number)
+            } else {
+                text = try container.decode(String.self)
+            }
+        }
+    }
+}

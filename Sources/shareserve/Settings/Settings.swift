@@ -1,0 +1,111 @@
+import Configuration
+
+/// The values of all settings: flag over environment over file over default.
+///
+/// Values are text until one of the typed verbs reads them, so a bad value is refused in the same words wherever it
+/// came from.
+struct Settings {
+    private let reader: ConfigReader
+
+    /// - Parameters:
+    ///   - groups: the parsed command line.
+    ///   - environment: variables; those that begin with `SHARESERVE_` count.
+    ///   - readFile: gives the text of the configuration file at a path.
+    /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting.
+    init(
+        groups: [any SettingsGroup], environment: [String: String], readFile: (String) throws(StartError) -> [UInt8]
+    ) throws(StartError) {
+        let given = groups.flatMap(\.settings)
+        let flags = InMemoryProvider(name: "command line", values: Self.values(of: given))
+        let variables = EnvironmentVariablesProvider(environmentVariables: environment, arraySeparator: "|")
+        let first = ConfigReader(providers: [flags, variables])
+        guard let path = first.string(forKey: Self.key("config")) else {
+            reader = first
+            return
+        }
+        let file = try ConfigurationFile(json: readFile(path), path: path, settings: given)
+        reader = ConfigReader(providers: [flags, variables, InMemoryProvider(name: path, values: file.values)])
+    }
+
+    /// The value of a setting that has one; nil when no source names it, or names it empty.
+    func text(_ name: String) -> String? {
+        guard let text = reader.string(forKey: Self.key(name)), !text.isEmpty else { return nil }
+        return text
+    }
+
+    /// The values of a setting that may be given several times; in a variable they stand with `|` between them.
+    func list(_ name: String) -> [String] {
+        reader.stringArray(forKey: Self.key(name), default: []).filter { !$0.isEmpty }
+    }
+
+    /// As ``list(_:)``, and each value may itself hold several with commas between them.
+    func commaSeparatedList(_ name: String) -> [String] {
+        list(name).flatMap { $0.split(separator: ",").map { $0.trimming(" ") } }.filter { !$0.isEmpty }
+    }
+
+    /// Whether a flag is given; a variable or file says `true` or `false`.
+    func isOn(_ name: String) throws(StartError) -> Bool {
+        switch text(name)?.lowercased() {
+        case nil, "false", "no", "off", "0": return false
+        case "true", "yes", "on", "1": return true
+        case .some(let other): throw .usage("\(name): '\(other)' is neither true nor false")
+        }
+    }
+
+    /// A whole number within `range`.
+    func number(_ name: String, in range: ClosedRange<Int>) throws(StartError) -> Int? {
+        guard let text = text(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw .usage("\(name): '\(text)' is not a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// A number of bytes such as `500`, `64K`, `1.5G` or `2GiB`, see ``ByteCount``.
+    func bytes(_ name: String) throws(StartError) -> Int64? {
+        guard let text = text(name) else { return nil }
+        guard let bytes = ByteCount(text)?.bytes else {
+            throw .usage("\(name): '\(text)' is not a size such as 500M or 20G")
+        }
+        return bytes
+    }
+
+    /// A span of time: `30` (seconds), `90s`, `15m`, `24h`, `2d`.
+    func duration(_ name: String) throws(StartError) -> Duration? {
+        guard let text = text(name) else { return nil }
+        guard let span = TimeSpan(text)?.duration else {
+            throw .usage("\(name): '\(text)' is not a time such as 30s, 15m, 24h or 2d")
+        }
+        return span
+    }
+
+    /// The key under which every source holds a setting: `SHARESERVE_` begins the variable's name.
+    static func key(_ name: String) -> ConfigKey {
+        ConfigKey(["shareserve", name])
+    }
+
+    private static func values(of settings: [(name: String, value: SettingValue)]) -> [AbsoluteConfigKey: ConfigValue] {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (name, value) in settings {
+            let key = AbsoluteConfigKey(Self.key(name))
+            switch value {
+            case .text(.some(let text)): values[key] = ConfigValue(.string(text), isSecret: false)
+            case .list(let list) where !list.isEmpty: values[key] = ConfigValue(.stringArray(list), isSecret: true)
+            case .flag(true): values[key] = ConfigValue(.string("true"), isSecret: false)
+            default: break
+            }
+        }
+        return values
+    }
+}
+
+extension Substring {
+    /// Without the given character at either end.
+    fileprivate func trimming(_ character: Character) -> String {
+        var rest = drop { $0 == character }
+        while rest.last == character {
+            rest.removeLast()
+        }
+        return String(rest)
+    }
+}

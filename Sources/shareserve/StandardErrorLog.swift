@@ -1,0 +1,72 @@
+import Glibc
+import Logging
+
+/// Diagnostics on standard error, one line an event; as text for people or as JSON for programs.
+struct StandardErrorLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level
+    let isJSON: Bool
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
+        var line: String
+        if isJSON {
+            line =
+                "{\"time\":\"\(Self.now())\",\"level\":\"\(event.level)\",\"message\":\(Self.quoted("\(event.message)"))"
+            for (key, value) in all {
+                line += ",\(Self.quoted(key)):\(Self.quoted("\(value)"))"
+            }
+            line += "}"
+        } else {
+            line = "\(Self.now()) \(event.level) \(Self.harmless("\(event.message)"))"
+            for (key, value) in all {
+                line += " \(key)=\(Self.harmless("\(value)"))"
+            }
+        }
+        StandardStreams.complain(line)
+    }
+
+    /// UTC, to the second, as RFC 3339 writes it.
+    private static func now() -> String {
+        var seconds = time(nil)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 32)
+        let length = strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        return String(decoding: text.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Control characters and bidirectional controls as `\u{…}`: a name in the log must not steer the terminal.
+    private static func harmless(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
+        return text.unicodeScalars.map { isHarmful($0) ? $0.escaped(asASCII: true) : String($0) }.joined()
+    }
+
+    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case let scalar where isHarmful(scalar):
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,26 @@
+import Glibc
+
+/// Lines for people and scripts, each written whole and at once, so that lines of several threads never mix.
+enum StandardStreams {
+    /// Where the addresses go.
+    static func print(_ line: String) {
+        write(line, to: STDOUT_FILENO)
+    }
+
+    /// Where everything else goes.
+    static func complain(_ line: String) {
+        write(line, to: STDERR_FILENO)
+    }
+
+    private static func write(_ line: String, to descriptor: Int32) {
+        var bytes = Array(line.utf8)[...]
+        bytes.append(UInt8(ascii: "\n"))
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if written < 0, errno == EINTR { continue }
+            // A closed or full terminal is no reason to stop serving.
+            guard written > 0 else { return }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+}

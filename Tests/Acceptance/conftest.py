@@ -1,0 +1,59 @@
+"""What every acceptance test may ask for."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from server import SANITIZED, Server
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if SANITIZED and item.get_closest_marker("memory"):
+            item.add_marker(pytest.mark.skip(reason="an instrumented build has other figures"))
+        if os.geteuid() != 0 and item.get_closest_marker("root"):
+            item.add_marker(pytest.mark.skip(reason="needs root: mounts a file system"))
+
+
+@pytest.fixture
+def folder():
+    """An empty folder of the test's own, on a disk, removed after."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="shareserve-test-"))
+    path.chmod(0o755)
+    yield path
+    subprocess.run(["chmod", "-R", "u+rwX", str(path)], stderr=subprocess.DEVNULL)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def serve(folder, request):
+    """Starts servers: `serve("--read-only")` shares `folder / "share"`, or `root=`. All end with the test."""
+    started = []
+
+    def start(*options, root=None, **details):
+        place = pathlib.Path(root) if root is not None else folder / "share"
+        place.mkdir(exist_ok=True)
+        server = Server(place, *options, **details)
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        ended = server.process.poll()
+        log = server.logged()
+        server.close()
+        # A trap or a finding of a sanitizer fails the test that met it. -9 is the test's own SIGKILL.
+        assert ended in (None, 0, -9, -15, -2), f"the server ended with {ended}:\n{log[-4000:]}"
+        assert "Sanitizer" not in log, log[-8000:]
+        if log:
+            print(log[-4000:])
+
+
+@pytest.fixture
+def server(serve):
+    """A server with no options on an empty directory."""
+    return serve()

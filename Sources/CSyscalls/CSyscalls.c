@@ -1,2 +1,407 @@
+#define _GNU_SOURCE
 #include "CSyscalls.h"
-int csystem_placeholder(void) { return 0; }
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RETRY(call)                              \
+    ({                                           \
+        __typeof__(call) result_;                \
+        do result_ = (call);                     \
+        while (result_ == -1 && errno == EINTR); \
+        result_ == -1 ? -(__typeof__(call))errno : result_; \
+    })
+
+int sys_openat(int directory, const char *path, int flags, unsigned mode) {
+    return RETRY(openat(directory, path, flags | O_CLOEXEC, mode));
+}
+int sys_dup(int descriptor) { return RETRY(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
+// After EINTR the descriptor is gone on Linux: closing once more could hit another's.
+int sys_close(int descriptor) { return close(descriptor) == -1 && errno != EINTR ? -errno : 0; }
+
+ssize_t sys_read(int descriptor, void *buffer, size_t count) { return RETRY(read(descriptor, buffer, count)); }
+ssize_t sys_pread(int descriptor, void *buffer, size_t count, int64_t offset) {
+    return RETRY(pread(descriptor, buffer, count, offset));
+}
+ssize_t sys_write(int descriptor, const void *buffer, size_t count) { return RETRY(write(descriptor, buffer, count)); }
+ssize_t sys_pwrite(int descriptor, const void *buffer, size_t count, int64_t offset) {
+    return RETRY(pwrite(descriptor, buffer, count, offset));
+}
+ssize_t sys_recv(int socket, void *buffer, size_t count) { return RETRY(recv(socket, buffer, count, MSG_DONTWAIT)); }
+int sys_truncate(int descriptor, int64_t size) { return RETRY(ftruncate(descriptor, size)); }
+int sys_fsync(int descriptor) { return RETRY(fsync(descriptor)); }
+
+int sys_renameat(int from_directory, const char *from, int to_directory, const char *to) {
+    return RETRY(renameat(from_directory, from, to_directory, to));
+}
+int sys_linkat(int from_directory, const char *from, int to_directory, const char *to) {
+    return RETRY(linkat(from_directory, from, to_directory, to, 0));
+}
+int sys_symlinkat(const char *target, int directory, const char *name) {
+    return RETRY(symlinkat(target, directory, name));
+}
+ssize_t sys_readlinkat(int directory, const char *name, char *buffer, size_t count) {
+    return RETRY(readlinkat(directory, name, buffer, count));
+}
+int sys_unlinkat(int directory, const char *name, int is_directory) {
+    return RETRY(unlinkat(directory, name, is_directory ? AT_REMOVEDIR : 0));
+}
+int sys_mkdirat(int directory, const char *name, unsigned mode) { return RETRY(mkdirat(directory, name, mode)); }
+int sys_chmod(int descriptor, unsigned mode) { return RETRY(fchmod(descriptor, mode)); }
+int sys_chmodat(int directory, const char *name, unsigned mode) { return RETRY(fchmodat(directory, name, mode, 0)); }
+
+static struct timespec time_or_omit(int64_t seconds, int64_t nanoseconds) {
+    return (struct timespec){.tv_sec = seconds, .tv_nsec = nanoseconds < 0 ? UTIME_OMIT : nanoseconds};
+}
+int sys_set_times(int descriptor, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns) {
+    struct timespec times[2] = {time_or_omit(accessed, accessed_ns), time_or_omit(modified, modified_ns)};
+    return RETRY(futimens(descriptor, times));
+}
+int sys_set_times_at(
+    int directory, const char *name, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns) {
+    struct timespec times[2] = {time_or_omit(accessed, accessed_ns), time_or_omit(modified, modified_ns)};
+    return RETRY(utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW));
+}
+int sys_rewind(int descriptor) { return lseek(descriptor, 0, SEEK_SET) == -1 ? -errno : 0; }
+int sys_matches(const char *pattern, const void *name, size_t count) {
+    char text[256];
+    if (count >= sizeof text) return 0;
+    memcpy(text, name, count);
+    text[count] = 0;
+    return fnmatch(pattern, text, 0) == 0;
+}
+void sys_ignore_file_size_signal(void) { signal(SIGXFSZ, SIG_IGN); }
+void sys_now(int64_t *seconds, int32_t *nanoseconds) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *seconds = now.tv_sec;
+    *nanoseconds = (int32_t)now.tv_nsec;
+}
+
+int sys_space(int descriptor, struct sys_space *out) {
+    struct statvfs info;
+    int result = RETRY(fstatvfs(descriptor, &info));
+    if (result < 0) return result;
+    uint64_t unit = info.f_frsize ? info.f_frsize : info.f_bsize;
+    out->available = (uint64_t)info.f_bavail * unit;
+    out->used = info.f_blocks > info.f_bfree ? (uint64_t)(info.f_blocks - info.f_bfree) * unit : 0;
+    out->free_inodes = info.f_favail;
+    out->type = 0;
+    return 0;
+}
+
+#ifdef __linux__
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+
+const int sys_o_path = O_PATH;
+const int sys_o_tmpfile = O_TMPFILE;
+const int sys_o_noatime = O_NOATIME;
+const uint64_t sys_resolve_beneath = 0x08;
+const uint64_t sys_resolve_no_symlinks = 0x04;
+const uint64_t sys_resolve_no_magiclinks = 0x02;
+const uint64_t sys_resolve_cached = 0x20;
+const unsigned sys_rename_noreplace = 1;
+const unsigned sys_rename_exchange = 2;
+const unsigned sys_sync_write = SYNC_FILE_RANGE_WRITE;
+const unsigned sys_sync_wait =
+    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+
+int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve) {
+    struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = mode, .resolve = resolve};
+    return (int)RETRY(syscall(SYS_openat2, directory, path, &how, sizeof how));
+}
+
+static void path_of(int descriptor, char path[32]) { snprintf(path, 32, "/proc/self/fd/%d", descriptor); }
+
+int sys_reopen(int descriptor, int flags) {
+    char path[32];
+    path_of(descriptor, path);
+    return RETRY(open(path, flags | O_CLOEXEC));
+}
+
+static int attributes(int directory, const char *name, int flags, struct sys_attributes *out) {
+    struct statx info;
+    int result = RETRY(statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &info));
+    if (result < 0) return result;
+    *out = (struct sys_attributes){
+        .mode = info.stx_mode,
+        .links = info.stx_nlink,
+        .owner = info.stx_uid,
+        .group = info.stx_gid,
+        .size = info.stx_size,
+        .blocks = info.stx_blocks,
+        .inode = info.stx_ino,
+        .device = makedev(info.stx_dev_major, info.stx_dev_minor),
+        .modified = info.stx_mtime.tv_sec,
+        .changed = info.stx_ctime.tv_sec,
+        .accessed = info.stx_atime.tv_sec,
+        .born = info.stx_btime.tv_sec,
+        .modified_ns = info.stx_mtime.tv_nsec,
+        .changed_ns = info.stx_ctime.tv_nsec,
+        .accessed_ns = info.stx_atime.tv_nsec,
+        .born_ns = info.stx_btime.tv_nsec,
+        .has_birth = (info.stx_mask & STATX_BTIME) != 0,
+        .is_mount_root = (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0,
+    };
+    return 0;
+}
+int sys_statat(int directory, const char *name, struct sys_attributes *out) {
+    return attributes(directory, name, AT_SYMLINK_NOFOLLOW, out);
+}
+int sys_fstat(int descriptor, struct sys_attributes *out) { return attributes(descriptor, "", AT_EMPTY_PATH, out); }
+
+ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t offset) {
+    struct iovec part = {.iov_base = buffer, .iov_len = count};
+    return RETRY(preadv2(descriptor, &part, 1, offset, RWF_NOWAIT));
+}
+ssize_t sys_copy_range(int source, int64_t *source_offset, int target, int64_t *target_offset, size_t count) {
+    return RETRY(copy_file_range(source, source_offset, target, target_offset, count, 0));
+}
+int sys_clone(int source, int target) { return RETRY(ioctl(target, FICLONE, source)); }
+int sys_allocate(int descriptor, int64_t offset, int64_t count) {
+    return RETRY(fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count));
+}
+int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
+    return RETRY(sync_file_range(descriptor, offset, count, flags));
+}
+int sys_fdatasync(int descriptor) { return RETRY(fdatasync(descriptor)); }
+int sys_will_need(int descriptor, int64_t offset, int64_t count) {
+    return -posix_fadvise(descriptor, offset, count, POSIX_FADV_WILLNEED);
+}
+
+int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
+    return (int)RETRY(syscall(SYS_renameat2, from_directory, from, to_directory, to, flags));
+}
+int sys_link_descriptor(int descriptor, int to_directory, const char *to) {
+    char path[32];
+    path_of(descriptor, path);
+    int result = RETRY(linkat(AT_FDCWD, path, to_directory, to, AT_SYMLINK_FOLLOW));
+    // Without /proc the path is missing; the other way needs a capability or a new kernel.
+    if (result == -ENOENT) return RETRY(linkat(descriptor, "", to_directory, to, AT_EMPTY_PATH));
+    return result;
+}
+int sys_mkfifoat(int directory, const char *name, unsigned mode) { return RETRY(mkfifoat(directory, name, mode)); }
+
+ssize_t sys_getdents(int descriptor, void *buffer, size_t count) {
+    return (ssize_t)RETRY(syscall(SYS_getdents64, descriptor, buffer, count));
+}
+int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out) {
+    const size_t head = offsetof(struct dirent64, d_name);
+    if (*position > count || count - *position <= head) return 0;
+    const struct dirent64 *record = (const void *)((const char *)buffer + *position);
+    if (record->d_reclen <= head || record->d_reclen > count - *position) return 0;
+    *position += record->d_reclen;
+    out->name = record->d_name;
+    out->length = (uint32_t)strnlen(record->d_name, record->d_reclen - head);
+    out->type = record->d_type;
+    out->inode = record->d_ino;
+    return 1;
+}
+
+ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
+    return RETRY(flistxattr(descriptor, names, count));
+}
+ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count) {
+    return RETRY(fgetxattr(descriptor, name, value, count));
+}
+ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count) {
+    char path[32 + 257];
+    int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, name);
+    if (length < 0 || (size_t)length >= sizeof path) return -ENAMETOOLONG;
+    return RETRY(llistxattr(path, names, count));
+}
+int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
+    return RETRY(fsetxattr(descriptor, name, value, count, 0));
+}
+int sys_remove_attribute(int descriptor, const char *name) { return RETRY(fremovexattr(descriptor, name)); }
+
+int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {
+    struct flock64 lock = {
+        .l_type = kind == sys_lock_none ? F_UNLCK : kind == sys_lock_shared ? F_RDLCK : F_WRLCK,
+        .l_whence = SEEK_SET,
+    };
+    return RETRY(fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock));
+}
+
+int sys_inotify(void) { return RETRY(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)); }
+int sys_inotify_add(int inotify, int directory, uint32_t mask) {
+    char path[32];
+    path_of(directory, path);
+    return RETRY(inotify_add_watch(inotify, path, mask));
+}
+int sys_inotify_remove(int inotify, int watch) { return RETRY(inotify_rm_watch(inotify, watch)); }
+
+unsigned sys_umask(void) {
+    // Setting it and setting it back would race with other threads that create files meanwhile.
+    char text[4096];
+    int status = sys_openat(AT_FDCWD, "/proc/self/status", O_RDONLY, 0);
+    if (status >= 0) {
+        ssize_t count = sys_read(status, text, sizeof text - 1);
+        close(status);
+        unsigned mask;
+        if (count > 0) {
+            text[count] = 0;
+            const char *line = strstr(text, "\nUmask:");
+            if (line && sscanf(line + 7, "%o", &mask) == 1) return mask & 0777;
+        }
+    }
+    mode_t mask = umask(077);
+    umask(mask);
+    return mask & 0777;
+}
+int64_t sys_coarse_milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+int sys_random(void *buffer, size_t count) {
+    size_t done = 0;
+    while (done < count) {
+        ssize_t result = RETRY(getrandom((char *)buffer + done, count - done, 0));
+        if (result < 0) return (int)result;
+        done += (size_t)result;
+    }
+    return 0;
+}
+
+#else  // macOS: what it lacks answers ENOSYS
+
+#include <stdlib.h>
+#include <sys/clonefile.h>
+
+const int sys_o_path = O_RDONLY;
+const int sys_o_tmpfile = 0;
+const int sys_o_noatime = 0;
+const uint64_t sys_resolve_beneath = 0;
+const uint64_t sys_resolve_no_symlinks = 0;
+const uint64_t sys_resolve_no_magiclinks = 0;
+const uint64_t sys_resolve_cached = 0;
+const unsigned sys_rename_noreplace = RENAME_EXCL;
+const unsigned sys_rename_exchange = RENAME_SWAP;
+const unsigned sys_sync_write = 0;
+const unsigned sys_sync_wait = 1;
+
+int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve) { return -ENOSYS; }
+int sys_reopen(int descriptor, int flags) { return RETRY(openat(descriptor, ".", flags | O_CLOEXEC)); }
+
+static int convert(int result, const struct stat *info, struct sys_attributes *out) {
+    if (result < 0) return result;
+    *out = (struct sys_attributes){
+        .mode = info->st_mode,
+        .links = info->st_nlink,
+        .owner = info->st_uid,
+        .group = info->st_gid,
+        .size = (uint64_t)info->st_size,
+        .blocks = (uint64_t)info->st_blocks,
+        .inode = info->st_ino,
+        .device = (uint64_t)info->st_dev,
+        .modified = info->st_mtimespec.tv_sec,
+        .changed = info->st_ctimespec.tv_sec,
+        .accessed = info->st_atimespec.tv_sec,
+        .born = info->st_birthtimespec.tv_sec,
+        .modified_ns = (uint32_t)info->st_mtimespec.tv_nsec,
+        .changed_ns = (uint32_t)info->st_ctimespec.tv_nsec,
+        .accessed_ns = (uint32_t)info->st_atimespec.tv_nsec,
+        .born_ns = (uint32_t)info->st_birthtimespec.tv_nsec,
+        .has_birth = 1,
+    };
+    return 0;
+}
+int sys_statat(int directory, const char *name, struct sys_attributes *out) {
+    struct stat info;
+    return convert(RETRY(fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW)), &info, out);
+}
+int sys_fstat(int descriptor, struct sys_attributes *out) {
+    struct stat info;
+    return convert(RETRY(fstat(descriptor, &info)), &info, out);
+}
+ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t offset) { return -EAGAIN; }
+ssize_t sys_copy_range(int source, int64_t *from, int target, int64_t *to, size_t count) { return -ENOSYS; }
+int sys_clone(int source, int target) { return -ENOSYS; }
+int sys_allocate(int descriptor, int64_t offset, int64_t count) { return -ENOSYS; }
+int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
+    return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
+}
+int sys_fdatasync(int descriptor) { return RETRY(fcntl(descriptor, F_FULLFSYNC)); }
+int sys_will_need(int descriptor, int64_t offset, int64_t count) { return 0; }
+int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
+    return RETRY(renameatx_np(from_directory, from, to_directory, to, flags));
+}
+int sys_link_descriptor(int descriptor, int to_directory, const char *to) { return -ENOSYS; }
+int sys_mkfifoat(int directory, const char *name, unsigned mode) { return -ENOSYS; }
+
+ssize_t __getdirentries64(int descriptor, void *buffer, size_t count, off_t *position);
+ssize_t sys_getdents(int descriptor, void *buffer, size_t count) {
+    off_t position = 0;
+    return RETRY(__getdirentries64(descriptor, buffer, count, &position));
+}
+int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out) {
+    const size_t head = offsetof(struct dirent, d_name);
+    if (*position > count || count - *position <= head) return 0;
+    const struct dirent *record = (const void *)((const char *)buffer + *position);
+    if (record->d_reclen <= head || record->d_reclen > count - *position) return 0;
+    *position += record->d_reclen;
+    out->name = record->d_name;
+    out->length = (uint32_t)strnlen(record->d_name, record->d_reclen - head);
+    out->type = record->d_type;
+    out->inode = record->d_ino;
+    return 1;
+}
+ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
+    return RETRY(flistxattr(descriptor, names, count, 0));
+}
+ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count) {
+    return RETRY(fgetxattr(descriptor, name, value, count, 0, 0));
+}
+ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count) { return -ENOSYS; }
+int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
+    return RETRY(fsetxattr(descriptor, name, value, count, 0, 0));
+}
+int sys_remove_attribute(int descriptor, const char *name) { return RETRY(fremovexattr(descriptor, name, 0)); }
+int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {
+    struct flock lock = {
+        .l_type = kind == sys_lock_none ? F_UNLCK : kind == sys_lock_shared ? F_RDLCK : F_WRLCK,
+        .l_whence = SEEK_SET,
+    };
+#ifndef F_OFD_SETLK
+#define F_OFD_SETLK 90
+#define F_OFD_SETLKW 91
+#endif
+    return RETRY(fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock));
+}
+int sys_inotify(void) { return -ENOSYS; }
+int sys_inotify_add(int inotify, int directory, uint32_t mask) { return -ENOSYS; }
+int sys_inotify_remove(int inotify, int watch) { return -ENOSYS; }
+unsigned sys_umask(void) {
+    mode_t mask = umask(077);
+    umask(mask);
+    return mask & 0777;
+}
+int64_t sys_coarse_milliseconds(void) { return (int64_t)(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW_APPROX) / 1000000); }
+int sys_random(void *buffer, size_t count) {
+    arc4random_buf(buffer, count);
+    return 0;
+}
+#endif

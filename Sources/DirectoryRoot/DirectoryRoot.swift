@@ -1,32 +1,77 @@
+import CSyscalls
+package import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// The one open directory that is shared, and the rules that hold for everybody.
+///
+/// Nothing outside of it is ever opened, read, listed or changed through it: see ``Resolver``. What is reserved or hidden
+/// does not exist for any ``Share``.
 public final class DirectoryRoot: Sendable {
     public let policy: RootPolicy
 
+    /// The open root; owned by this object.
+    package let descriptor: Int32
+    package let resolver: Resolver
+    /// Held while a write looks at its precondition and the locks and then changes a name, so that no other write of
+    /// this process comes between.
+    package let commitLock = Mutex<Void>(())
+    /// What this system and file system can do; tests take abilities away.
+    package let abilities: Abilities
+    /// The file creation mask of the process, read once.
+    package let creationMask: UInt32
+    /// The root's own inode and device.
+    package let identity: (inode: UInt64, device: UInt64)
+
     /// Opens the directory at `path` (in the process's own terms), and removes old leftovers of uploads.
     /// - Throws: ``RootError/notFound``, ``RootError/notDirectory``, ``RootError/forbidden``, ``RootError/system(errno:call:)``.
-    public init(path: String, policy: RootPolicy = RootPolicy()) throws(RootError) { fatalError() }
+    public convenience init(path: String, policy: RootPolicy = RootPolicy()) throws(RootError) {
+        try self.init(path: path, policy: policy, resolving: nil, abilities: Abilities())
+    }
+
+    /// The same with some abilities of the system left unused.
+    /// - Parameters:
+    ///   - path: in the process's own terms.
+    ///   - policy: rules for everybody.
+    ///   - method: how paths are resolved; nil takes the best that the kernel has.
+    ///   - abilities: what may be tried before the fallbacks.
+    package init(
+        path: String, policy: RootPolicy = RootPolicy(), resolving method: Resolver.Method?,
+        abilities: Abilities = Abilities()
+    ) throws(RootError) {
+        let answer = path.withCString { path in sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0) }
+        if answer == -ENOTDIR { throw .notDirectory }
+        let opened = try Descriptor(answer, "open")
+        let status = try opened.status()
+        identity = (status.inode, status.device)
+        descriptor = opened.release()
+        resolver = Resolver(root: descriptor, method: method)
+        creationMask = sys_umask()
+        self.policy = policy
+        self.abilities = abilities
+        // A write past the file-size limit shall answer an error, not end the process.
+        sys_ignore_file_size_signal()
+    }
+
+    deinit { _ = sys_close(descriptor) }
 }
 
-/// Rules about files that hold for every door and requester.
-public struct RootPolicy: Sendable {
-    public var isReadOnly = false
-    public var refusesDelete = false
-    public var refusesOverwrite = false
-    /// Shell patterns; a path with a component that matches does not exist, on any door.
-    public var hidden: [String] = []
-    /// Lower-case, without dot; empty allows all. New files must end in one of them.
-    public var allowedExtensions: [String] = []
-    /// `.DS_Store` and `._*` are refused.
-    public var refusesAppleFiles = false
-    /// Bytes; nil for no limit.
-    public var maxUploadSize: Int64?
-    /// Bytes that must stay free on the disk.
-    public var minFreeSpace: Int64 = 0
-    /// Wait for the disk before a write is answered.
-    public var waitsForDisk = false
-    public var maxLockDuration: Duration = .seconds(86_400)
-    public var maxLocks = 10_000
-    public var maxLocksPerUser = 1_000
+/// What may be tried; whatever is missing on the file system at hand is found out by its error, too.
+package struct Abilities: Sendable {
+    /// Unnamed files (`O_TMPFILE`) that get their name at the end.
+    package var unnamedFiles = true
+    /// `renameat2` with its flags.
+    package var renameFlags = true
+    /// `copy_file_range` and reflinks.
+    package var kernelCopies = true
+    /// Extended attributes.
+    package var extendedAttributes = true
 
-    public init() {}
+    package init() {}
 }

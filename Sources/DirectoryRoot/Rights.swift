@@ -20,7 +20,7 @@ public struct Rights: OptionSet, Hashable, Sendable {
     public static let none: Rights = []
 }
 
-/// Rights by path: the deepest rule whose path is the asked one or contains it wins.
+/// Rights by path: the deepest rule whose path is the asked one or contains it wins; of two for one path the later.
 public struct RightsMap: Sendable {
     public var rules: [(path: SharePath, rights: Rights)]
 
@@ -28,4 +28,33 @@ public struct RightsMap: Sendable {
 
     /// Everything everywhere.
     public static let all = RightsMap(rules: [(.root, .readWrite)])
+
+    /// What may be done at `path`; nothing where no rule holds.
+    public func rights(at path: SharePath) -> Rights {
+        var best: Rights = .none
+        var length = -1
+        for rule in rules where rule.path.bytes.count >= length && rule.path.contains(path) {
+            best = rule.rights
+            length = rule.path.bytes.count
+        }
+        return best
+    }
+
+    /// Whether something strictly below `path` may be read, so that `path` must show as the way there.
+    public func leadsToReadable(below path: SharePath) -> Bool {
+        rules.contains { rule in rule.rights.contains(.read) && path.isAncestor(of: rule.path) }
+    }
+
+    /// Whether `wanted` holds at `path` and at every place below it that has a rule of its own.
+    public func allows(_ wanted: Rights, throughout path: SharePath) -> Bool {
+        rights(at: path).isSuperset(of: wanted)
+            && rules.allSatisfy { rule in
+                !path.isAncestor(of: rule.path) || rights(at: rule.path).isSuperset(of: wanted)
+            }
+    }
+
+    /// Whether one answer holds for everything below `path`.
+    func isUniform(below path: SharePath) -> Bool {
+        !rules.contains { rule in path.isAncestor(of: rule.path) }
+    }
 }

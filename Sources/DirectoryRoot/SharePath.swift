@@ -1,7 +1,8 @@
 /// A path inside the share, as validated bytes: components joined by `/`, no leading or trailing slash, the root empty.
 ///
-/// No component is empty, `.` or `..`, none holds a slash or NUL. This says nothing about what is on the disk: every
-/// use goes through ``Share``, which lets the kernel resolve the path beneath the root's descriptor.
+/// No component is empty, `.` or `..`, none holds a slash or NUL or more than 255 bytes, and all together are at most
+/// 4,095 bytes. This says nothing about what is on the disk: every use goes through ``Share``, which lets the kernel
+/// resolve the path beneath the root's descriptor. Two paths are equal when their bytes are.
 public struct SharePath: Hashable, Sendable {
     /// The raw bytes, `a/b/c`; not necessarily UTF-8.
     public let bytes: [UInt8]
@@ -15,4 +16,84 @@ public struct SharePath: Hashable, Sendable {
 
     /// Whether this is the shared directory itself.
     public var isRoot: Bool { bytes.isEmpty }
+
+    /// The most bytes that a name may have on the file systems we serve.
+    package static let longestName = 255
+    /// `PATH_MAX` without its NUL.
+    package static let longestPath = 4_095
+
+    static let slash = UInt8(ascii: "/")
+
+    /// The names from the top down; none of the root.
+    public var components: [ArraySlice<UInt8>] { bytes.split(separator: Self.slash) }
+
+    /// The number of components.
+    public var depth: Int {
+        isRoot ? 0 : bytes.reduce(into: 1) { depth, byte in depth += byte == Self.slash ? 1 : 0 }
+    }
+
+    /// The last component; empty of the root.
+    public var name: ArraySlice<UInt8> {
+        bytes[(bytes.lastIndex(of: Self.slash).map { $0 + 1 } ?? 0)...]
+    }
+
+    /// The path of the directory that holds this name; the root's parent is the root.
+    public var parent: SharePath {
+        SharePath(unchecked: Array(bytes[..<(bytes.lastIndex(of: Self.slash) ?? 0)]))
+    }
+
+    /// Whether `other` lies anywhere below this path; a path is not its own ancestor. Compares components, not text.
+    public func isAncestor(of other: SharePath) -> Bool {
+        if isRoot { return !other.isRoot }
+        return other.bytes.count > bytes.count && other.bytes[bytes.count] == Self.slash
+            && other.bytes.starts(with: bytes)
+    }
+
+    /// Whether `other` is this path or lies below it.
+    public func contains(_ other: SharePath) -> Bool { self == other || isAncestor(of: other) }
+
+    /// This path seen from `base`; nil when it is not `base` or below it.
+    public func relative(to base: SharePath) -> SharePath? {
+        if base.isRoot { return self }
+        if self == base { return .root }
+        return base.isAncestor(of: self) ? SharePath(unchecked: Array(bytes[(base.bytes.count + 1)...])) : nil
+    }
+
+    /// The path of the member called `name`.
+    /// - Throws: ``RootError/invalidName`` when `name` can't be one component, or the path becomes too long.
+    public func appending(_ name: some Collection<UInt8>) throws(RootError) -> SharePath {
+        guard Self.isName(name) else { throw .invalidName }
+        return try joined(name)
+    }
+
+    /// The path of `path` seen from here.
+    /// - Throws: ``RootError/invalidName`` when it becomes too long.
+    public func appending(_ path: SharePath) throws(RootError) -> SharePath {
+        if path.isRoot { return self }
+        return try isRoot ? path : joined(path.bytes)
+    }
+
+    /// Whether these bytes can be one component.
+    public static func isName(_ name: some Collection<UInt8>) -> Bool {
+        guard !name.isEmpty, name.count <= longestName, !name.contains(where: { $0 == slash || $0 == 0 }) else {
+            return false
+        }
+        return !name.elementsEqual([UInt8(ascii: ".")]) && !name.elementsEqual([UInt8(ascii: "."), UInt8(ascii: ".")])
+    }
+
+    private func joined(_ more: some Collection<UInt8>) throws(RootError) -> SharePath {
+        let count = bytes.count + (isRoot ? 0 : 1) + more.count
+        guard count <= Self.longestPath else { throw .invalidName }
+        var joined: [UInt8] = []
+        joined.reserveCapacity(count)
+        joined += bytes
+        if !isRoot { joined.append(Self.slash) }
+        joined += more
+        return SharePath(unchecked: joined)
+    }
+}
+
+extension SharePath: CustomStringConvertible {
+    /// The path with a leading slash, percent-encoded: for logs and messages.
+    public var description: String { "/" + percentEncoded }
 }

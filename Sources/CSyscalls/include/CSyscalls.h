@@ -1,2 +1,126 @@
+// The system calls that Swift's C library overlays lack or cannot call (variadic ones), and those whose errors the
+// sandbox must tell apart. Each answers what the kernel does, and -errno instead of -1; each goes on after EINTR.
+// What a system lacks answers -ENOSYS, so that every caller needs a fallback anyway.
 #pragma once
-int csystem_placeholder(void);
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// What one statx says, in the same shape on every system.
+struct sys_attributes {
+    uint32_t mode;
+    uint32_t links;
+    uint32_t owner;
+    uint32_t group;
+    uint64_t size;
+    uint64_t blocks;  // of 512 bytes
+    uint64_t inode;
+    uint64_t device;
+    int64_t modified, changed, accessed, born;
+    uint32_t modified_ns, changed_ns, accessed_ns, born_ns;
+    uint32_t has_birth;
+    uint32_t is_mount_root;
+};
+
+struct sys_space {
+    uint64_t available;  // bytes for an ordinary user
+    uint64_t used;
+    uint64_t free_inodes;
+    uint64_t type;
+};
+
+// Flags whose values differ by system or that need _GNU_SOURCE.
+extern const int sys_o_path;       // O_PATH; where it is missing, a plain read-only open
+extern const int sys_o_tmpfile;    // O_TMPFILE; 0 where missing
+extern const int sys_o_noatime;    // O_NOATIME; 0 where missing
+extern const uint64_t sys_resolve_beneath;
+extern const uint64_t sys_resolve_no_symlinks;
+extern const uint64_t sys_resolve_no_magiclinks;
+extern const uint64_t sys_resolve_cached;
+extern const unsigned sys_rename_noreplace;
+extern const unsigned sys_rename_exchange;
+extern const unsigned sys_sync_write;  // start write-back of a range, do not wait
+extern const unsigned sys_sync_wait;   // write a range back and wait for it (not for the journal or the device's cache)
+
+int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve);
+int sys_openat(int directory, const char *path, int flags, unsigned mode);
+// Opens once more what a descriptor (also an O_PATH one) stands for.
+int sys_reopen(int descriptor, int flags);
+int sys_dup(int descriptor);
+int sys_close(int descriptor);
+
+int sys_statat(int directory, const char *name, struct sys_attributes *out);  // never follows a link
+int sys_fstat(int descriptor, struct sys_attributes *out);
+int sys_space(int descriptor, struct sys_space *out);
+
+ssize_t sys_read(int descriptor, void *buffer, size_t count);
+ssize_t sys_pread(int descriptor, void *buffer, size_t count, int64_t offset);
+// Only what is in memory; -EAGAIN when the disk would have to be waited for.
+ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t offset);
+ssize_t sys_write(int descriptor, const void *buffer, size_t count);
+ssize_t sys_pwrite(int descriptor, const void *buffer, size_t count, int64_t offset);
+ssize_t sys_recv(int socket, void *buffer, size_t count);  // never waits
+ssize_t sys_copy_range(int source, int64_t *source_offset, int target, int64_t *target_offset, size_t count);
+int sys_clone(int source, int target);
+int sys_truncate(int descriptor, int64_t size);
+int sys_allocate(int descriptor, int64_t offset, int64_t count);  // keeps the size
+int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
+int sys_fsync(int descriptor);
+int sys_fdatasync(int descriptor);
+int sys_will_need(int descriptor, int64_t offset, int64_t count);
+
+int sys_renameat(int from_directory, const char *from, int to_directory, const char *to);
+int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags);
+int sys_linkat(int from_directory, const char *from, int to_directory, const char *to);
+// Gives an open unnamed file its first name; never replaces.
+int sys_link_descriptor(int descriptor, int to_directory, const char *to);
+int sys_symlinkat(const char *target, int directory, const char *name);
+ssize_t sys_readlinkat(int directory, const char *name, char *buffer, size_t count);
+int sys_unlinkat(int directory, const char *name, int is_directory);
+int sys_mkdirat(int directory, const char *name, unsigned mode);
+int sys_mkfifoat(int directory, const char *name, unsigned mode);
+int sys_chmod(int descriptor, unsigned mode);
+int sys_chmodat(int directory, const char *name, unsigned mode);
+// A nanosecond count of -1 leaves that time alone.
+int sys_set_times(int descriptor, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns);
+int sys_set_times_at(
+    int directory, const char *name, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns);
+
+// Directory records as the kernel packs them; walk them with sys_next_name.
+ssize_t sys_getdents(int descriptor, void *buffer, size_t count);
+struct sys_name {
+    const char *name;  // NUL-terminated, inside the buffer
+    uint32_t length;
+    uint32_t type;  // DT_…; 0 when the file system does not say
+    uint64_t inode;
+};
+// The record at *position of the `count` bytes, and moves on; 0 at the end, 1 for a record.
+int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out);
+int sys_rewind(int descriptor);
+
+ssize_t sys_list_attributes(int descriptor, char *names, size_t count);
+ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count);
+// The same by name relative to a directory, never following a link.
+ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count);
+int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count);
+int sys_remove_attribute(int descriptor, const char *name);
+
+// Open-file-description locks on the whole file: they belong to the descriptor, exclude threads, processes and hosts.
+enum sys_lock_kind { sys_lock_none, sys_lock_shared, sys_lock_exclusive };
+int sys_lock(int descriptor, enum sys_lock_kind kind, int waits);
+
+int sys_inotify(void);
+// Watches the directory that the descriptor stands for; answers the watch's number.
+int sys_inotify_add(int inotify, int directory, uint32_t mask);
+int sys_inotify_remove(int inotify, int watch);
+
+// The process's file creation mask, read without changing it where the system allows that.
+unsigned sys_umask(void);
+// 1 when the shell pattern takes the whole name of at most 255 bytes; a leading dot and a slash are ordinary bytes.
+int sys_matches(const char *pattern, const void *name, size_t count);
+void sys_ignore_file_size_signal(void);
+// CLOCK_REALTIME in full resolution.
+void sys_now(int64_t *seconds, int32_t *nanoseconds);
+// CLOCK_MONOTONIC in milliseconds, cheap and coarse.
+int64_t sys_coarse_milliseconds(void);
+int sys_random(void *buffer, size_t count);

@@ -1,0 +1,124 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Resolver {
+    /// Opens `path` component by component; the kernel follows no link for it.
+    ///
+    /// A link's target is put in place of its name. A `..` in a target starts again from the root with the real names
+    /// found so far, so that a directory moved away meanwhile can't lead above the root. Whoever swaps directories for
+    /// links during the walk gets the link's own rule applied, or nothing.
+    func walk(_ path: SharePath, flags: Int32) throws(RootError) -> Resolved {
+        var walk = Walk(root: root, pending: path.components.reversed())
+        let descriptor = try walk.finish(flags: flags)
+        return Resolved(descriptor: descriptor, realPath: try walk.realPath())
+    }
+}
+
+/// The state of one walk.
+private struct Walk: ~Copyable {
+    let root: Int32
+    /// What is still to be gone through, the next one last.
+    var pending: [ArraySlice<UInt8>]
+    /// The real names from the root to `current`.
+    var real: [ArraySlice<UInt8>] = []
+    /// The directory reached so far; nil at the root.
+    var current: Descriptor?
+    var links = 0
+
+    init(root: Int32, pending: [ArraySlice<UInt8>]) {
+        self.root = root
+        self.pending = pending
+    }
+
+    func realPath() throws(RootError) -> SharePath? {
+        if links == 0 { return nil }
+        var found = SharePath.root
+        for name in real { found = try found.appending(name) }
+        return found
+    }
+
+    mutating func finish(flags: Int32) throws(RootError) -> Descriptor {
+        while let name = pending.popLast() {
+            if name.elementsEqual([UInt8(ascii: ".")]) { continue }
+            if name.elementsEqual([UInt8(ascii: "."), UInt8(ascii: ".")]) {
+                try stepUp()
+                continue
+            }
+            let isLast = pending.isEmpty
+            let step = isLast ? flags : sys_o_path | O_DIRECTORY
+            let answer = try openStep(name, flags: step)
+            guard answer >= 0 else {
+                try follow(name, because: answer)
+                continue
+            }
+            real.append(name)
+            if isLast { return Descriptor(owning: answer) }
+            current = Descriptor(owning: answer)
+        }
+        // The path ended in the root, `.` or `..`, which so far were opened only as a place to go on from.
+        return try Descriptor(sys_openat(place, ".", flags, 0), "openat")
+    }
+
+    private var place: Int32 {
+        switch current {
+        case .some(let descriptor): descriptor.number
+        case .none: root
+        }
+    }
+
+    /// A descriptor, or `-ELOOP` when the name is a link.
+    private func openStep(_ name: ArraySlice<UInt8>, flags: Int32) throws(RootError) -> Int32 {
+        let answer = CString.with(name) { name in sys_openat(place, name, flags | O_NOFOLLOW, 0) }
+        guard answer >= 0, flags & sys_o_path == sys_o_path, flags & O_DIRECTORY == 0 else { return answer }
+        // O_PATH opens a link itself instead of refusing it.
+        var status = sys_attributes()
+        let described = sys_fstat(answer, &status)
+        guard described < 0 || status.isLink else { return answer }
+        _ = sys_close(answer)
+        return described < 0 ? described : -ELOOP
+    }
+
+    /// Puts a link's target in place of its name, or throws `failure` when the name is no link.
+    private mutating func follow(_ name: ArraySlice<UInt8>, because failure: Int32) throws(RootError) {
+        guard failure == -ELOOP || failure == -ENOTDIR || failure == -EMLINK else {
+            throw RootError(failure, "openat")
+        }
+        guard let target = readLink(name) else { throw RootError(failure, "openat") }
+        links += 1
+        guard links <= Resolver.mostLinks, target.first != SharePath.slash else { throw .notFound }
+        pending += target.split(separator: SharePath.slash).reversed()
+        guard pending.count <= SharePath.longestPath else { throw .notFound }
+    }
+
+    private func readLink(_ name: ArraySlice<UInt8>) -> [UInt8]? {
+        var count = 0
+        let target = [UInt8](unsafeUninitializedCapacity: SharePath.longestPath + 1) { buffer, used in
+            count = CString.with(name) { name in
+                buffer.withMemoryRebound(to: CChar.self) { text in
+                    sys_readlinkat(place, name, text.baseAddress, text.count)
+                }
+            }
+            used = max(0, count)
+        }
+        return count > 0 && count <= SharePath.longestPath ? target : nil
+    }
+
+    private mutating func stepUp() throws(RootError) {
+        guard !real.isEmpty else { throw .notFound }
+        real.removeLast()
+        current = nil
+        for name in real {
+            let answer = CString.with(name) { name in
+                sys_openat(place, name, sys_o_path | O_DIRECTORY | O_NOFOLLOW, 0)
+            }
+            current = try Descriptor(answer, "openat")
+        }
+    }
+}

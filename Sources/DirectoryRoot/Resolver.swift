@@ -1,0 +1,126 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Turns a path into an open descriptor beneath the root, and never into anything else.
+///
+/// The common path has no symbolic link: one `openat2` that must stay beneath the root and follows none. When the kernel
+/// reports a link (or has no `openat2`), ``walk(_:flags:)`` goes component by component, never lets the kernel follow a
+/// link, and reads links that stay inside itself. So either form knows the real path of what it opened, and rules about
+/// paths (hidden names, rights, locks) hold for where a link leads too. What leaves the root, an absolute link, and a
+/// dangling one do not exist.
+package struct Resolver: Sendable {
+    /// How links and openat2 are met.
+    package enum Method: Sendable {
+        case openat2
+        case componentWalk
+    }
+
+    let root: Int32
+    let method: Method
+
+    /// The most links that one path may lead through, as in Linux.
+    static let mostLinks = 40
+    /// How often a lookup that raced with a rename is tried again.
+    static let mostTries = 64
+
+    /// - Parameter method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
+    package init(root: Int32, method: Method? = nil) {
+        self.root = root
+        if let method {
+            self.method = method
+        } else {
+            let answer = sys_openat2(
+                root, ".", sys_o_path, 0, sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks)
+            if answer >= 0 { _ = sys_close(answer) }
+            self.method = answer >= 0 ? .openat2 : .componentWalk
+        }
+    }
+
+    /// Opens what is at `path`, which may lead through links that stay inside.
+    /// - Parameters:
+    ///   - path: from the root.
+    ///   - flags: of `open`; `O_CLOEXEC` is added.
+    ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk.
+    package func open(
+        _ path: SharePath, flags: Int32, waiting: Bool = true
+    ) throws(RootError) -> Resolved {
+        if method == .openat2 {
+            let answer = openDirectly(path, flags: flags, waiting: waiting)
+            if answer != -ELOOP { return Resolved(descriptor: try Descriptor(answer, "openat2"), realPath: nil) }
+        }
+        // Without openat2 nothing can promise not to wait.
+        guard waiting else { throw .wouldBlock }
+        return try walk(path, flags: flags)
+    }
+
+    /// One kernel lookup; `-ELOOP` when a link is on the way.
+    private func openDirectly(_ path: SharePath, flags: Int32, waiting: Bool) -> Int32 {
+        var resolve = sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks
+        if !waiting { resolve |= sys_resolve_cached }
+        return path.withCPath { name in
+            var answer = sys_openat2(root, name, flags, 0, resolve)
+            guard waiting else { return answer }
+            var tries = 1
+            // EAGAIN: a rename was going on; ESTALE: replaced on a network file system while we looked.
+            while answer == -EAGAIN || answer == -ESTALE, tries < (answer == -ESTALE ? 3 : Self.mostTries) {
+                answer = sys_openat2(root, name, flags, 0, resolve)
+                tries += 1
+            }
+            return answer
+        }
+    }
+}
+
+/// What a path led to.
+package struct Resolved: ~Copyable {
+    package let descriptor: Descriptor
+    /// Where it really is, when links were on the way; nil when the path asked for is the real one.
+    package let realPath: SharePath?
+}
+
+extension SharePath {
+    /// The path as a NUL-terminated string on the stack, `.` for the root.
+    package func withCPath<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
+        if isRoot { return body(".") }
+        return bytes.withUnsafeBufferPointer { source in CString.with(source, body) }
+    }
+}
+
+/// Bytes as the C library wants them.
+package enum CString {
+    /// A NUL-terminated copy on the stack (up to 1 KiB, else on the heap) for the time of `body`.
+    package static func with<Answer>(
+        _ source: UnsafeBufferPointer<UInt8>, _ body: (UnsafePointer<CChar>) -> Answer
+    ) -> Answer {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: source.count + 1) { copy in
+            let bytes = UnsafeMutableRawBufferPointer(copy)
+            bytes.copyMemory(from: UnsafeRawBufferPointer(source))
+            bytes[source.count] = 0
+            return copy.withUnsafeBufferPointerToStart(body)
+        }
+    }
+
+    /// The same for one name of at most 255 bytes.
+    package static func with<Answer>(
+        _ name: some Collection<UInt8>, _ body: (UnsafePointer<CChar>) -> Answer
+    ) -> Answer {
+        let direct = name.withContiguousStorageIfAvailable { bytes in with(bytes, body) }
+        if let direct { return direct }
+        return Array(name).withUnsafeBufferPointer { bytes in with(bytes, body) }
+    }
+}
+
+extension UnsafeMutableBufferPointer<CChar> {
+    /// Hands out the start of a buffer that is known not to be empty.
+    fileprivate func withUnsafeBufferPointerToStart<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
+        guard let start = baseAddress else { return body("") }
+        return body(UnsafePointer(start))
+    }
+}

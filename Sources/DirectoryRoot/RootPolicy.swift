@@ -1,0 +1,23 @@
+/// Rules about files that hold for every door and requester.
+public struct RootPolicy: Sendable {
+    public var isReadOnly = false
+    public var refusesDelete = false
+    public var refusesOverwrite = false
+    /// Shell patterns; a path with a component that matches does not exist, on any door.
+    public var hidden: [String] = []
+    /// Lower-case, without dot; empty allows all. New files must end in one of them.
+    public var allowedExtensions: [String] = []
+    /// `.DS_Store` and `._*` are refused.
+    public var refusesAppleFiles = false
+    /// Bytes; nil for no limit.
+    public var maxUploadSize: Int64?
+    /// Bytes that must stay free on the disk.
+    public var minFreeSpace: Int64 = 0
+    /// Wait for the disk before a write is answered.
+    public var waitsForDisk = false
+    public var maxLockDuration: Duration = .seconds(86_400)
+    public var maxLocks = 10_000
+    public var maxLocksPerUser = 1_000
+
+    public init() {}
+}

@@ -1,0 +1,80 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// The path from the root that a path of this view stands for.
+    package func absolute(_ path: SharePath) throws(RootError) -> SharePath {
+        try base.isRoot ? path : base.appending(path)
+    }
+
+    /// Whether the requester may learn that something is at `path` (from the root).
+    /// - Parameters:
+    ///   - path: from the root, with links resolved.
+    ///   - isDirectory: whether a directory is there.
+    ///   - listed: in a listing, a directory shows only when it or something below it may be read. Asked for by its own
+    ///     name it also shows to someone who may do anything there: an upload to a drop box begins by looking at it.
+    func maySee(_ path: SharePath, isDirectory: Bool, listed: Bool = false) -> Bool {
+        let here = rights.rights(at: path)
+        if here.contains(.read) { return true }
+        return isDirectory && (!listed && here != .none || rights.leadsToReadable(below: path))
+    }
+
+    /// The error for a requester who may not read at `path`: where nothing at all is allowed, nothing exists.
+    func refusal(at path: SharePath) -> RootError {
+        rights.rights(at: path) == .none ? .notFound : .forbidden
+    }
+
+    /// Applies this view's rules to the real path that a link led to.
+    func admit(_ path: SharePath) throws(RootError) {
+        guard root.policy.shows(path), base.contains(path) else { throw .notFound }
+    }
+
+    /// Opens what is at `path` for this requester: hidden names, `base` and rights are looked at, for links twice.
+    /// - Parameters:
+    ///   - path: from the root.
+    ///   - flags: of `open`.
+    ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting.
+    func openVisible(
+        _ path: SharePath, flags: Int32, waiting: Bool
+    ) throws(RootError) -> Visible {
+        guard root.policy.shows(path) else { throw .notFound }
+        let mayRead = rights.rights(at: path).contains(.read)
+        do throws(RootError) {
+            let opened = try root.resolver.open(path, flags: flags, waiting: waiting)
+            if let real = opened.realPath { try admit(real) }
+            let realPath = opened.realPath ?? path
+            guard let attributes = FileAttributes(try opened.descriptor.status()) else { throw .notFound }
+            guard mayRead || maySee(path, isDirectory: attributes.isDirectory),
+                opened.realPath == nil || maySee(realPath, isDirectory: attributes.isDirectory)
+            else { throw refusal(at: path) }
+            return Visible(descriptor: opened.descriptor, attributes: attributes, realPath: realPath)
+        } catch {
+            // Who may not read here must not learn either what exists.
+            throw mayRead || error == .wouldBlock ? error : refusal(at: path)
+        }
+    }
+
+    /// What is at `path` from the root, following links that stay inside, without opening it for reading.
+    func look(
+        at path: SharePath, waiting: Bool
+    ) throws(RootError) -> (status: sys_attributes, realPath: SharePath) {
+        let opened = try root.resolver.open(path, flags: sys_o_path, waiting: waiting)
+        if let real = opened.realPath { try admit(real) }
+        return (try opened.descriptor.status(), opened.realPath ?? path)
+    }
+}
+
+/// Something open that a requester may see.
+struct Visible: ~Copyable {
+    let descriptor: Descriptor
+    let attributes: FileAttributes
+    /// From the root, with links resolved.
+    let realPath: SharePath
+}

@@ -1,0 +1,49 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// Opens a regular file or a directory.
+    /// - Parameters:
+    ///   - path: from ``base``.
+    ///   - waiting: false on an event loop: throws ``RootError/wouldBlock`` instead of waiting for a disk.
+    public func open(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
+        // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
+        let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
+        return Entry(
+            descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath)
+    }
+
+    /// What is at `path`, following links that stay inside the root. A file that the process may not read is shown too.
+    public func attributes(of path: SharePath) throws(RootError) -> FileAttributes {
+        try openVisible(absolute(path), flags: sys_o_path, waiting: true).attributes
+    }
+
+    /// The members of a directory, in the disk's order, without holding them: constant memory for any number.
+    /// Names that the requester may not see are left out.
+    /// - Throws: ``RootError/notDirectory`` for a file.
+    public func list(_ path: SharePath) throws(RootError) -> DirectoryCursor {
+        let path = try absolute(path)
+        let opened = try openVisible(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
+        guard opened.attributes.isDirectory else { throw .notDirectory }
+        return DirectoryCursor(
+            share: self, directory: opened.descriptor, attributes: opened.attributes, realPath: opened.realPath)
+    }
+
+    /// Room on the file system that holds `path`. RFC 4331.
+    public func space(at path: SharePath) throws(RootError) -> DiskSpace {
+        let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
+        var space = sys_space()
+        try check(sys_space(opened.descriptor.number, &space), "fstatvfs")
+        let reserve = UInt64(max(0, root.policy.minFreeSpace))
+        return DiskSpace(
+            available: Int64(clamping: space.available > reserve ? space.available - reserve : 0),
+            used: Int64(clamping: space.used))
+    }
+}

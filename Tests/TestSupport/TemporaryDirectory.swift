@@ -1,0 +1,121 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A fresh empty directory for one test, removed with all that is in it when the last reference goes.
+public final class TemporaryDirectory: Sendable {
+    public let path: String
+
+    /// - Parameter parent: where it is made; nil takes `TMPDIR` or `/tmp`.
+    public init(in parent: String? = nil) throws {
+        let parent = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/shareserve-test-XXXXXX".utf8CString)
+        let made = template.withUnsafeMutableBufferPointer { text in
+            text.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+        }
+        guard let made else { throw Failure(call: "mkdtemp", code: errno) }
+        path = made
+    }
+
+    deinit {
+        // The attacker's directories may lack permissions; `rm` is told nothing about them.
+        let removal = ["rm", "-rf", "--", path]
+        var arguments = removal.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        if posix_spawnp(&child, "rm", nil, nil, &arguments, environ) == 0 { waitpid(child, nil, 0) }
+    }
+
+    /// The path of a member, in the process's own terms.
+    public func path(of member: String) -> String { "\(path)/\(member)" }
+
+    /// Writes a file behind the server's back, with the directories above it.
+    public func write(_ content: String, to member: String) throws {
+        try write(Array(content.utf8), to: member)
+    }
+
+    /// Writes a file behind the server's back, with the directories above it.
+    public func write(_ content: [UInt8], to member: String) throws {
+        if let slash = member.lastIndex(of: "/") { try makeDirectory(String(member[..<slash])) }
+        let file = open(path(of: member), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw Failure(call: "open", code: errno) }
+        defer { close(file) }
+        var done = 0
+        while done < content.count {
+            let count = content.withUnsafeBytes { bytes in
+                writeBytes(file, UnsafeRawBufferPointer(rebasing: bytes[done...]))
+            }
+            guard count > 0 else { throw Failure(call: "write", code: errno) }
+            done += count
+        }
+    }
+
+    /// Makes a directory and those above it.
+    public func makeDirectory(_ member: String) throws {
+        var made = path
+        for name in member.split(separator: "/") {
+            made += "/\(name)"
+            guard mkdir(made, 0o755) == 0 || errno == EEXIST else { throw Failure(call: "mkdir", code: errno) }
+        }
+    }
+
+    /// Makes a symbolic link with this text.
+    public func link(_ member: String, to target: String) throws {
+        guard symlink(target, path(of: member)) == 0 else { throw Failure(call: "symlink", code: errno) }
+    }
+
+    /// A file's bytes, behind the server's back; nil when it is not there.
+    public func read(_ member: String) -> [UInt8]? {
+        let file = open(path(of: member), O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = readBytes(file, &buffer)
+            guard count > 0 else { return count == 0 ? content : nil }
+            content += buffer[..<count]
+        }
+    }
+
+    /// A file's text.
+    public func text(_ member: String) -> String? { read(member).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// Whether the name is there, be it a dangling link.
+    public func exists(_ member: String) -> Bool {
+        var status = stat()
+        return lstat(path(of: member), &status) == 0
+    }
+
+    /// The names in a directory, sorted, without `.` and `..`.
+    public func names(in member: String = "") -> [String] {
+        guard let directory = opendir(path(of: member)) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let record = readdir(directory) {
+            let name = withUnsafePointer(to: &record.pointee.d_name) { start in
+                start.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// A system call that the test itself needed did not work.
+    public struct Failure: Error {
+        public var call: String
+        public var code: Int32
+    }
+}
+
+private func writeBytes(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(file, bytes.baseAddress, bytes.count)
+}
+
+private func readBytes(_ file: Int32, _ buffer: inout [UInt8]) -> Int {
+    buffer.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
+}

@@ -1,0 +1,239 @@
+"""The command line: what it prints, where its settings come from, how it ends."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from server import binary, free_port, wait_until
+from wire import Wire, ask
+
+
+def run(*arguments, environment=None):
+    """Runs the program to its end."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("SHARESERVE_")}
+    return subprocess.run(
+        [str(binary()), *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20,
+        env=clean | (environment or {}))
+
+
+def one_line(ended):
+    """The one line on standard error."""
+    assert ended.stdout == ""
+    lines = ended.stderr.splitlines()
+    assert len(lines) == 1, ended.stderr
+    return lines[0]
+
+
+def test_version_and_help():
+    version = run("--version")
+    assert version.returncode == 0 and re.fullmatch(r"\d+\.\d+\.\d+\n", version.stdout)
+    shown = run("--help")
+    assert shown.returncode == 0
+    for option in ["--port", "--bind", "--read-only", "--path-prefix", "--max-upload-size", "--index", "--cors",
+                   "--verbose", "--quiet", "--log-format", "--version", "--config"]:
+        assert option in shown.stdout
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--no-such-option"], "--no-such-option"),
+    (["--port"], "--port"),
+    (["--port", "lots"], "lots"),
+    (["--port", "70000"], "70000"),
+    (["--port", "-1"], "-1"),
+    (["--max-upload-size", "huge"], "huge"),
+    (["--max-upload-size", "99999999999999T"], "99999999999999T"),
+    (["--log-format", "xml"], "xml"),
+    (["--path-prefix", "/a/../b"], "/a/../b"),
+    (["one", "two"], "two"),
+    (["--config", "/no/such/file"], "/no/such/file"),
+])
+def test_bad_option_is_one_line_and_64(arguments, said):
+    ended = run(*arguments)
+    assert ended.returncode == 64
+    assert said in one_line(ended)
+
+
+def test_missing_directory_is_66(folder):
+    ended = run(folder / "nothing here")
+    assert ended.returncode == 66
+    assert "nothing here" in one_line(ended)
+
+
+def test_a_file_is_no_directory(folder):
+    (folder / "file").write_text("x")
+    ended = run(folder / "file")
+    assert ended.returncode == 66
+    one_line(ended)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_busy_port_is_69_and_named(folder, host):
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+        taken.bind((host, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = run(folder, "--port", port, "--bind", host)
+        assert ended.returncode == 69
+        assert str(port) in one_line(ended)
+
+
+def test_address_of_another_machine_is_69(folder):
+    ended = run(folder, "--port", 0, "--bind", "192.0.2.1")
+    assert ended.returncode == 69
+    assert "192.0.2.1" in one_line(ended)
+
+
+def test_every_printed_address_answers(serve):
+    server = serve(bind=())
+    addresses = [re.match(r"(https?)://(\[[^\]]+\]|[^:/]+):(\d+)/$", url) for url in server.urls]
+    assert all(addresses), server.printed
+    hosts = {match.group(2).strip("[]") for match in addresses}
+    assert "127.0.0.1" in hosts
+    assert hosts & {"::1"} or not pathlib.Path("/proc/net/if_inet6").read_text()
+    for match in addresses:
+        with Wire((match.group(2).strip("[]"), int(match.group(3)))) as wire:
+            host = f"Host: {match.group(2)}:{match.group(3)}"
+            assert wire.ask("GET", "/", host, host=False).status == 200
+
+
+def test_says_that_nothing_protects_the_share(serve):
+    assert any("--read-only" in line and "--auth" in line for line in serve().printed)
+
+
+def test_port_0_takes_a_free_port(serve):
+    first, second = serve(), serve()
+    assert first.port != second.port
+    assert 0 not in (first.port, second.port)
+
+
+def test_several_addresses(serve):
+    server = serve(bind=("127.0.0.1", "::1"), port=free_port())
+    for host in ("127.0.0.1", "::1"):
+        with Wire((host, server.port)) as wire:
+            assert wire.ask("GET", "/", f"Host: localhost:{server.port}", host=False).status == 200
+
+
+def test_unix_socket(serve, folder):
+    path = folder / "socket"
+    serve(bind=("127.0.0.1", str(path)))
+    wait_until(path.exists, "the socket is there")
+    shown = subprocess.run(["curl", "-sS", "--unix-socket", str(path), "http://localhost/"], capture_output=True)
+    assert shown.returncode == 0, shown.stderr
+
+
+def test_unix_socket_of_a_killed_server_is_taken_over(serve, folder):
+    path = folder / "socket"
+    first = serve(bind=("127.0.0.1", str(path)))
+    first.kill()
+    assert path.exists()
+    serve(bind=("127.0.0.1", str(path)))
+    assert subprocess.run(["curl", "-sS", "--unix-socket", str(path), "http://localhost/"]).returncode == 0
+
+
+def test_flag_over_environment_over_file_over_default(serve, folder):
+    """`--path-prefix` from each source, with the weaker ones present too."""
+    file = folder / "settings.json"
+    file.write_text(json.dumps({"path-prefix": "/file", "port": 1, "read-only": True}))
+    variables = {"SHARESERVE_PATH_PREFIX": "/environment", "SHARESERVE_CONFIG": str(file)}
+    assert serve("--path-prefix", "/flag", environment=variables).urls[0].endswith("/flag/")
+    assert serve(environment=variables).urls[0].endswith("/environment/")
+    last = serve("--config", file)
+    assert last.urls[0].endswith("/file/")
+    assert ask(last, "PUT", "/file/x", body="x").status == 403
+
+
+def test_environment_gives_port_and_flags(serve, folder):
+    server = serve(environment={"SHARESERVE_READ_ONLY": "true"})
+    assert ask(server, "PUT", "/x", body="x").status == 403
+    ended = run(folder, environment={"SHARESERVE_PORT": "many"})
+    assert ended.returncode == 64 and "many" in one_line(ended)
+
+
+def test_misspelt_name_in_the_file_is_refused(folder):
+    file = folder / "settings.json"
+    file.write_text(json.dumps({"prot": 8080}))
+    ended = run(folder, "--config", file)
+    assert ended.returncode == 64 and "prot" in one_line(ended)
+    file.write_text("{")
+    assert run(folder, "--config", file).returncode == 64
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions(shell):
+    made = run("--generate-completion-script", shell)
+    assert made.returncode == 0 and "--path-prefix" in made.stdout.replace("l path-prefix", "--path-prefix")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ends_on_a_signal(server, number):
+    assert ask(server, "GET", "/").status == 200
+    server.signal(number)
+    assert server.process.wait(10) == 0
+    with pytest.raises(ConnectionRefusedError):
+        Wire(server)
+
+
+def test_sigpipe_and_sighup_do_not_end_it(server):
+    server.signal(signal.SIGPIPE)
+    server.signal(signal.SIGHUP)
+    assert ask(server, "GET", "/").status == 200
+    assert server.alive()
+
+
+def test_second_signal_ends_at_once(server):
+    (server.root / "big").write_bytes(b"")
+    os.truncate(server.root / "big", 4 << 30)
+    wire = Wire(server, receive_buffer=4096)
+    wire.request("GET", "/big")
+    wire.read(1000)
+    server.signal(signal.SIGTERM)
+    wait_until(lambda: _refuses(server), "no new connections")
+    assert server.alive(), "a running transfer gets a time to finish"
+    server.signal(signal.SIGTERM)
+    server.process.wait(5)
+
+
+def _refuses(server):
+    try:
+        with Wire(server, timeout=5) as wire:
+            return wire.ask("GET", "/").status == 503
+    except OSError:
+        return True
+
+
+def test_standard_output_holds_addresses_only(serve):
+    server = serve()
+    ask(server, "GET", "/missing")
+    server.stop()
+    assert "missing" not in "\n".join(server.printed)
+    assert "missing" in server.logged()
+
+
+def test_quiet_logs_no_requests(serve):
+    server = serve("-q")
+    ask(server, "GET", "/missing")
+    server.stop()
+    assert "missing" not in server.logged()
+
+
+def test_access_log_as_json(serve):
+    server = serve("--log-format", "json")
+    ask(server, "GET", "/a%22b%0a%1b[31m")
+    server.stop()
+    lines = [json.loads(line) for line in server.logged().splitlines()]
+    assert any("404" in map(str, line.values()) for line in lines), lines
+    assert "\x1b" not in server.logged()
+
+
+def test_access_log_combined(serve):
+    server = serve("--log-format", "combined")
+    ask(server, "GET", "/missing", 'User-Agent: a "quoted" agent', "Referer: http://localhost/x")
+    server.stop()
+    expected = r'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET /missing HTTP/1\.1" 404 \d+ "http://localhost/x" ".*quoted.*"'
+    assert any(re.fullmatch(expected, line) for line in server.logged().splitlines()), server.logged()

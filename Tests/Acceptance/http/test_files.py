@@ -1,0 +1,355 @@
+"""GET and HEAD of files: types, validators, conditions, ranges, codings. RFC 9110."""
+
+import email.utils
+import gzip
+import os
+import time
+
+import pytest
+
+from wire import Wire, ask
+
+CONTENT = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def wire(server):
+    (server.root / "data.bin").write_bytes(CONTENT)
+    with Wire(server) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("name, kind", [
+    ("a.html", "text/html; charset=utf-8"), ("a.txt", "text/plain; charset=utf-8"), ("a.css", "text/css; charset=utf-8"),
+    ("a.js", "text/javascript; charset=utf-8"), ("a.json", "application/json"), ("a.svg", "image/svg+xml"),
+    ("a.jpg", "image/jpeg"), ("a.JPG", "image/jpeg"), ("a.jpeg", "image/jpeg"), ("a.png", "image/png"),
+    ("a.webp", "image/webp"), ("a.pdf", "application/pdf"), ("a.mp4", "video/mp4"), ("a.mp3", "audio/mpeg"),
+    ("a.zip", "application/zip"), ("a.wasm", "application/wasm"), ("a.docx",
+     "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("a", "application/octet-stream"), ("a.unheard-of", "application/octet-stream"),
+    ("a.tar.gz", "application/gzip"), (".html", None), ("a.md", "text/markdown; charset=utf-8"),
+])
+def test_content_type(server, name, kind):
+    (server.root / name).write_bytes(b"x")
+    answer = ask(server, "GET", "/" + name)
+    assert answer.status == 200
+    if kind:
+        assert answer["Content-Type"].lower() == kind
+
+
+def test_whole_file(wire):
+    answer = wire.ask("GET", "/data.bin")
+    assert (answer.status, answer.body) == (200, CONTENT)
+    assert answer["Content-Length"] == str(len(CONTENT))
+    assert answer["Accept-Ranges"] == "bytes"
+    assert answer["ETag"].startswith('"')
+    assert email.utils.parsedate_to_datetime(answer["Last-Modified"])
+    assert "Cache-Control" in answer
+
+
+def test_empty_file(wire, server):
+    (server.root / "empty").touch()
+    answer = wire.ask("GET", "/empty")
+    assert (answer.status, answer["Content-Length"], answer.body) == (200, "0", b"")
+    assert wire.ask("GET", "/empty", "Range: bytes=0-").status in (200, 416)
+
+
+def test_etag_changes_with_each_write(wire, server):
+    seen = set()
+    for index in range(50):
+        (server.root / "e").write_text(f"{index:04}")
+        seen.add(wire.ask("GET", "/e")["ETag"])
+    assert len(seen) == 50
+
+
+def test_etag_changes_with_a_file_of_the_same_size_and_time(wire, server):
+    seen = set()
+    for index in range(10):
+        (server.root / "new").write_text(f"{index}")
+        os.utime(server.root / "new", ns=(10**18, 10**18))
+        os.replace(server.root / "new", server.root / "e")
+        seen.add(wire.ask("GET", "/e")["ETag"])
+    assert len(seen) > 5, "inode or change time belongs to the tag"
+
+
+def test_change_on_disk_shows_at_once(wire, server):
+    for index in range(20):
+        (server.root / "c").write_text("x" * index)
+        assert wire.ask("GET", "/c").text == "x" * index
+        os.remove(server.root / "c")
+        assert wire.ask("GET", "/c").status == 404
+
+
+@pytest.mark.parametrize("field, first, last", [
+    ("bytes=0-0", 0, 0), ("bytes=0-99", 0, 99), ("bytes=100-", 100, None), ("bytes=-100", -100, None),
+    ("bytes=10239-", 10239, None), ("bytes=0-99999999", 0, None), ("bytes=-99999999", 0, None),
+    ("bytes=0-9223372036854775807", 0, None), ("bytes=0-18446744073709551616", 0, None),
+    ("bytes=10-20,", 10, 20), ("Bytes=0-1", 0, 1),
+])
+def test_range(wire, field, first, last):
+    answer = wire.ask("GET", "/data.bin", f"Range: {field}")
+    if answer.status == 200 and ("99999999999" in field or "1844" in field or field[-1] == "," or field[0] == "B"):
+        assert answer.body == CONTENT
+        return
+    start = first if first >= 0 else len(CONTENT) + first
+    end = len(CONTENT) - 1 if last is None else last
+    assert answer.status == 206
+    assert answer.body == CONTENT[start:end + 1]
+    assert answer["Content-Range"] == f"bytes {start}-{end}/{len(CONTENT)}"
+
+
+@pytest.mark.parametrize("field", [
+    "bytes=10240-", "bytes=99999-100000", "bytes=-0", "bytes=9223372036854775807-", "bytes=10240-10250,20000-",
+])
+def test_range_past_the_end(wire, field):
+    answer = wire.ask("GET", "/data.bin", f"Range: {field}")
+    assert answer.status == 416
+    assert answer["Content-Range"] == f"bytes */{len(CONTENT)}"
+
+
+@pytest.mark.parametrize("field", [
+    "bytes=", "bytes=a-b", "bytes=5-1", "bytes", "bytes=--1", "lines=1-2", "bytes=1-2-3", "bytes=+1-2", "bytes=1.0-2",
+    "bytes=0x1-2",
+])
+def test_range_that_means_nothing_is_ignored(wire, field):
+    answer = wire.ask("GET", "/data.bin", f"Range: {field}")
+    assert answer.status in (200, 416)
+    if answer.status == 200:
+        assert answer.body == CONTENT
+
+
+def test_several_ranges(wire):
+    answer = wire.ask("GET", "/data.bin", "Range: bytes=0-9,100-109,-10")
+    assert answer.status == 206
+    kind, _, boundary = answer["Content-Type"].partition("; boundary=")
+    assert kind == "multipart/byteranges"
+    parts = answer.body.split(b"--" + boundary.strip('"').encode())
+    assert parts[-1].strip() == b"--"
+    bodies = [part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n") for part in parts[1:-1]]
+    assert bodies == [CONTENT[0:10], CONTENT[100:110], CONTENT[-10:]]
+    assert all(b"Content-Range: bytes" in part or b"content-range: bytes" in part for part in parts[1:-1])
+
+
+def test_many_overlapping_ranges_cost_no_more_than_the_file(wire):
+    field = "bytes=" + ",".join(f"{index}-" for index in range(1300))
+    answer = wire.ask("GET", "/data.bin", f"Range: {field}")
+    assert answer.status in (200, 206, 400, 416, 431)
+    assert len(answer.body) <= 2 * len(CONTENT)
+
+
+def test_range_with_head_is_ignored_or_right(wire):
+    assert wire.ask("HEAD", "/data.bin", "Range: bytes=0-9").status in (200, 206)
+
+
+def test_if_range(wire):
+    whole = wire.ask("GET", "/data.bin")
+    tag, date = whole["ETag"], whole["Last-Modified"]
+    assert wire.ask("GET", "/data.bin", "Range: bytes=0-9", f"If-Range: {tag}").status == 206
+    assert wire.ask("GET", "/data.bin", "Range: bytes=0-9", 'If-Range: "other"').status == 200
+    assert wire.ask("GET", "/data.bin", "Range: bytes=0-9", f"If-Range: W/{tag}").status == 200
+    assert wire.ask("GET", "/data.bin", "Range: bytes=0-9", "If-Range: Thu, 01 Jan 1970 00:00:00 GMT").status == 200
+    assert wire.ask("GET", "/data.bin", "Range: bytes=99999-", 'If-Range: "other"').status == 200
+    assert date
+
+
+def test_conditions(wire, server):
+    os.utime(server.root / "data.bin", (1_000_000_000, 1_000_000_000))
+    whole = wire.ask("GET", "/data.bin")
+    tag, date = whole["ETag"], whole["Last-Modified"]
+    before, after = "Sat, 01 Jan 2000 00:00:00 GMT", "Sat, 01 Jan 2022 00:00:00 GMT"
+
+    def status(*fields):
+        return wire.ask("GET", "/data.bin", *fields).status
+
+    assert status(f"If-None-Match: {tag}") == 304
+    assert status(f"If-None-Match: W/{tag}") == 304
+    assert status(f'If-None-Match: "a", {tag}, "b"') == 304
+    assert status('If-None-Match: "a"') == 200
+    assert status("If-None-Match: *") == 304
+    assert status(f"If-Match: {tag}") == 200
+    assert status(f"If-Match: W/{tag}") == 412
+    assert status('If-Match: "a"') == 412
+    assert status("If-Match: *") == 200
+    assert status(f"If-Modified-Since: {date}") == 304
+    assert status(f"If-Modified-Since: {after}") == 304
+    assert status(f"If-Modified-Since: {before}") == 200
+    assert status("If-Modified-Since: nonsense") == 200
+    assert status(f"If-Unmodified-Since: {date}") == 200
+    assert status(f"If-Unmodified-Since: {before}") == 412
+    # Precedence: tags before dates, If-Match before If-None-Match. RFC 9110 §13.2.2.
+    assert status('If-None-Match: "a"', f"If-Modified-Since: {date}") == 200
+    assert status(f"If-Match: {tag}", f"If-Unmodified-Since: {before}") == 200
+    assert status('If-Match: "a"', f"If-None-Match: {tag}") == 412
+    assert status(f"If-None-Match: {tag}", "Range: bytes=0-9") == 304
+    # The two older forms of a date are still read.
+    assert status("If-Modified-Since: Sunday, 09-Sep-01 01:46:40 GMT") == 304
+    assert status("If-Modified-Since: Sun Sep  9 01:46:40 2001") == 304
+
+
+def test_not_modified_repeats_the_validators_and_has_no_body(wire):
+    tag = wire.ask("GET", "/data.bin")["ETag"]
+    answer = wire.ask("GET", "/data.bin", f"If-None-Match: {tag}")
+    assert answer["ETag"] == tag
+    assert wire.ask("GET", "/data.bin").body == CONTENT, "the connection is still in step"
+
+
+def test_download_disposition(server):
+    names = {"plain.txt": 'filename="plain.txt"', "späß €.txt": "filename*=UTF-8''sp%C3%A4%C3%9F%20%E2%82%AC.txt",
+             'qu"ote\\.txt': None, "semi;colon.txt": None, "line\r\nX-Evil: 1.txt": None}
+    for name, expected in names.items():
+        (server.root / name).write_text("x")
+        target = "/" + "".join(f"%{byte:02x}" for byte in name.encode())
+        answer = ask(server, "GET", target + "?download")
+        assert answer.status == 200
+        assert answer["Content-Disposition"].startswith("attachment")
+        assert "X-Evil" not in answer
+        if expected:
+            assert expected in answer["Content-Disposition"]
+
+
+def test_gzip_of_text(server):
+    text = b"all work and no play makes jack a dull boy\n" * 2000
+    (server.root / "a.txt").write_bytes(text)
+    (server.root / "a.jpg").write_bytes(text)
+    with Wire(server) as wire:
+        plain = wire.ask("GET", "/a.txt")
+        assert plain.body == text and "Content-Encoding" not in plain and "accept-encoding" in plain["Vary"].lower()
+        coded = wire.ask("GET", "/a.txt", "Accept-Encoding: gzip")
+        assert coded["Content-Encoding"] == "gzip" and gzip.decompress(coded.body) == text
+        assert len(coded.body) < len(text) / 10
+        assert coded["ETag"] != plain["ETag"] or coded["ETag"].startswith("W/")
+        assert "Content-Encoding" not in wire.ask("GET", "/a.txt", "Accept-Encoding: gzip;q=0, identity")
+        assert "Content-Encoding" not in wire.ask("GET", "/a.txt", "Accept-Encoding: br")
+        assert "Content-Encoding" not in wire.ask("GET", "/a.jpg", "Accept-Encoding: gzip")
+        ranged = wire.ask("GET", "/a.txt", "Accept-Encoding: gzip", "Range: bytes=0-9")
+        assert ranged.status == 206 and ranged.body == text[:10] and "Content-Encoding" not in ranged
+
+
+def test_listing_may_be_gzip(server):
+    for index in range(500):
+        (server.root / f"a file with a long name {index}").touch()
+    with Wire(server) as wire:
+        plain = wire.ask("GET", "/")
+        coded = wire.ask("GET", "/", "Accept-Encoding: gzip")
+        assert coded["Content-Encoding"] == "gzip"
+        assert sorted(gzip.decompress(coded.body).splitlines()) == sorted(plain.body.splitlines())
+
+
+def test_gzip_request_body(server):
+    answer = ask(server, "PUT", "/g.txt", "Content-Encoding: gzip", body=gzip.compress(b"hello"))
+    assert answer.status == 201
+    assert (server.root / "g.txt").read_bytes() == b"hello"
+    assert ask(server, "PUT", "/bad", "Content-Encoding: gzip", body=b"nonsense").status == 400
+    assert ask(server, "PUT", "/odd", "Content-Encoding: zstd", body=b"x").status == 415
+    assert sorted(name for name in os.listdir(server.root) if name != ".shareserve") == ["g.txt"]
+
+
+def test_gzip_bomb(server):
+    bomb = gzip.compress(b"\0" * (300 << 20), 9)
+    started = time.monotonic()
+    answer = ask(server, "PUT", "/bomb", "Content-Encoding: gzip", body=bomb)
+    assert answer.status == 413
+    assert not (server.root / "bomb").exists()
+    assert time.monotonic() - started < 30
+
+
+def test_fifo_and_socket_do_not_hang(server):
+    os.mkfifo(server.root / "fifo")
+    started = time.monotonic()
+    for method in ("GET", "HEAD", "PROPFIND"):
+        assert ask(server, method, "/fifo").status in (403, 404)
+    assert time.monotonic() - started < 5
+    assert ask(server, "GET", "/").status == 200
+
+
+def test_file_cut_while_it_is_sent_ends_the_connection(server):
+    size = 256 << 20
+    with open(server.root / "big", "wb") as file:
+        file.truncate(size)
+    with Wire(server, receive_buffer=65536) as wire:
+        wire.request("GET", "/big")
+        wire.read(1 << 20)
+        os.truncate(server.root / "big", 2 << 20)
+        assert len(wire.rest()) < size
+    assert ask(server, "GET", "/").status == 200
+
+
+def test_replaced_file_is_sent_as_it_was(server):
+    size = 64 << 20
+    (server.root / "v").write_bytes(b"a" * size)
+    with Wire(server, receive_buffer=65536) as wire:
+        wire.request("GET", "/v")
+        wire.read(1 << 20)
+        assert ask(server, "PUT", "/v", body=b"b" * size).status == 204
+        assert b"b" not in wire.rest()
+
+
+def test_folder_with_and_without_slash(server):
+    (server.root / "folder").mkdir()
+    (server.root / "folder" / "a.txt").write_text("x")
+    for target in ("/folder", "/folder/"):
+        for method in ("GET", "HEAD"):
+            assert ask(server, method, target).status == 200
+    assert "a.txt" in ask(server, "GET", "/folder").text.splitlines()
+    answer = ask(server, "GET", "/folder", "Accept: text/html")
+    assert answer.status in (301, 302, 303, 307, 308) and answer["Location"].endswith("/folder/")
+    assert not answer["Location"].startswith("//")
+    page = ask(server, "GET", "/folder/", "Accept: text/html,application/xhtml+xml,*/*;q=0.8")
+    assert page["Content-Type"].startswith("text/html")
+    listing = ask(server, "GET", "/folder/", "Accept: application/json")
+    assert listing["Content-Type"].startswith("application/json")
+    assert "accept" in page["Vary"].lower()
+
+
+def test_redirect_to_a_folder_stays_here(server):
+    (server.root / "evil.example").mkdir()
+    for target in ("//evil.example", "/%2f/evil.example", "/\\evil.example"):
+        answer = ask(server, "GET", target, "Accept: text/html")
+        if "Location" in answer:
+            assert not answer["Location"].startswith(("//", "/\\"))
+
+
+def test_slash_after_a_file(server):
+    (server.root / "a.txt").write_text("x")
+    assert ask(server, "GET", "/a.txt/").status in (404, 409)
+    assert ask(server, "GET", "/a.txt/b").status in (404, 409)
+
+
+def test_index_file(serve):
+    server = serve("--index", "index.html")
+    (server.root / "site").mkdir()
+    (server.root / "site" / "index.html").write_text("<p>hello")
+    assert ask(server, "GET", "/site/", "Accept: text/html").text == "<p>hello"
+
+
+def test_path_prefix(serve):
+    server = serve("--path-prefix", "/files")
+    (server.root / "a.txt").write_text("x")
+    assert ask(server, "GET", "/files/a.txt").text == "x"
+    assert ask(server, "GET", "/files/").status == 200
+    assert ask(server, "GET", "/filesystem/a.txt").status == 404
+    assert ask(server, "GET", "/a.txt").status == 404
+    assert ask(server, "PUT", "/files/b", body="y").status == 201
+    assert (server.root / "b").read_text() == "y"
+    assert ask(server, "GET", "/files/../a.txt").status in (400, 404)
+
+
+def test_cors(serve):
+    server = serve("--cors", "https://app.example")
+    answer = ask(server, "OPTIONS", "/x", "Origin: https://app.example", "Access-Control-Request-Method: PROPFIND",
+                 "Access-Control-Request-Headers: depth, authorization, content-type")
+    assert answer.status in (200, 204)
+    assert answer["Access-Control-Allow-Origin"] == "https://app.example"
+    assert "PROPFIND" in answer["Access-Control-Allow-Methods"]
+    assert "depth" in answer["Access-Control-Allow-Headers"].lower()
+    (server.root / "x").write_text("x")
+    answer = ask(server, "GET", "/x", "Origin: https://app.example")
+    assert answer["Access-Control-Allow-Origin"] == "https://app.example"
+    assert "etag" in answer["Access-Control-Expose-Headers"].lower()
+    assert "Access-Control-Allow-Origin" not in ask(server, "GET", "/x", "Origin: https://evil.example")
+    assert ask(server, "PUT", "/x", "Origin: https://app.example", body="y").status == 204
+
+
+def test_no_cors_by_default(server):
+    (server.root / "x").write_text("x")
+    assert "Access-Control-Allow-Origin" not in ask(server, "GET", "/x", "Origin: https://app.example")

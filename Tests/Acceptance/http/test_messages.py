@@ -1,0 +1,349 @@
+"""HTTP/1.x messages: framing, connections, and the refusal of whatever is ambiguous. RFC 9112."""
+
+import os
+import time
+
+import pytest
+
+from server import wait_until
+from wire import ConnectionClosed, Wire, ask
+
+
+@pytest.fixture
+def wire(server):
+    (server.root / "a.txt").write_text("hello")
+    with Wire(server) as connection:
+        yield connection
+
+
+def test_keep_alive(wire):
+    for _ in range(3):
+        assert wire.ask("GET", "/a.txt").body == b"hello"
+
+
+def test_connection_close(wire):
+    answer = wire.ask("GET", "/a.txt", "Connection: close")
+    assert (answer.body, answer["Connection"]) == (b"hello", "close")
+    assert wire.is_closed()
+
+
+def test_http_1_0_closes(wire):
+    answer = wire.ask("GET", "/a.txt", version="HTTP/1.0", host=False)
+    assert (answer.status, answer.body) == (200, b"hello")
+    assert "Transfer-Encoding" not in answer
+    assert wire.is_closed()
+
+
+def test_http_1_0_keep_alive(wire):
+    for _ in range(2):
+        answer = wire.ask("GET", "/a.txt", "Connection: keep-alive", version="HTTP/1.0")
+        assert (answer.body, answer["Connection"].lower()) == (b"hello", "keep-alive")
+
+
+def test_http_1_0_never_gets_chunks(wire):
+    assert "Transfer-Encoding" not in wire.ask("GET", "/", version="HTTP/1.0")
+
+
+def test_pipelined_requests_are_answered_in_order(server):
+    for index in range(50):
+        (server.root / str(index)).write_text(f"content {index}")
+    with Wire(server) as wire:
+        requests = "".join(f"GET /{index} HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n" for index in range(50))
+        wire.send(requests)
+        assert [wire.response().text for _ in range(50)] == [f"content {index}" for index in range(50)]
+
+
+def test_pipelined_put_and_get(wire, server):
+    host = f"Host: {wire.authority}\r\n"
+    wire.send(f"PUT /p HTTP/1.1\r\n{host}Content-Length: 3\r\n\r\nabcGET /p HTTP/1.1\r\n{host}\r\n"
+              f"DELETE /p HTTP/1.1\r\n{host}\r\nGET /p HTTP/1.1\r\n{host}\r\n")
+    answers = [wire.response() for _ in range(4)]
+    assert [answer.status for answer in answers] == [201, 200, 204, 404]
+    assert answers[1].body == b"abc"
+
+
+def test_request_byte_by_byte(wire):
+    for byte in f"GET /a.txt HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n":
+        wire.send(byte)
+    assert wire.response().body == b"hello"
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 7, 100])
+def test_chunked_body_however_it_falls(server, pieces):
+    body = b"5;name=value\r\nhello\r\n1\r\n \r\n0005\r\nworld\r\n0\r\nX-Sum: x\r\n\r\n"
+    with Wire(server) as wire:
+        wire.request("PUT", "/c", "Transfer-Encoding: chunked")
+        size = -(-len(body) // pieces)
+        for start in range(0, len(body), size):
+            wire.send(body[start:start + size])
+        assert wire.response().status == 201
+        assert wire.ask("GET", "/c").body == b"hello world"
+
+
+def test_expect_continue(server):
+    with Wire(server) as wire:
+        wire.request("PUT", "/e", "Content-Length: 5", "Expect: 100-continue")
+        assert wire.response(interim=True).status == 100
+        wire.send("hello")
+        assert wire.response().status == 201
+
+
+@pytest.mark.parametrize("target, fields, status", [
+    ("/missing/e", [], 409),
+    ("/a.txt", ["If-None-Match: *"], 412),
+    ("/", [], 405),
+])
+def test_expect_continue_is_not_answered_when_the_body_is_not_wanted(wire, target, fields, status):
+    wire.request("PUT", target, "Content-Length: 5", "Expect: 100-continue", *fields)
+    assert wire.response(interim=True).status == status
+
+
+def test_unknown_expectation(wire):
+    assert wire.ask("GET", "/a.txt", "Expect: miracles").status in (417, 200)
+
+
+def test_absolute_form(wire):
+    assert wire.ask("GET", f"http://{wire.authority}/a.txt").body == b"hello"
+
+
+def test_options_asterisk(wire):
+    assert wire.ask("OPTIONS", "*").status in (200, 204)
+
+
+def test_unknown_method(wire):
+    assert wire.ask("BREW", "/a.txt").status == 501
+
+
+def test_method_not_allowed_names_the_allowed(wire):
+    answer = wire.ask("PUT", "/")
+    assert answer.status == 405
+    assert "GET" in answer["Allow"]
+
+
+def test_head_on_everything_that_has_get(wire, server):
+    (server.root / "folder").mkdir()
+    for target in ["/a.txt", "/", "/folder/", "/missing", "/a.txt?download"]:
+        got, head = wire.ask("GET", target), wire.ask("HEAD", target)
+        assert head.status == got.status
+        assert head["Content-Type"] == got["Content-Type"]
+        if "Content-Length" in got:
+            assert head["Content-Length"] in (got["Content-Length"], None)
+
+
+# Whatever two parsers may read differently is refused, and the connection ends.
+AMBIGUOUS = {
+    "both framings": "POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "both framings, other order": "POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+    "two lengths": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+    "two equal lengths in one": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5,5\r\n\r\nhello",
+    "length with a plus": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length: +5\r\n\r\nhello",
+    "negative length": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length: -5\r\n\r\nhello",
+    "hexadecimal length": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0x5\r\n\r\nhello",
+    "length past 64 bits": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length: 18446744073709551621\r\n\r\nhello",
+    "empty length": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length:\r\n\r\nhello",
+    "length with a space": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5 5\r\n\r\nhello",
+    "unknown coding": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "coding before chunked": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "chunked twice": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+    "chunked twice, two fields": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "identity": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: identity\r\nContent-Length: 5\r\n\r\nhello",
+    "chunked in HTTP/1.0": "PUT /x HTTP/1.0\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "space before the colon": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length : 5\r\n\r\nhello",
+    "tab before the colon": "PUT /x HTTP/1.1\r\nHost: {host}\r\nContent-Length\t: 5\r\n\r\nhello",
+    "folded line": "PUT /x HTTP/1.1\r\nHost: {host}\r\nX: a\r\n b\r\nContent-Length: 5\r\n\r\nhello",
+    "folded first line": "GET /a.txt HTTP/1.1\r\n X: a\r\nHost: {host}\r\n\r\n",
+    "bare line feeds": "GET /a.txt HTTP/1.1\nHost: {host}\n\n",
+    "one bare line feed": "GET /a.txt HTTP/1.1\r\nHost: {host}\nX: y\r\n\r\n",
+    "bare carriage return": "GET /a.txt HTTP/1.1\r\nHost: {host}\r\nX: a\rb\r\n\r\n",
+    "NUL in a value": "GET /a.txt HTTP/1.1\r\nHost: {host}\r\nX: a\0b\r\n\r\n",
+    "NUL in the target": "GET /a\0.txt HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "control character in a value": "GET /a.txt HTTP/1.1\r\nHost: {host}\r\nX: a\x01b\r\n\r\n",
+    "no Host": "GET /a.txt HTTP/1.1\r\n\r\n",
+    "two Hosts": "GET /a.txt HTTP/1.1\r\nHost: {host}\r\nHost: {host}\r\n\r\n",
+    "Host with a space": "GET /a.txt HTTP/1.1\r\nHost: a b\r\n\r\n",
+    "Host with a path": "GET /a.txt HTTP/1.1\r\nHost: {host}/x\r\n\r\n",
+    "Host with a user": "GET /a.txt HTTP/1.1\r\nHost: user@{host}\r\n\r\n",
+    "empty field name": "GET /a.txt HTTP/1.1\r\nHost: {host}\r\n: x\r\n\r\n",
+    "field without a colon": "GET /a.txt HTTP/1.1\r\nHost: {host}\r\nnonsense\r\n\r\n",
+    "field name with a quote": "GET /a.txt HTTP/1.1\r\nHost: {host}\r\n\"X\": y\r\n\r\n",
+    "two spaces": "GET  /a.txt HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "tab for a space": "GET\t/a.txt HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "space in the target": "GET /a .txt HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "space after the version": "GET /a.txt HTTP/1.1 \r\nHost: {host}\r\n\r\n",
+    "no version": "GET /a.txt\r\nHost: {host}\r\n\r\n",
+    "lower-case version": "GET /a.txt http/1.1\r\nHost: {host}\r\n\r\n",
+    "odd version": "GET /a.txt HTTP/1.11\r\nHost: {host}\r\n\r\n",
+    "target without a slash": "GET a.txt HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "method with a colon": "G:ET /a.txt HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "chunk size past 64 bits": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000005\r\nhello\r\n0\r\n\r\n",
+    "chunk size with 0x": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\nhello\r\n0\r\n\r\n",
+    "negative chunk size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
+    "chunk size with a sign": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n",
+    "empty chunk size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n\r\nhello\r\n0\r\n\r\n",
+    "bare semicolon": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;\r\nhello\r\n0\r\n\r\n",
+    "line feed in an extension": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;a\nb\r\nhello\r\n0\r\n\r\n",
+    "chunk ended by a line feed": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\n0\r\n\r\n",
+    "chunk longer than its size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhello\r\n0\r\n\r\n",
+    "chunk size ended by a line feed": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n",
+    "trailer without a colon": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nnonsense\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_text", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
+def test_ambiguous_request_is_refused_and_nothing_after_it_runs(wire, server, request_text):
+    smuggled = f"PUT /smuggled HTTP/1.1\r\nHost: {wire.authority}\r\nContent-Length: 1\r\n\r\nx"
+    wire.send(request_text.format(host=wire.authority).encode("latin-1") + smuggled.encode())
+    try:
+        answer = wire.response()
+        assert answer.status in (400, 501, 505), answer
+        wire.rest()
+    except ConnectionClosed:
+        pass
+    assert not (server.root / "smuggled").exists()
+    assert not (server.root / "x").exists()
+    assert ask(server, "GET", "/a.txt").body == b"hello"
+
+
+def test_body_of_a_refused_request_is_not_the_next_request(wire, server):
+    inner = f"PUT /smuggled HTTP/1.1\r\nHost: {wire.authority}\r\nContent-Length: 1\r\n\r\nx"
+    for method, target in [("PUT", "/no/parent"), ("BREW", "/a.txt"), ("GET", "/a.txt"), ("PUT", "/"), ("GET", "/a%00")]:
+        with Wire(server) as other:
+            other.request(method, target, body=inner)
+            other.response(method)
+            other.request("GET", "/a.txt")
+            try:
+                assert other.response().body == b"hello"
+            except (ConnectionClosed, OSError):
+                pass
+    assert not (server.root / "smuggled").exists()
+
+
+def test_head_size_is_limited(wire):
+    wire.send(f"GET / HTTP/1.1\r\nHost: {wire.authority}\r\nX: " + "a" * (1 << 20))
+    try:
+        assert wire.response().status == 431
+    except ConnectionClosed:
+        pytest.fail("no answer")
+    assert wire.is_closed()
+
+
+def test_field_count_is_limited(wire):
+    wire.send(f"GET / HTTP/1.1\r\nHost: {wire.authority}\r\n" + "a:b\r\n" * 5000 + "\r\n")
+    assert wire.response().status == 431
+
+
+def test_long_target_is_refused(wire):
+    assert wire.ask("GET", "/" + "a" * 20_000).status in (414, 431, 400)
+
+
+def test_endless_trailers_are_refused(wire):
+    wire.request("PUT", "/t", "Transfer-Encoding: chunked")
+    wire.send("1\r\nx\r\n0\r\n")
+    try:
+        for _ in range(200):
+            wire.send("a: " + "b" * 10_000 + "\r\n")
+        assert wire.response().status in (400, 431)
+    except (OSError, ConnectionClosed):
+        pass
+
+
+def test_endless_chunk_extension_is_refused(wire):
+    wire.request("PUT", "/t", "Transfer-Encoding: chunked")
+    try:
+        wire.send("1;a=")
+        for _ in range(200):
+            wire.send("b" * 10_000)
+        assert wire.response().status in (400, 413, 431)
+    except (OSError, ConnectionClosed):
+        pass
+
+
+def test_body_size_limit(serve):
+    server = serve("--max-upload-size", "1000")
+    assert ask(server, "PUT", "/x", body=b"a" * 1000).status == 201
+    with Wire(server) as wire:
+        wire.request("PUT", "/y", "Content-Length: 1001")
+        assert wire.response().status == 413
+    with Wire(server) as wire:
+        wire.request("PUT", "/y", "Transfer-Encoding: chunked")
+        wire.send(b"3e9\r\n" + b"a" * 1001 + b"\r\n0\r\n\r\n")
+        assert wire.response().status == 413
+    assert not (server.root / "y").exists()
+
+
+def test_client_that_goes_away_leaves_nothing(server):
+    for ending in ("close", "reset"):
+        wire = Wire(server)
+        wire.request("PUT", "/half", "Content-Length: 1000000")
+        wire.send(b"a" * 100_000)
+        getattr(wire, ending)()
+    (server.root / "whole").write_text("old")
+    wire = Wire(server)
+    wire.request("PUT", "/whole", "Transfer-Encoding: chunked")
+    wire.send(b"5\r\nhello\r\n")
+    wire.close()
+    assert ask(server, "GET", "/whole").text == "old"
+    names = wait_until(lambda: sorted(os.listdir(server.root)) in (["whole"], [".shareserve", "whole"]), "nothing stray")
+    assert names
+    assert "half" not in ask(server, "GET", "/").text
+
+
+def test_sigterm_lets_a_running_upload_finish(server):
+    wire = Wire(server)
+    wire.request("PUT", "/slow", "Content-Length: 10")
+    wire.send("hello")
+    wait_until(lambda: server.open_files(), "the server is there")
+    other = Wire(server)
+    assert other.ask("GET", "/").status == 200
+    server.signal(15)
+    wait_until(lambda: _refused(server), "no new connection is served")
+    wire.send("world")
+    assert wire.response().status == 201
+    assert (server.root / "slow").read_text() == "helloworld"
+    assert server.process.wait(10) == 0
+
+
+def test_sigterm_ends_idle_connections_at_once(server):
+    with Wire(server) as wire:
+        assert wire.ask("GET", "/").status == 200
+        started = time.monotonic()
+        server.signal(15)
+        assert wire.is_closed()
+        assert server.process.wait(10) == 0
+        assert time.monotonic() - started < 5
+
+
+def _refused(server):
+    try:
+        with Wire(server, timeout=2) as wire:
+            return wire.ask("GET", "/").status == 503
+    except (OSError, ConnectionClosed):
+        return True
+
+
+def test_no_content_has_no_length(wire, server):
+    wire.request("DELETE", "/a.txt")
+    answer = wire.response("DELETE")
+    assert answer.status == 204
+    assert "Content-Length" not in answer and "Transfer-Encoding" not in answer
+
+
+def test_date_and_nosniff_everywhere(wire):
+    for target in ["/a.txt", "/", "/missing"]:
+        answer = wire.ask("GET", target)
+        assert answer["Date"].endswith(" GMT")
+        assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_errors_are_text_for_people(wire):
+    answer = wire.ask("GET", "/missing")
+    assert answer["Content-Type"].startswith("text/plain")
+    assert answer.body.strip()
+
+
+def test_many_connections_leave_no_descriptors(server):
+    ask(server, "GET", "/")
+    before = server.open_files()
+    for _ in range(200):
+        ask(server, "GET", "/")
+    wait_until(lambda: server.open_files() <= before + 5, "descriptors are closed")

@@ -1,0 +1,355 @@
+"""PUT, form uploads and the other verbs that change files, and the names they take."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import socket
+import stat
+import threading
+import urllib.parse
+
+import pytest
+
+from wire import ConnectionClosed, Wire, ask
+
+NAMES = [
+    "space in name", "#hash", "100%", "%41", "a?b", "a&b=c", "'single'", '"double"', "back\\slash", "line\nbreak", "tab\tname",
+    "semi;colon", "a:b", "*star*", "<b>bold", "emoji 😀", "漢字", "composed ü", "decomposed u\u0308", "עברית", "-rf", "~",
+    "..almost", "a..b", "...", " leading", "trailing ", "trailing.", "COM1", "\x01control", "\x7fdelete", "x" * 255, "ü" * 127,
+    b"not utf-8 \xff\xfe", b"lone \xc3", b"overlong \xc0\xaf", "\u202egnp.exe", "+plus", "@at", "[brackets]", "{braces}", "$HOME", "`id`",
+]
+
+
+def escaped(name):
+    return "/" + urllib.parse.quote(os.fsencode(name), safe="")
+
+
+@pytest.mark.parametrize("name", NAMES, ids=repr)
+def test_name_goes_round(server, name):
+    target = escaped(name)
+    with Wire(server) as wire:
+        assert wire.ask("PUT", target, body="content").status == 201
+        assert os.fsencode(name) in os.listdir(os.fsencode(server.root)), "byte for byte on the disk"
+        assert wire.ask("GET", target).text == "content"
+        listed = json.loads(wire.ask("GET", "/", "Accept: application/json").body)["entries"]
+        assert len(listed) == 1
+        address = listed[0].get("href") or escaped(listed[0]["name"])
+        assert wire.ask("GET", address).text == "content"
+        multistatus = wire.ask("PROPFIND", "/", "Depth: 1").text
+        hrefs = [urllib.parse.unquote_to_bytes(part.split("<")[0])
+                 for part in multistatus.replace("&amp;", "&").split("href>")[1::2]]
+        assert b"/" + os.fsencode(name) in hrefs
+        assert wire.ask("MOVE", target, f"Destination: http://{wire.authority}/moved").status == 201
+        assert wire.ask("COPY", "/moved", f"Destination: {target}").status == 201
+        assert wire.ask("DELETE", target).status == 204
+        assert wire.ask("GET", target).status == 404
+        assert wire.ask("MKCOL", target).status == 201
+        assert wire.ask("PUT", target + "/inner", body="x").status == 201
+        assert wire.ask("DELETE", target + "/").status == 204
+
+
+def test_composed_and_decomposed_are_two_names(server):
+    assert ask(server, "PUT", escaped("ü"), body="1").status == 201
+    assert ask(server, "PUT", escaped("u\u0308"), body="2").status == 201
+    assert ask(server, "GET", escaped("ü")).text == "1"
+
+
+def test_too_long_names_are_refused(server):
+    assert ask(server, "PUT", "/" + "x" * 256, body="x").status in (400, 414)
+    assert ask(server, "PUT", "/" + "/".join(["x"] * 3000), body="x").status in (400, 409, 414)
+    assert ask(server, "GET", "/").status == 200
+
+
+ESCAPES = [
+    "/../secret", "/%2e%2e/secret", "/.%2e/secret", "/%2E./secret", "/folder/../../secret", "/folder/%2e%2e/%2e%2e/secret",
+    "/..%2fsecret", "/%2e%2e%2fsecret", "/folder/..%2f..%2fsecret", "/..%5csecret", "/%252e%252e/secret", "/..;/secret",
+    "/....//secret", "/.%00./secret", "/secret%00", "/%c0%ae%c0%ae/secret", "/link-out/secret", "/link-file", "/link-up/secret",
+    "//secret", "/./../secret", "/folder/./../../secret", "/link-abs/secret", "/proc-link/self/root/etc/passwd",
+]
+
+
+@pytest.fixture
+def beside(serve, folder):
+    """A share with a secret beside it, and links that lead there."""
+    server = serve()
+    (folder / "secret").write_text("secret")
+    (folder / "share_evil").mkdir()
+    (folder / "share_evil" / "secret").write_text("secret")
+    (server.root / "folder").mkdir()
+    os.symlink("..", server.root / "link-out")
+    os.symlink("../secret", server.root / "link-file")
+    os.symlink("folder/../..", server.root / "link-up")
+    os.symlink(str(folder), server.root / "link-abs")
+    os.symlink("/proc", server.root / "proc-link")
+    os.symlink("folder", server.root / "link-in")
+    return server
+
+
+@pytest.mark.parametrize("target", ESCAPES)
+def test_nothing_outside_is_reached(beside, folder, target):
+    before = sorted(path.name for path in folder.iterdir())
+    for method, fields, body in [
+        ("GET", [], None), ("HEAD", [], None), ("PROPFIND", ["Depth: 1"], None), ("PUT", [], b"evil"), ("DELETE", [], None),
+        ("MKCOL", [], None), ("COPY", ["Destination: /stolen"], None), ("MOVE", ["Destination: /stolen"], None),
+        ("PROPPATCH", [], b'<propertyupdate xmlns="DAV:"><set><prop><x/></prop></set></propertyupdate>'),
+        ("LOCK", [], b'<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'),
+    ]:
+        with Wire(beside) as wire:
+            wire.request(method, target, *fields, body=body)
+            answer = wire.response(method)
+            assert b"secret" != answer.body
+            if method in ("GET", "COPY", "MOVE") and "secret" in target:
+                assert answer.status in (400, 403, 404, 409), (method, answer)
+    (beside.root / "mine").write_text("mine")
+    for method in ("COPY", "MOVE"):
+        assert ask(beside, method, "/mine", f"Destination: {target}").status in (201, 204, 400, 403, 404, 409, 502)
+        (beside.root / "mine").write_text("mine")
+    assert (folder / "secret").read_text() == "secret"
+    assert (folder / "share_evil" / "secret").read_text() == "secret"
+    assert sorted(path.name for path in folder.iterdir()) == before
+    stolen = beside.root / "stolen"
+    assert not stolen.exists() or stolen.is_dir() or stolen.read_text() != "secret"
+
+
+def test_links_inside_work(beside):
+    assert ask(beside, "PUT", "/link-in/a", body="a").status == 201
+    assert (beside.root / "folder" / "a").read_text() == "a"
+    assert ask(beside, "GET", "/link-in/a").text == "a"
+    listed = ask(beside, "GET", "/").text.splitlines()
+    assert "link-in/" in listed
+    assert not {"link-out", "link-out/", "link-file", "link-abs", "link-abs/", "proc-link/"} & set(listed)
+
+
+def test_encoded_slash_and_nul_are_refused(server):
+    (server.root / "a").mkdir()
+    (server.root / "a" / "b").write_text("x")
+    for target in ("/a%2fb", "/a%2Fb", "/a%00", "/%00", "/a/b%00.txt"):
+        for method in ("GET", "PUT", "DELETE", "PROPFIND"):
+            assert ask(server, method, target, body="" if method == "PUT" else None).status == 400
+        assert ask(server, "COPY", "/a/b", f"Destination: {target}").status == 400
+
+
+@pytest.mark.parametrize("target", ["/%", "/%4", "/%zz", "/a%", "/%%41"])
+def test_broken_escape_is_refused(server, target):
+    assert ask(server, "GET", target).status == 400
+
+
+def test_root_itself_cannot_be_deleted_moved_or_replaced(server):
+    (server.root / "a").write_text("x")
+    for method in ("DELETE", "MOVE"):
+        for target in ("/", "/.", "/a/..", "//"):
+            answer = ask(server, method, target, "Destination: /b/c")
+            assert answer.status in (400, 403, 404, 405, 409), (method, target, answer)
+    for destination in ("/", "", "http://{}".format(server.authority), "/../", "/.."):
+        assert ask(server, "COPY", "/a", f"Destination: {destination}", "Overwrite: T").status in (400, 403, 405, 409, 412, 502)
+    assert (server.root / "a").read_text() == "x"
+
+
+def test_swapping_attacker(server, folder):
+    """While a folder is swapped for a link that leads out, as fast as can be, nothing outside is read or written."""
+    outside = folder / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("secret")
+    inside = server.root / "inside"
+    inside.mkdir()
+    (inside / "file").write_text("public")
+    link, name = server.root / "link", server.root / "place"
+    os.symlink("../outside", link)
+    os.symlink("inside", name)
+    ended = threading.Event()
+
+    def swap():
+        while not ended.is_set():
+            for target in ("../outside", "inside"):
+                os.symlink(target, server.root / "next")
+                os.rename(server.root / "next", name)
+
+    attacker = threading.Thread(target=swap)
+    attacker.start()
+    try:
+        with Wire(server) as wire:
+            seen = set()
+            for index in range(3000):
+                answer = wire.ask("GET", "/place/file")
+                seen.add(answer.text if answer.status == 200 else answer.status)
+                wire.ask("PUT", "/place/new", body="evil")
+                if index % 10 == 0:
+                    wire.ask("DELETE", "/place/new")
+                    wire.ask("COPY", "/place", "Destination: /copy", "Overwrite: T")
+                    assert not (server.root / "copy" / "file").exists() or (
+                        server.root / "copy" / "file").read_text() == "public"
+    finally:
+        ended.set()
+        attacker.join()
+    assert "secret" not in seen and "public" in seen, seen
+    assert sorted(path.name for path in outside.iterdir()) == ["file"]
+
+
+def test_put_creates_and_replaces(server):
+    with Wire(server) as wire:
+        created = wire.ask("PUT", "/a", body="1")
+        assert created.status == 201
+        replaced = wire.ask("PUT", "/a", body="22")
+        assert replaced.status == 204
+        assert wire.ask("GET", "/a").text == "22"
+        if "ETag" in replaced:
+            assert replaced["ETag"] == wire.ask("GET", "/a")["ETag"]
+
+
+@pytest.mark.parametrize("target, status", [("/no/parent", 409), ("/folder", 405), ("/folder/", 405), ("/file/x", 409)])
+def test_put_where_no_file_can_be(server, target, status):
+    (server.root / "folder").mkdir()
+    (server.root / "file").touch()
+    assert ask(server, "PUT", target, body="x").status == status
+
+
+def test_put_conditions(server):
+    with Wire(server) as wire:
+        assert wire.ask("PUT", "/a", "If-Match: *", body="1").status == 412
+        assert wire.ask("PUT", "/a", "If-None-Match: *", body="1").status == 201
+        assert wire.ask("PUT", "/a", "If-None-Match: *", body="2").status == 412
+        tag = wire.ask("GET", "/a")["ETag"]
+        assert wire.ask("PUT", "/a", f"If-Match: {tag}", body="3").status == 204
+        assert wire.ask("PUT", "/a", f"If-Match: {tag}", body="4").status == 412
+        assert wire.ask("PUT", "/a", "If-None-Match: JoplinIgnore-123", body="5").status == 204
+        assert wire.ask("PUT", "/a", "If-Unmodified-Since: Sat, 01 Jan 2000 00:00:00 GMT", body="6").status == 412
+        assert wire.ask("DELETE", "/a", 'If-Match: "other"').status == 412
+        assert wire.ask("GET", "/a").text == "5"
+
+
+def test_partial_put_is_refused(server):
+    (server.root / "a").write_text("hello")
+    assert ask(server, "PUT", "/a", "Content-Range: bytes 0-0/5", body="j").status == 400
+    assert (server.root / "a").read_text() == "hello"
+
+
+def test_modification_time_is_kept(server):
+    answer = ask(server, "PUT", "/a", "X-OC-Mtime: 1234567890", body="x")
+    assert answer["X-OC-MTime"] == "accepted"
+    assert (server.root / "a").stat().st_mtime == 1234567890
+    assert ask(server, "PUT", "/b", "X-OC-Mtime: 1234567890.25", body="x").status == 201
+    assert int((server.root / "b").stat().st_mtime) == 1234567890
+    assert ask(server, "PUT", "/c", "X-OC-Mtime: 99999999999999999999999", body="x").status in (201, 400)
+    assert ask(server, "PUT", "/d", "X-OC-Mtime: nonsense", body="x").status in (201, 400)
+
+
+def test_permissions_follow_the_umask(serve):
+    server = serve(preexec=lambda: os.umask(0o027))
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    assert ask(server, "MKCOL", "/d").status == 201
+    assert stat.S_IMODE((server.root / "a").stat().st_mode) == 0o640
+    assert stat.S_IMODE((server.root / "d").stat().st_mode) == 0o750
+
+
+def test_replacing_keeps_other_hard_links_as_they_were(server):
+    (server.root / "a").write_text("old")
+    os.link(server.root / "a", server.root / "b")
+    assert ask(server, "PUT", "/a", body="new").status == 204
+    assert (server.root / "b").read_text() == "old"
+
+
+def test_five_parallel_uploads_of_one_name(server):
+    contents = [bytes([65 + index]) * 3_000_000 for index in range(5)]
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        statuses = list(pool.map(lambda content: ask(server, "PUT", "/one", body=content).status, contents))
+    assert sorted(statuses).count(201) == 1 and set(statuses) <= {201, 204}
+    assert (server.root / "one").read_bytes() in contents
+
+
+def test_parallel_creation_with_if_none_match_has_one_winner(server):
+    for index in range(20):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            statuses = list(pool.map(
+                lambda number: ask(server, "PUT", f"/n{index}", "If-None-Match: *", body=str(number)).status, range(8)))
+        assert sorted(statuses) == [201] + [412] * 7
+
+
+def test_read_only(serve):
+    server = serve("--read-only")
+    (server.root / "a").write_text("x")
+    for method, fields, body in [("PUT", [], b"y"), ("DELETE", [], None), ("MKCOL", [], None), ("MOVE", ["Destination: /b"], None),
+                                 ("COPY", ["Destination: /b"], None), ("PROPPATCH", [], b"<x/>"), ("LOCK", [], None),
+                                 ("POST", ["Content-Type: multipart/form-data; boundary=x"], b"--x--\r\n")]:
+        target = "/" if method == "POST" else "/new" if method == "MKCOL" else "/a"
+        assert ask(server, method, target, *fields, body=body).status in (400, 403, 405), method
+    assert (server.root / "a").read_text() == "x"
+    assert os.listdir(server.root) == ["a"], "a read-only share is left as it is"
+    assert ask(server, "GET", "/a").text == "x"
+
+
+@pytest.mark.parametrize("piece", [1, 3, 17, 1000, 1 << 20])
+def test_form_upload_however_it_falls(server, piece):
+    boundary = "----boundary"
+    files = {"a.txt": b"hello", "b ü.bin": bytes(range(256)) * 8, "empty": b"", "tricky": b"\r\n------boundar\r\n--\r\n------boundaryX"}
+    body = b""
+    for name, content in files.items():
+        body += (f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n'
+                 "Content-Type: application/octet-stream\r\n\r\n").encode() + content + b"\r\n"
+    body += f"--{boundary}--\r\n".encode()
+    if piece == 1:
+        body = body[:400] + body[400:]
+    with Wire(server) as wire:
+        wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        wire.request("POST", "/", f"Content-Type: multipart/form-data; boundary={boundary}", f"Content-Length: {len(body)}")
+        for start in range(0, len(body), piece):
+            wire.send(body[start:start + piece])
+        assert wire.response().status in (200, 201, 303)
+    for name, content in files.items():
+        assert (server.root / name).read_bytes() == content, name
+
+
+@pytest.mark.parametrize("name", ["../evil", "/evil", "a/../../evil", "..\\evil", "evil\x00", "..", "."])
+def test_form_names_do_not_escape(server, folder, name):
+    body = (f'--x\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\nevil\r\n--x--\r\n').encode()
+    ask(server, "POST", "/", "Content-Type: multipart/form-data; boundary=x", body=body)
+    assert [path.name for path in folder.iterdir()] == ["share"]
+
+
+@pytest.mark.parametrize("kind, body", [
+    ("multipart/form-data", b"--x\r\n\r\n--x--"), ("multipart/form-data; boundary=", b"x"),
+    ("multipart/form-data; boundary=x", b"nothing"), ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data"),
+    ("multipart/form-data; boundary=" + "y" * 500, b"--x--"), ("application/x-www-form-urlencoded", b"a=b"),
+    ("multipart/form-data; boundary=x", b"--x\r\n" + b"A: b\r\n" * 10000 + b"\r\nx\r\n--x--\r\n"),
+    ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="files"; filename="half"\r\n\r\nhal'),
+])
+def test_broken_forms_are_refused_and_leave_nothing(server, kind, body):
+    answer = ask(server, "POST", "/", f"Content-Type: {kind}", body=body)
+    assert 400 <= answer.status < 500
+    assert [name for name in os.listdir(server.root) if name != ".shareserve"] == []
+
+
+def test_leftovers_of_a_killed_upload_are_invisible(serve):
+    server = serve()
+    wire = Wire(server)
+    wire.request("PUT", "/x", "Content-Length: 1000000")
+    wire.send(b"a" * 500_000)
+    assert ask(server, "GET", "/").status == 200
+    server.kill()
+    assert not (server.root / "x").exists()
+    server.restart()
+    assert ask(server, "GET", "/").text.split() == []
+    assert "shareserve" not in ask(server, "PROPFIND", "/", "Depth: 1").text.replace("/.shareserve/", "")
+    for target in ("/.shareserve/", "/.shareserve", "/.shareserve/uploads/", "/%2eshareserve/uploads"):
+        for method in ("PUT", "DELETE", "MKCOL", "MOVE"):
+            assert ask(server, method, target, "Destination: /y", body=b"" if method == "PUT" else None).status >= 400
+
+
+def test_half_closed_client_still_gets_its_answer(server):
+    with Wire(server) as wire:
+        wire.request("PUT", "/h", body="hello")
+        wire.socket.shutdown(socket.SHUT_WR)
+        assert wire.response().status == 201
+
+
+def test_truncated_body_with_half_close_replaces_nothing(server):
+    (server.root / "h").write_text("old")
+    with Wire(server) as wire:
+        wire.request("PUT", "/h", "Content-Length: 100")
+        wire.send("new")
+        wire.socket.shutdown(socket.SHUT_WR)
+        try:
+            assert wire.response().status in (400, 408)
+        except ConnectionClosed:
+            pass
+    assert pathlib.Path(server.root / "h").read_text() == "old"

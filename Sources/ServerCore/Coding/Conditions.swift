@@ -51,10 +51,10 @@ public struct Conditions: Sendable {
     /// - Parameters:
     ///   - current: what is there; nil when nothing is.
     ///   - isRead: whether the method is GET or HEAD.
-    ///   - variants: further tags under which the same content was given out, such as its gzip form's.
     /// - Returns: what to do.
-    public func evaluate(_ current: FileAttributes?, isRead: Bool, variants: [String] = []) -> Outcome {
-        let tags = current.map { [$0.entityTag.text] + variants } ?? []
+    public func evaluate(_ current: FileAttributes?, isRead: Bool) -> Outcome {
+        // The content may have been given out as it is or as gzip; either tag names it.
+        let tags = current.map { [$0.entityTag.text, $0.entityTag.gzipText] } ?? []
         if let ifMatch {
             guard tags.contains(where: ifMatch.matchesStrongly) else { return .failed }
         } else if let ifUnmodifiedSince, let current, current.modified.seconds > ifUnmodifiedSince {

@@ -1,12 +1,248 @@
 public import DirectoryRoot
 
-/// GET and HEAD of an open file for every door: validators, conditions (RFC 9110 §13.2.2), ranges, content coding, disposition.
+/// GET and HEAD of an open file for every door: validators, conditions, ranges, content coding, disposition.
+///
+/// RFC 9110 §13.2.2 (conditions), §14 (ranges), §8.4 (coding).
 public enum FileResponder {
+    /// The largest file that is compressed on its way, in bytes.
+    package static let compressionLimit: Int64 = 16 * 1_048_576
+    /// The smallest one for which that is worth its work.
+    package static let compressionFloor: Int64 = 512
+
     /// The answer for `entry`, a file: 200, 206, 304, 412 or 416.
     ///
-    /// Pure but for reading `request`.
-    public static func respond(with entry: Entry, to request: Request) -> Response { fatalError() }
+    /// Pure but for reading `request`; waits for nothing. Handlers that answer `Want-Repr-Digest` too use
+    /// ``answer(with:to:)``.
+    /// - Parameters:
+    ///   - entry: the open file.
+    ///   - request: a GET or HEAD, or anything that answers with the content.
+    /// - Returns: the answer; its body is the file's, also for HEAD.
+    public static func respond(with entry: Entry, to request: Request) -> Response {
+        let name = filename(of: request)
+        let head = FileHead(of: entry.attributes, name: name)
+        let known = request.storage.head.known
+        guard !known.isDisjoint(with: conditional) || request.storage.query != nil else {
+            return Response(.ok, fields: head.fields(), body: .file(entry, 0..<max(0, entry.attributes.size)))
+        }
+        return Selection(entry: entry, head: head, request: request, name: name).response()
+    }
+
+    /// As ``respond(with:to:)``, with a digest of the content where the client asks for one.
+    ///
+    /// `Want-Repr-Digest` makes the file be read twice, so that answer comes from a task. RFC 9530 §4.
+    /// - Parameters:
+    ///   - entry: the open file.
+    ///   - request: a GET or HEAD.
+    /// - Returns: an answer at once where no digest is wanted.
+    public static func answer(with entry: Entry, to request: Request) -> Answer {
+        guard let algorithm = request.fields["want-repr-digest"].flatMap(ReprDigest.wanted) else {
+            return .now(respond(with: entry, to: request))
+        }
+        return .later { request in
+            var response = respond(with: entry, to: request)
+            // A digest is of the representation that is sent, so that must be the file itself.
+            guard response.fields["Content-Encoding"] == nil, [200, 206].contains(response.status.code) else {
+                return response
+            }
+            let digest = try await request.io.run { try ReprDigest(of: entry, algorithm) }
+            response.fields["Repr-Digest"] = digest.text
+            return response
+        }
+    }
 
     /// The media type by a name's extension, with charset for text; `application/octet-stream` when unknown.
-    public static func mediaType(of name: some Collection<UInt8>) -> String { fatalError() }
+    public static func mediaType(of name: some Collection<UInt8>) -> String { MediaType(filename: name).name }
+
+    /// The fields that make an answer something else than the whole file as it is.
+    package static let conditional = KnownFields(
+        .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .acceptEncoding)
+
+    /// The last component of what was asked for; for a share that is one file, that file's.
+    package static func filename(of request: Request) -> ArraySlice<UInt8> {
+        let path = request.path.isRoot ? request.share.base.bytes : request.path.bytes
+        return path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
+    }
+}
+
+/// The choice between the forms of one file that one request may get.
+private struct Selection {
+    let entry: Entry
+    let head: FileHead
+    let request: Request
+    let name: ArraySlice<UInt8>
+
+    private var size: Int64 { max(0, entry.attributes.size) }
+    private var mayHaveRange: Bool { request.method == .get && request.storage.head.known.contains(.range) }
+
+    func response() -> Response {
+        let fields = request.fields
+        let coding = coding()
+        switch Conditions(fields).evaluate(entry.attributes, isRead: true) {
+        case .failed:
+            return refusal(HTTPError(.preconditionFailed, "The file is not, or is no longer, as you asked for it."))
+        case .notModified: return notModified(coding)
+        case .proceed: break
+        }
+        if mayHaveRange, let range = fields["range"],
+            Conditions.allowsRange(ifRange: fields["if-range"], of: entry.attributes)
+        {
+            switch RangeSelection(field: range, size: size) {
+            case .whole: break
+            case .unsatisfiable: return unsatisfiable()
+            case .spans(let spans): return partial(spans)
+            }
+        }
+        if coding == .none {
+            return refusal(HTTPError(.notAcceptable, "This file can only be had as it is: allow “identity”."))
+        }
+        return whole(coding)
+    }
+
+    private func coding() -> Negotiation.Coding {
+        guard request.storage.head.known.contains(.acceptEncoding) else { return .identity }
+        let wanted = Negotiation.coding(acceptEncoding: request.fields["accept-encoding"])
+        switch wanted {
+        case .gzip:
+            let isWorthwhile = head.type.isCompressible && size >= FileResponder.compressionFloor
+            let wantsDigest = request.storage.head.contains("want-repr-digest")
+            return isWorthwhile && size <= FileResponder.compressionLimit && !wantsDigest ? .gzip : .identity
+        case .gzipOnly: return size <= FileResponder.compressionLimit ? .gzip : .none
+        case .identity, .none: return wanted
+        }
+    }
+
+    private func whole(_ coding: Negotiation.Coding) -> Response {
+        var fields = head.fields()
+        disposition(&fields)
+        guard coding == .gzip else { return Response(.ok, fields: fields, body: .file(entry, 0..<size)) }
+        fields["ETag"] = entry.attributes.entityTag.gzipText
+        fields.merge("Vary", "Accept-Encoding")
+        fields.add("Content-Encoding", "gzip")
+        fields["Accept-Ranges"] = nil
+        let (entry, size, io) = (entry, size, request.io)
+        return Response(
+            .ok, fields: fields,
+            body: .stream(length: nil) { writer in
+                let deflater = try Deflater()
+                var offset: Int64 = 0
+                while offset < size {
+                    let from = offset
+                    let (count, bytes) = try await io.run {
+                        let piece = try entry.bytes(at: from, upTo: Int(min(size - from, 131_072)))
+                        return (piece.count, deflater.compress(piece))
+                    }
+                    // The file was cut off meanwhile: end without a proper end.
+                    guard count > 0 else { throw RootError.notFound }
+                    offset += Int64(count)
+                    if !bytes.isEmpty { try await writer.write(bytes) }
+                }
+                try await writer.write(deflater.finish())
+            })
+    }
+
+    private func notModified(_ coding: Negotiation.Coding) -> Response {
+        var fields = head.fields()
+        fields["Content-Type"] = nil
+        let tags = request.fields["if-none-match"].map { EntityTagList(field: $0) }
+        let gzipTag = entry.attributes.entityTag.gzipText
+        // Of the two forms, the one that the client has: the one that it would get now, if it has both.
+        let hasPlain = tags?.matchesWeakly(entry.attributes.entityTag.text) ?? true
+        let hasGzip = tags?.matchesWeakly(gzipTag) ?? true
+        if hasGzip, coding == .gzip || !hasPlain { fields["ETag"] = gzipTag }
+        if coding == .gzip { fields.merge("Vary", "Accept-Encoding") }
+        return Response(.notModified, fields: fields)
+    }
+
+    private func refusal(_ error: HTTPError) -> Response {
+        var response = Response(error)
+        response.fields["ETag"] = entry.attributes.entityTag.text
+        return response
+    }
+
+    private func unsatisfiable() -> Response {
+        Response(
+            HTTPError(
+                .rangeNotSatisfiable, "The file has \(size) bytes; the range begins after its end.",
+                fields: [
+                    "Content-Range": "bytes */\(size)", "Accept-Ranges": "bytes",
+                    "ETag": entry.attributes.entityTag.text,
+                ]))
+    }
+
+    private func partial(_ spans: [Range<Int64>]) -> Response {
+        var fields = head.fields()
+        disposition(&fields)
+        guard spans.count > 1 else {
+            let span = spans.first ?? 0..<size
+            fields.add("Content-Range", contentRange(span))
+            return Response(.partialContent, fields: fields, body: .file(entry, span))
+        }
+        // Random, so that no content can hold it by design.
+        let boundary =
+            String(UInt64.random(in: 0 ... .max), radix: 36) + String(UInt64.random(in: 0 ... .max), radix: 36)
+        let heads = spans.enumerated().map { index, span in
+            Array(
+                """
+                \(index == 0 ? "" : "\r\n")--\(boundary)\r
+                Content-Type: \(head.type.name)\r
+                Content-Range: \(contentRange(span))\r
+                \r
+
+                """.utf8)
+        }
+        let end = Array("\r\n--\(boundary)--\r\n".utf8)
+        var length = Int64(end.count)
+        for (head, span) in zip(heads, spans) { length += Int64(head.count + span.count) }
+        fields["Content-Type"] = "multipart/byteranges; boundary=\(boundary)"
+        let entry = entry
+        return Response(
+            .partialContent, fields: fields,
+            body: .stream(length: length) { writer in
+                for (head, span) in zip(heads, spans) {
+                    try await writer.write(head)
+                    try await writer.write(entry, span)
+                }
+                try await writer.write(end)
+            })
+    }
+
+    private func contentRange(_ span: Range<Int64>) -> String {
+        "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(size)"
+    }
+
+    private func disposition(_ fields: inout ResponseFields) {
+        guard request.storage.query != nil, request.queryValue("download") != nil else { return }
+        fields["Content-Disposition"] = ContentDisposition.attachment(filename: name)
+    }
+}
+
+extension EntityTag {
+    /// The tag of the gzip form of the same content: another one, so that strong validators stay true.
+    package var gzipText: String { String(text.dropLast()) + "-gzip\"" }
+}
+
+extension Entry {
+    /// Some bytes of the file; waits for the disk.
+    /// - Parameters:
+    ///   - offset: where to begin.
+    ///   - limit: the largest number.
+    /// - Returns: fewer than `limit` only at the end; empty there.
+    /// - Throws: ``RootError/system(errno:call:)``.
+    package func bytes(at offset: Int64, upTo limit: Int) throws(RootError) -> [UInt8] {
+        var failure: RootError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            do throws(RootError) {
+                while count < limit {
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
+                    let read = try self.read(into: rest, at: offset + Int64(count))
+                    guard read > 0 else { break }
+                    count += read
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
 }

@@ -1,0 +1,105 @@
+internal import CZlib
+
+/// Decompresses gzip, piece by piece, with libz, and stops when too much comes out.
+///
+/// Used by one task at a time.
+///
+/// Feed some bytes, then take pieces until there is none; a piece is never larger than ``pieceSize``, however much the
+/// input expands. Members that follow one another are one stream. RFC 1952 §2.2.
+package final class Inflater: @unchecked Sendable {
+    /// The largest piece, in bytes.
+    package static let pieceSize = 65_536
+
+    private let stream: UnsafeMutablePointer<z_stream>
+    private let maxRatio: Int64
+    private let maxBytes: Int64
+    private var input: [UInt8] = []
+    private var used = 0
+    private var bytesIn: Int64 = 0
+    private var bytesOut: Int64 = 0
+    private var isAtEnd = false
+    private var hasMore = false
+
+    /// Makes ready to decompress.
+    /// - Parameters:
+    ///   - maxRatio: how many times the size of the input may come out, beyond the first mebibyte.
+    ///   - maxBytes: how many bytes may come out in all.
+    /// - Throws: ``GzipError/noMemory``.
+    package init(maxRatio: Int64 = 128, maxBytes: Int64 = .max) throws(GzipError) {
+        self.maxRatio = maxRatio
+        self.maxBytes = maxBytes
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let outcome = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard outcome == Z_OK else { throw .noMemory }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deinitialize(count: 1)
+        stream.deallocate()
+    }
+
+    /// Gives the next bytes of the stream.
+    ///
+    /// Take every piece before the next call.
+    package func feed(_ bytes: [UInt8]) {
+        input = used < input.count ? Array(input[used...]) + bytes : bytes
+        used = 0
+        bytesIn = bytesIn.addingReportingOverflow(Int64(bytes.count)).partialValue
+    }
+
+    /// The next bytes that come out; nil when more must be fed.
+    package func piece() throws(GzipError) -> [UInt8]? {
+        while true {
+            if isAtEnd {
+                guard used < input.count else { return nil }
+                guard inflateReset(stream) == Z_OK else { throw .malformed }
+                isAtEnd = false
+            }
+            guard used < input.count || hasMore else { return nil }
+            let piece = try step()
+            if !piece.isEmpty { return piece }
+        }
+    }
+
+    /// Says that the input is over.
+    /// - Throws: ``GzipError/truncated`` when the stream is not.
+    package func finish() throws(GzipError) {
+        guard isAtEnd, used == input.count else { throw .truncated }
+    }
+
+    private func step() throws(GzipError) -> [UInt8] {
+        var outcome = Z_OK
+        let piece = input.withUnsafeBufferPointer { input in
+            let rest = UnsafeBufferPointer(rebasing: input[used...])
+            stream.pointee.next_in = UnsafeMutablePointer(mutating: rest.baseAddress)
+            stream.pointee.avail_in = UInt32(clamping: rest.count)
+            let given = Int(stream.pointee.avail_in)
+            let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
+                stream.pointee.next_out = buffer.baseAddress
+                stream.pointee.avail_out = UInt32(clamping: Self.pieceSize)
+                outcome = inflate(stream, Z_NO_FLUSH)
+                count = Self.pieceSize - Int(stream.pointee.avail_out)
+                stream.pointee.next_out = nil
+            }
+            used += given - Int(stream.pointee.avail_in)
+            stream.pointee.next_in = nil
+            return piece
+        }
+        // A full piece may have left bytes inside libz, with no input left.
+        hasMore = piece.count == Self.pieceSize && outcome == Z_OK
+        bytesOut += Int64(piece.count)
+        switch outcome {
+        case Z_STREAM_END: isAtEnd = true
+        case Z_OK, Z_BUF_ERROR: break
+        case Z_MEM_ERROR: throw .noMemory
+        default: throw .malformed
+        }
+        let (grown, overflow) = bytesIn.multipliedReportingOverflow(by: maxRatio)
+        guard bytesOut <= maxBytes, overflow || bytesOut <= 1_048_576 || bytesOut <= grown else {
+            throw .expandsTooMuch
+        }
+        return piece
+    }
+}

@@ -1,0 +1,153 @@
+internal import Crypto
+package import DirectoryRoot
+
+/// A hash that HTTP has a name for.
+///
+/// RFC 9530 §5.
+package enum DigestAlgorithm: String, CaseIterable, Sendable {
+    /// Preferred.
+    case sha256 = "sha-256"
+    /// Twice as long.
+    case sha512 = "sha-512"
+    /// Kept for old clients' checks against accidents; says nothing against intent.
+    case sha = "sha"
+    /// As `sha`.
+    case md5 = "md5"
+
+    /// Bytes of one digest.
+    package var length: Int {
+        switch self {
+        case .sha256: 32
+        case .sha512: 64
+        case .sha: 20
+        case .md5: 16
+        }
+    }
+}
+
+/// Computes one digest, piece by piece.
+package struct Digester: Sendable {
+    private enum State: Sendable {
+        case sha256(SHA256)
+        case sha512(SHA512)
+        case sha(Insecure.SHA1)
+        case md5(Insecure.MD5)
+    }
+
+    private var state: State
+
+    /// Makes ready to hash.
+    package init(_ algorithm: DigestAlgorithm) {
+        state =
+            switch algorithm {
+            case .sha256: .sha256(SHA256())
+            case .sha512: .sha512(SHA512())
+            case .sha: .sha(Insecure.SHA1())
+            case .md5: .md5(Insecure.MD5())
+            }
+    }
+
+    /// Goes on with some bytes.
+    package mutating func update(_ bytes: [UInt8]) {
+        switch state {
+        case .sha256(var hash):
+            hash.update(data: bytes)
+            state = .sha256(hash)
+        case .sha512(var hash):
+            hash.update(data: bytes)
+            state = .sha512(hash)
+        case .sha(var hash):
+            hash.update(data: bytes)
+            state = .sha(hash)
+        case .md5(var hash):
+            hash.update(data: bytes)
+            state = .md5(hash)
+        }
+    }
+
+    /// The digest of all that came.
+    package func finish() -> [UInt8] {
+        switch state {
+        case .sha256(let hash): Array(hash.finalize())
+        case .sha512(let hash): Array(hash.finalize())
+        case .sha(let hash): Array(hash.finalize())
+        case .md5(let hash): Array(hash.finalize())
+        }
+    }
+}
+
+/// The value of `Repr-Digest` or `Content-Digest`: digests by algorithm.
+///
+/// RFC 9530 §2, §3.
+package struct ReprDigest: Equatable, Sendable {
+    /// Those of the known algorithms, of their right length.
+    package let digests: [DigestAlgorithm: [UInt8]]
+
+    /// One digest.
+    package init(_ algorithm: DigestAlgorithm, _ digest: [UInt8]) {
+        digests = [algorithm: digest]
+    }
+
+    /// Reads a field's value: `sha-256=:base64:, …`; unknown algorithms are skipped.
+    /// - Parameter field: the lines joined by commas.
+    /// - Throws: ``HTTPError`` 400 when a known algorithm's digest is malformed.
+    package init(field: String) throws(HTTPError) {
+        var digests: [DigestAlgorithm: [UInt8]] = [:]
+        for member in field.utf8.split(separator: UInt8(ascii: ",")) {
+            let parts = Array(member).split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(decoding: ASCII.trimmed(parts[0]), as: UTF8.self).lowercased()
+            guard let algorithm = DigestAlgorithm(rawValue: name) else { continue }
+            let value = parts.count > 1 ? ASCII.trimmed(parts[1]) : []
+            guard value.count >= 2, value.first == UInt8(ascii: ":"), value.last == UInt8(ascii: ":"),
+                let digest = Base64.decode(value.dropFirst().dropLast()), digest.count == algorithm.length
+            else { throw HTTPError(.badRequest, "The digest field is malformed: write \(name)=:base64:.") }
+            digests[algorithm] = digest
+        }
+        self.digests = digests
+    }
+
+    /// The digest of a whole file; reads it, and waits for the disk.
+    package init(of entry: Entry, _ algorithm: DigestAlgorithm) throws(RootError) {
+        var digester = Digester(algorithm)
+        var offset: Int64 = 0
+        while offset < entry.attributes.size {
+            let bytes = try entry.bytes(at: offset, upTo: Int(min(262_144, entry.attributes.size - offset)))
+            guard !bytes.isEmpty else { throw .preconditionFailed }
+            digester.update(bytes)
+            offset += Int64(bytes.count)
+        }
+        self.init(algorithm, digester.finish())
+    }
+
+    /// The strongest algorithm that is here; nil when none is known.
+    package var strongest: DigestAlgorithm? {
+        [.sha512, .sha256, .sha, .md5].first { digests[$0] != nil }
+    }
+
+    /// As it stands in the field.
+    package var text: String {
+        DigestAlgorithm.allCases.compactMap { algorithm in
+            digests[algorithm].map { "\(algorithm.rawValue)=:\(Base64.encode($0)):" }
+        }.joined(separator: ", ")
+    }
+
+    /// What a `Want-Repr-Digest` wants most of what is known: `sha-256=10, sha-512=3`.
+    ///
+    /// RFC 9530 §4.
+    /// - Parameter field: the lines joined by commas.
+    /// - Returns: nil when nothing known is wanted.
+    package static func wanted(field: String) -> DigestAlgorithm? {
+        var best: (algorithm: DigestAlgorithm, weight: Int64)?
+        for member in field.utf8.split(separator: UInt8(ascii: ",")) {
+            let parts = Array(member).split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(decoding: ASCII.trimmed(parts[0]), as: UTF8.self).lowercased()
+            guard let algorithm = DigestAlgorithm(rawValue: name), parts.count > 1,
+                let weight = ASCII.decimal(ASCII.trimmed(parts[1])), (1...10).contains(weight)
+            else { continue }
+            if weight > best?.weight ?? 0 { best = (algorithm, weight) }
+        }
+        return best?.algorithm
+    }
+}

@@ -1,0 +1,82 @@
+package import DirectoryRoot
+
+/// What a plain 200 says about one file: everything but `Date` and what is the connection's.
+///
+/// A cache of open entries keeps one beside each entry; while ``FileHead/suits(_:)`` holds for a request, its ``lines``
+/// and the file are the whole answer.
+package struct FileHead: Sendable {
+    /// What kind of content it is.
+    package let type: MediaType
+    private let attributes: FileAttributes
+    private let policy: StaticString
+
+    /// Composes from what one `statx` said.
+    /// - Parameters:
+    ///   - attributes: of the open file.
+    ///   - name: the raw bytes of its name.
+    package init(of attributes: FileAttributes, name: some Collection<UInt8>) {
+        self.attributes = attributes
+        type = MediaType(filename: name)
+        policy = ContentPolicy.field(for: type)
+    }
+
+    /// Whether this request gets the file whole and as it is, so that nothing else needs to be looked at.
+    package func suits(_ head: RequestHead) -> Bool {
+        let fields = FileResponder.conditional
+        if head.known.isDisjoint(with: fields) { return !head.contains("want-repr-digest") }
+        return false
+    }
+
+    /// The fields, in the order of ``lines``.
+    package func fields() -> ResponseFields {
+        var fields: ResponseFields = [
+            "Content-Type": type.name, "ETag": attributes.entityTag.text,
+            "Last-Modified": HTTPDate.text(lastModified), "Accept-Ranges": "bytes", "Cache-Control": "no-cache",
+            "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "\(policy)",
+        ]
+        if type.isCompressible { fields.add("Vary", "Accept-Encoding") }
+        return fields
+    }
+
+    /// The fields as they go over an HTTP/1.1 connection, with `Content-Length`, each line ended by CR LF.
+    package var lines: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        for (name, value) in fields().lines {
+            bytes.append(contentsOf: name.utf8)
+            bytes.append(contentsOf: ": ".utf8)
+            bytes.append(contentsOf: value.utf8)
+            bytes.append(contentsOf: "\r\n".utf8)
+        }
+        bytes.append(contentsOf: "Content-Length: \(max(0, attributes.size))\r\n".utf8)
+        return bytes
+    }
+
+    /// Never after the answer's own date.
+    ///
+    /// RFC 9110 §8.8.2.1.
+    private var lastModified: Int64 { min(attributes.modified.seconds, HTTPDate.now) }
+}
+
+/// What a stranger's file may do when a browser shows it on our origin: show itself, and nothing else.
+///
+/// Nothing runs a script. The sandbox also takes the origin away; players and the browsers' PDF viewers refuse to work
+/// in one, and cannot run a page's script, so they get the same rules without it.
+package enum ContentPolicy {
+    /// The `Content-Security-Policy` of a file of that type.
+    package static func field(for type: MediaType) -> StaticString {
+        if type.name == "application/pdf" {
+            return "script-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+        }
+        if type.name.hasPrefix("video/") || type.name.hasPrefix("audio/") {
+            return """
+                default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; \
+                form-action 'none'; frame-ancestors 'self'
+                """
+        }
+        return """
+            sandbox; default-src 'none'; img-src 'self' data:; media-src 'self' data:; font-src 'self' data:; \
+            style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'
+            """
+    }
+}

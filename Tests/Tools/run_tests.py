@@ -14,6 +14,8 @@ import xml.etree.ElementTree
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = PROJECT / ".test" / "results"
 SWIFT = os.environ.get("SWIFT", "swift")
+# The options of `make build`, so that what is tested is what ships.
+RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
 
 
 class Tally:
@@ -94,7 +96,7 @@ def main():
 def release_server(options, swift_options, tally):
     """The binary for the acceptance tests: the one that ships, or the instrumented one. None when it can't be built."""
     if not options.sanitize:
-        swift_options = ["-c", "release", "--static-swift-stdlib"]
+        swift_options = RELEASE
         if run("Building for release", [SWIFT, "build", *swift_options, "--product", "shareserve"]):
             tally.failed.append("building for release")
             return None

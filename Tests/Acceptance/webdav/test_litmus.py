@@ -1,0 +1,36 @@
+"""litmus, the WebDAV test suite, against the real server, in every way that a client may meet it."""
+
+import re
+import subprocess
+
+import pytest
+
+SUITES = ["basic", "copymove", "props", "locks", "http"]
+
+# Every warning that litmus may give, and why it is right.
+EXPLAINED = {}
+
+
+def run(meeting, folder, suite):
+    place = folder / f"litmus-{suite}"
+    place.mkdir()
+    ended = subprocess.run(
+        ["litmus", "-k", meeting.url + "/"], cwd=place, capture_output=True, text=True, timeout=240,
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TESTS": suite})
+    log = (place / "debug.log").read_text(errors="replace") if (place / "debug.log").exists() else ""
+    return ended.stdout, log
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_litmus(meeting, folder, suite):
+    output, log = run(meeting, folder, suite)
+    print(output)
+    summary = re.search(r"of (\d+) tests run: (\d+) passed, (\d+) failed", output)
+    assert summary, output
+    ran, passed, failed = map(int, summary.groups())
+    failures = re.findall(r"^.*FAIL.*$", output, re.MULTILINE)
+    assert failed == 0 and passed == ran, "\n".join(failures) + log[-3000:]
+    assert "skipped" not in output.lower() or "0 skipped" in output, output
+    warnings = [line.strip() for line in output.splitlines() if "WARNING" in line]
+    unexplained = [line for line in warnings if not any(known in line for known in EXPLAINED)]
+    assert not unexplained, "\n".join(unexplained)

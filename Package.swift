@@ -77,8 +77,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "TestSupport", dependencies: ["DirectoryRoot"], path: "Tests/TestSupport", swiftSettings: strict),
+        .executableTarget(
+            name: "StateDrill", dependencies: ["DirectoryRoot"], path: "Tests/StateDrill", swiftSettings: strict),
         .testTarget(
-            name: "DirectoryRootTests", dependencies: ["DirectoryRoot", "CSyscalls", "TestSupport"],
+            name: "DirectoryRootTests", dependencies: ["DirectoryRoot", "CSyscalls", "StateDrill", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "ServerCoreTests",

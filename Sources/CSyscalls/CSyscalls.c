@@ -224,7 +224,11 @@ ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
     return RETRY(flistxattr(descriptor, names, count));
 }
 ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count) {
-    return RETRY(fgetxattr(descriptor, name, value, count));
+    char path[32];
+    ssize_t result = RETRY(fgetxattr(descriptor, name, value, count));
+    if (result != -EBADF) return result;
+    path_of(descriptor, path);
+    return RETRY(getxattr(path, name, value, count));
 }
 ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count) {
     char path[32 + 257];
@@ -233,9 +237,19 @@ ssize_t sys_list_attributes_at(int directory, const char *name, char *names, siz
     return RETRY(llistxattr(path, names, count));
 }
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
-    return RETRY(fsetxattr(descriptor, name, value, count, 0));
+    char path[32];
+    int result = RETRY(fsetxattr(descriptor, name, value, count, 0));
+    if (result != -EBADF) return result;
+    path_of(descriptor, path);
+    return RETRY(setxattr(path, name, value, count, 0));
 }
-int sys_remove_attribute(int descriptor, const char *name) { return RETRY(fremovexattr(descriptor, name)); }
+int sys_remove_attribute(int descriptor, const char *name) {
+    char path[32];
+    int result = RETRY(fremovexattr(descriptor, name));
+    if (result != -EBADF) return result;
+    path_of(descriptor, path);
+    return RETRY(removexattr(path, name));
+}
 
 int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {
     struct flock64 lock = {

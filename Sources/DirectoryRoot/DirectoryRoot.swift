@@ -28,11 +28,15 @@ public final class DirectoryRoot: Sendable {
     package let creationMask: UInt32
     /// The root's own inode and device.
     package let identity: (inode: UInt64, device: UInt64)
+    /// What lives in `.shareserve/`.
+    package let state: SharedState
 
     /// Opens the directory at `path` (in the process's own terms), and removes old leftovers of uploads.
     /// - Throws: ``RootError/notFound``, ``RootError/notDirectory``, ``RootError/forbidden``, ``RootError/system(errno:call:)``.
-    public convenience init(path: String, policy: RootPolicy = RootPolicy()) throws(RootError) {
-        try self.init(path: path, policy: policy, resolving: nil, abilities: Abilities())
+    public convenience init(
+        path: String, policy: RootPolicy = RootPolicy(), clock: RootClock = .system
+    ) throws(RootError) {
+        try self.init(path: path, policy: policy, resolving: nil, abilities: Abilities(), clock: clock)
     }
 
     /// The same with some abilities of the system left unused.
@@ -41,9 +45,10 @@ public final class DirectoryRoot: Sendable {
     ///   - policy: rules for everybody.
     ///   - method: how paths are resolved; nil takes the best that the kernel has.
     ///   - abilities: what may be tried before the fallbacks.
+    ///   - clock: what locks, uploads and links expire by.
     package init(
         path: String, policy: RootPolicy = RootPolicy(), resolving method: Resolver.Method?,
-        abilities: Abilities = Abilities()
+        abilities: Abilities = Abilities(), clock: RootClock = .system
     ) throws(RootError) {
         let answer = path.withCString { path in sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0) }
         if answer == -ENOTDIR { throw .notDirectory }
@@ -55,6 +60,8 @@ public final class DirectoryRoot: Sendable {
         creationMask = sys_umask()
         self.policy = policy
         self.abilities = abilities
+        state = SharedState(
+            root: descriptor, rootDevice: identity.device, policy: policy, abilities: abilities, clock: clock)
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
     }

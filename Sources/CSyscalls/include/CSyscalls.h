@@ -98,6 +98,7 @@ struct sys_name {
 int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out);
 int sys_rewind(int descriptor);
 
+// Getting, setting and removing work with an O_PATH descriptor too.
 ssize_t sys_list_attributes(int descriptor, char *names, size_t count);
 ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count);
 // The same by name relative to a directory, never following a link.

@@ -1,0 +1,133 @@
+/// All locks at one moment, and the rules of RFC 4918 §6 and §7 over them. Pure: no file, no clock.
+///
+/// Looked up by path and along the ancestors, so that the number of locks does not matter.
+struct LockSnapshot: Sendable {
+    private(set) var locks: [String: StoredLock] = [:]
+    /// The lines of the file, so that a change need not write every lock anew.
+    private var lines: [String: [UInt8]] = [:]
+    private var atPath: [SharePath: [String]] = [:]
+    /// How many locks lie strictly below a path.
+    private var below: [SharePath: Int] = [:]
+    private var perUser: [String?: Int] = [:]
+
+    var isEmpty: Bool { locks.isEmpty }
+
+    func count(of user: String?) -> Int { perUser[user] ?? 0 }
+
+    // MARK: Questions
+
+    /// The locks in force that cover `path`: its own, and those of depth infinity above it.
+    func covering(_ path: SharePath, at uptime: Duration) -> [StoredLock] {
+        var found = own(path, at: uptime)
+        path.forEachAncestor { ancestor in
+            found += own(ancestor, at: uptime).filter(\.isRecursive)
+        }
+        return found
+    }
+
+    /// The locks in force whose root is at or below `path`.
+    func within(_ path: SharePath, at uptime: Duration) -> [StoredLock] {
+        guard below[path] != nil else { return own(path, at: uptime) }
+        return locks.values.filter { path.contains($0.root) && $0.deadline > uptime }
+    }
+
+    /// The roots of the locks that forbid this use to whoever submits `tokens`, in order; empty when it may go on.
+    ///
+    /// Each resource in use needs one of the tokens that cover it: several can cover one only when all are shared.
+    func obstacles(_ use: WriteUse, tokens: Set<String>, user: String?, at uptime: Duration) -> [SharePath] {
+        var obstacles: Set<SharePath> = []
+        func ask(_ covering: [StoredLock]) {
+            guard !covering.isEmpty, !covering.contains(where: { tokens.contains($0.token) && $0.obeys(user) }) else {
+                return
+            }
+            obstacles.formUnion(covering.map(\.root))
+        }
+        for path in use.changes + use.bindings + use.trees { ask(covering(path, at: uptime)) }
+        for path in use.bindings + use.trees where !path.isRoot { ask(covering(path.parent, at: uptime)) }
+        for path in use.trees {
+            for lock in within(path, at: uptime) { ask(covering(lock.root, at: uptime)) }
+        }
+        return obstacles.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    /// The roots of the locks that a new one would conflict with, in order. RFC 4918 §6.1, §6.2, §9.10.5.
+    func conflicts(
+        at path: SharePath, isExclusive: Bool, isRecursive: Bool, at uptime: Duration
+    ) -> [SharePath] {
+        let met = covering(path, at: uptime) + (isRecursive ? within(path, at: uptime) : [])
+        let roots = Set(met.filter { isExclusive || $0.isExclusive }.map(\.root))
+        return roots.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    // MARK: Changes
+
+    mutating func insert(_ lock: StoredLock) {
+        remove(lock.token)
+        locks[lock.token] = lock
+        var line: [UInt8] = []
+        lock.record.write(to: &line)
+        lines[lock.token] = line
+        atPath[lock.root, default: []].append(lock.token)
+        perUser[lock.user, default: 0] += 1
+        lock.root.forEachAncestor { below[$0, default: 0] += 1 }
+    }
+
+    mutating func remove(_ token: String) {
+        guard let lock = locks.removeValue(forKey: token) else { return }
+        lines[token] = nil
+        atPath[lock.root]?.removeAll { $0 == token }
+        if atPath[lock.root]?.isEmpty == true { atPath[lock.root] = nil }
+        perUser[lock.user] = perUser[lock.user].flatMap { $0 > 1 ? $0 - 1 : nil }
+        lock.root.forEachAncestor { ancestor in
+            below[ancestor] = below[ancestor].flatMap { $0 > 1 ? $0 - 1 : nil }
+        }
+    }
+
+    /// Forgets the locks that are over.
+    mutating func expire(at uptime: Duration) {
+        for lock in locks.values.filter({ $0.deadline <= uptime }) { remove(lock.token) }
+    }
+
+    // MARK: The file
+
+    /// Reads the payload of the file. Locks that were known before keep the deadline that this process counts by.
+    init(payload: [UInt8], knownBefore: LockSnapshot, wall: Timestamp, uptime: Duration) throws(DamagedState) {
+        for record in try StateRecord.all(in: payload) {
+            var lock = try StoredLock(record, wall: wall, uptime: uptime)
+            if let known = knownBefore.locks[lock.token], known.expires == lock.expires {
+                lock.deadline = known.deadline
+            }
+            insert(lock)
+        }
+    }
+
+    init() {}
+
+    var payload: [UInt8] {
+        var payload: [UInt8] = []
+        payload.reserveCapacity(lines.values.reduce(0) { $0 + $1.count })
+        for line in lines.values { payload += line }
+        return payload
+    }
+
+    private func own(_ path: SharePath, at uptime: Duration) -> [StoredLock] {
+        guard let tokens = atPath[path] else { return [] }
+        return tokens.compactMap { locks[$0] }.filter { $0.deadline > uptime }
+    }
+}
+
+extension StoredLock {
+    /// Whether `user` may use this lock's token: a lock taken with a name serves that name only. RFC 4918 §6.4.
+    func obeys(_ user: String?) -> Bool { self.user == nil || self.user == user }
+}
+
+extension SharePath {
+    /// Calls `body` with each directory above this path, from the parent to the root.
+    func forEachAncestor(_ body: (SharePath) -> Void) {
+        var path = self
+        while !path.isRoot {
+            path = path.parent
+            body(path)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import Synchronization
+
+/// The write locks of the whole share, kept in one file of the state folder: for every door, process and restart.
+///
+/// A question costs one `fstatat` while nothing has changed. A change reads, applies and replaces the file under the
+/// state folder's lock. Expiry counts by uptime while the process runs and by the time of day across restarts, and no
+/// setting of the clock makes a lock last longer than it was granted for. RFC 4918 §6, §7.
+package final class LockTable: Sendable {
+    private struct Known {
+        /// Nil when there is no file.
+        var identity: StateFile.Identity?
+        var generation: UInt64 = 0
+        var snapshot = LockSnapshot()
+        var isValid = false
+        /// The file holds something else; it is kept aside before the next change, and counts as empty until then.
+        var isDamaged = false
+    }
+
+    private let file: StateFile
+    private let clock: RootClock
+    private let longest: Duration
+    private let limit: Int
+    private let limitPerUser: Int
+    private let known = Mutex(Known())
+
+    init(state: StateFolder, policy: RootPolicy, clock: RootClock) {
+        file = StateFile(state: state, name: "locks")
+        self.clock = clock
+        longest = max(.seconds(1), policy.maxLockDuration)
+        limit = policy.maxLocks
+        limitPerUser = policy.maxLocksPerUser
+    }
+
+    /// Lets a write go on, or names the locks that forbid it.
+    /// - Throws: ``RootError/locked(_:)`` with the roots of the locks whose tokens are missing.
+    package func check(_ use: WriteUse, tokens: [LockToken], user: String?) throws(RootError) {
+        let obstacles = try ask { snapshot, uptime in
+            snapshot.isEmpty
+                ? [] : snapshot.obstacles(use, tokens: Set(tokens.map(\.uri)), user: user, at: uptime)
+        }
+        guard obstacles.isEmpty else { throw .locked(obstacles) }
+    }
+
+    /// Whether any lock is in force; one `fstatat`.
+    package func isEmpty() throws(RootError) -> Bool {
+        try ask { snapshot, _ in snapshot.isEmpty }
+    }
+
+    /// The locks that cover `path`.
+    package func covering(_ path: SharePath) throws(RootError) -> [ActiveLock] {
+        try ask { snapshot, uptime in
+            snapshot.isEmpty ? [] : snapshot.covering(path, at: uptime).map { $0.active(at: uptime) }
+        }
+    }
+
+    /// Takes a lock.
+    /// - Throws: ``RootError/locked(_:)`` with the roots of conflicting locks; ``RootError/tooMany`` at a limit.
+    package func take(_ path: SharePath, _ request: LockRequest, user: String?) throws(RootError) -> ActiveLock {
+        guard request.owner.count <= 8_192 else { throw .tooLarge }
+        return try change { (snapshot, now) throws(RootError) -> ActiveLock in
+            snapshot.expire(at: now.uptime)
+            let conflicts = snapshot.conflicts(
+                at: path, isExclusive: request.isExclusive, isRecursive: request.isRecursive, at: now.uptime)
+            guard conflicts.isEmpty else { throw .locked(conflicts) }
+            guard snapshot.locks.count < self.limit, snapshot.count(of: user) < self.limitPerUser else {
+                throw .tooMany
+            }
+            let duration = self.clipped(request.timeout)
+            let lock = StoredLock(
+                token: Self.newToken(), root: path, isExclusive: request.isExclusive,
+                isRecursive: request.isRecursive, owner: request.owner, user: user, duration: duration,
+                expires: now.wall.advanced(by: duration), deadline: now.uptime + duration)
+            snapshot.insert(lock)
+            return lock.active(at: now.uptime)
+        }
+    }
+
+    /// Restarts the time-out of those of `tokens` that cover `path`.
+    /// - Throws: ``RootError/preconditionFailed`` when none does; ``RootError/forbidden`` when they are another user's.
+    package func refresh(
+        _ path: SharePath, tokens: [LockToken], timeout: Duration?, user: String?
+    ) throws(RootError) -> [ActiveLock] {
+        try change { (snapshot, now) throws(RootError) -> [ActiveLock] in
+            snapshot.expire(at: now.uptime)
+            let wanted = Set(tokens.map(\.uri))
+            let found = snapshot.covering(path, at: now.uptime).filter { wanted.contains($0.token) }
+            guard !found.isEmpty else { throw .preconditionFailed }
+            let own = found.filter { $0.obeys(user) }
+            guard !own.isEmpty else { throw .forbidden }
+            return own.map { lock in
+                var lock = lock
+                lock.duration = timeout.map { self.clipped($0) } ?? min(lock.duration, self.longest)
+                lock.expires = now.wall.advanced(by: lock.duration)
+                lock.deadline = now.uptime + lock.duration
+                snapshot.insert(lock)
+                return lock.active(at: now.uptime)
+            }
+        }
+    }
+
+    /// Ends a lock.
+    /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another user's.
+    package func release(_ path: SharePath, token: LockToken, user: String?) throws(RootError) {
+        try change { (snapshot, now) throws(RootError) in
+            snapshot.expire(at: now.uptime)
+            guard let lock = snapshot.locks[token.uri], lock.covers(path) else { throw .unknownToken }
+            guard lock.obeys(user) else { throw .forbidden }
+            snapshot.remove(lock.token)
+        }
+    }
+
+    /// Ends the locks at and below `path`: of what was deleted, moved away or replaced.
+    package func drop(below path: SharePath) throws(RootError) {
+        // Every write has just asked: where there was no file then, another look tells nothing more.
+        if known.withLock({ $0.isValid && $0.identity == nil }) { return }
+        let hasAny = try ask { snapshot, uptime in
+            !snapshot.isEmpty && !snapshot.within(path, at: uptime).isEmpty
+        }
+        guard hasAny else { return }
+        try change { (snapshot, now) throws(RootError) in
+            for lock in snapshot.within(path, at: now.uptime) { snapshot.remove(lock.token) }
+            snapshot.expire(at: now.uptime)
+        }
+    }
+
+    // MARK: -
+
+    private func clipped(_ timeout: Duration?) -> Duration {
+        let seconds = min(timeout ?? longest, longest).components.seconds
+        return .seconds(max(1, seconds))
+    }
+
+    private static func newToken() -> String {
+        var digits = Array(StateFile.randomName().utf8)
+        digits[12] = UInt8(ascii: "4")
+        digits[16] = Array("89ab".utf8)[Int(digits[16] & 3)]
+        var uri = Array("urn:uuid:".utf8)
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { uri.append(UInt8(ascii: "-")) }
+            uri.append(digit)
+        }
+        return String(decoding: uri, as: UTF8.self)
+    }
+
+    private struct Now {
+        var wall: Timestamp
+        var uptime: Duration
+    }
+
+    /// Answers from the copy in memory, which one `fstatat` proves, or from the file.
+    private func ask<T>(_ question: (LockSnapshot, Duration) -> T) throws(RootError) -> T {
+        try known.withLock { (known) throws(RootError) -> T in
+            let identity = file.identity()
+            if !known.isValid || known.identity != identity {
+                do throws(RootError) {
+                    try adopt(try file.read(), &known)
+                } catch  where error.isDamage {
+                    file.state.incidents.report(.damagedFile(name: file.name, keptAs: file.name))
+                    known = Known(identity: identity, isValid: true, isDamaged: true)
+                }
+            }
+            return question(known.snapshot, clock.uptime())
+        }
+    }
+
+    private func adopt(_ contents: StateFile.Contents?, _ known: inout Known) throws(RootError) {
+        if known.isValid, known.identity == contents?.identity, known.generation == contents?.envelope.generation ?? 0 {
+            return
+        }
+        guard let contents else {
+            known = Known(isValid: true)
+            return
+        }
+        do {
+            known.snapshot = try LockSnapshot(
+                payload: contents.envelope.payload, knownBefore: known.snapshot, wall: clock.wall(),
+                uptime: clock.uptime())
+        } catch {
+            throw .damaged
+        }
+        known.identity = contents.identity
+        known.generation = contents.envelope.generation
+        known.isValid = true
+        known.isDamaged = false
+    }
+
+    private func change<T>(
+        _ body: (inout LockSnapshot, Now) throws(RootError) -> T
+    ) throws(RootError) -> T {
+        try file.state.exclusively { (lock) throws(RootError) -> T in
+            try known.withLock { (known) throws(RootError) -> T in
+                if !known.isValid || known.isDamaged || known.identity != file.identity() {
+                    known.isValid = known.isValid && !known.isDamaged
+                    var contents = try file.readForChange(lock)
+                    do throws(RootError) {
+                        try adopt(contents, &known)
+                    } catch  where error.isDamage {
+                        try file.setAside(lock)
+                        contents = nil
+                        known = Known(isValid: true)
+                    }
+                }
+                // Whatever goes wrong from here on, the copy in memory is no longer known to be the file.
+                known.isValid = false
+                let now = Now(wall: clock.wall(), uptime: clock.uptime())
+                let answer: T
+                do throws(RootError) {
+                    answer = try body(&known.snapshot, now)
+                } catch {
+                    // Every body refuses before it changes anything but the locks that are over.
+                    known.isValid = true
+                    throw error
+                }
+                known.identity = try file.replace(
+                    known.identity, generation: known.generation &+ 1, payload: known.snapshot.payload, lock)
+                known.generation &+= 1
+                known.isValid = true
+                return answer
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import CSyscalls
+
+extension Share {
+    /// The locks that cover `path`, its own and those of depth infinity above. One `stat` when nothing changed.
+    ///
+    /// A lock that was taken above ``base`` shows with ``SharePath/root`` as its root.
+    public func locks(covering path: SharePath) throws(RootError) -> [ActiveLock] {
+        if try root.state.locks.isEmpty() { return [] }
+        return try root.state.locks.covering(lockPath(path)).map { seen($0) }
+    }
+
+    /// Takes a write lock; an unmapped name becomes an empty file (`created`).
+    /// - Throws: ``RootError/locked(_:)`` naming the conflicting lock roots; ``RootError/tooMany`` at a limit;
+    ///   for an unmapped name, whatever forbids to create it.
+    public func lock(_ path: SharePath, _ request: LockRequest) throws(RootError) -> (lock: ActiveLock, created: Bool) {
+        let full = try absolute(path)
+        guard root.policy.shows(full) else { throw .notFound }
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        let target = try lockTarget(full)
+        let wanted: Rights = target.exists ? .overwrite : .create
+        guard rights.rights(at: target.path).contains(wanted), rights.rights(at: full).contains(wanted) else {
+            throw refusal(at: full)
+        }
+        let table = root.state.locks
+        let lock = try translated { () throws(RootError) in try table.take(target.path, request, user: user) }
+        if target.exists { return (seen(lock), false) }
+        do throws(RootError) {
+            var holder = self
+            holder.tokens.append(lock.token)
+            _ = try holder.beginUpload(to: path, replacing: .nothing, size: 0).commit()
+            return (seen(lock), true)
+        } catch .exists {
+            // Somebody else made it just now: a lock on what exists.
+            return (seen(lock), false)
+        } catch {
+            try table.release(target.path, token: lock.token, user: user)
+            throw error
+        }
+    }
+
+    /// Restarts the time-out of those submitted locks that cover `path`.
+    /// - Throws: ``RootError/preconditionFailed`` when none of ``tokens`` covers it; ``RootError/forbidden`` when they are
+    ///   another user's.
+    public func refreshLocks(at path: SharePath, timeout: Duration?) throws(RootError) -> [ActiveLock] {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        return try root.state.locks.refresh(lockPath(path), tokens: tokens, timeout: timeout, user: user)
+            .map { seen($0) }
+    }
+
+    /// Ends a lock.
+    /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another user's.
+    public func unlock(_ path: SharePath, token: LockToken) throws(RootError) {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        try root.state.locks.release(lockPath(path), token: token, user: user)
+    }
+
+    /// The path that the lock table knows: from the root, with links resolved, so that one resource has one lock by
+    /// whatever way it is reached.
+    func lockPath(_ path: SharePath) throws(RootError) -> SharePath { try lockTarget(absolute(path)).path }
+
+    private func lockTarget(_ full: SharePath) throws(RootError) -> (path: SharePath, exists: Bool) {
+        do throws(RootError) {
+            let found = try look(at: full, waiting: true)
+            guard FileAttributes(found.status) != nil else { throw .notFound }
+            return (found.realPath, true)
+        } catch .notFound {
+            do throws(RootError) {
+                return (try look(at: full.parent, waiting: true).realPath.appending(full.name), false)
+            } catch .notFound {
+                return (full, false)
+            }
+        }
+    }
+
+    /// The lock as this view shows it.
+    private func seen(_ lock: ActiveLock) -> ActiveLock {
+        var lock = lock
+        lock.root = lock.root.relative(to: base) ?? .root
+        return lock
+    }
+
+    /// Runs `body`, with the paths in a lock conflict as this view shows them.
+    func translated<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
+        do throws(RootError) {
+            return try body()
+        } catch .locked(let roots) {
+            throw .locked(roots.map { $0.relative(to: base) ?? .root })
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// A lock as the table keeps it.
+struct StoredLock: Equatable, Sendable {
+    var token: String
+    /// From the root.
+    var root: SharePath
+    var isExclusive: Bool
+    var isRecursive: Bool
+    var owner: [UInt8]
+    var user: String?
+    /// What was granted, from the moment of granting.
+    var duration: Duration
+    /// By the time of day: what survives a restart.
+    var expires: Timestamp
+    /// By this process's uptime: what counts while it runs, whatever happens to the time of day. Not written.
+    var deadline: Duration
+
+    /// Whether the lock protects `path` itself.
+    func covers(_ path: SharePath) -> Bool { root == path || isRecursive && root.isAncestor(of: path) }
+
+    func active(at uptime: Duration) -> ActiveLock {
+        ActiveLock(
+            token: LockToken(uri: token), root: root, isExclusive: isExclusive, isRecursive: isRecursive, owner: owner,
+            user: user, timeLeft: max(.zero, deadline - uptime))
+    }
+}
+
+extension StoredLock {
+    /// Reads a record. A clock that was set back meanwhile can't make the lock last longer than was granted.
+    init(_ record: StateRecord, wall: Timestamp, uptime: Duration) throws(DamagedState) {
+        guard let token = record.text("token"), let root = record["root"], let expires = record.time("expires"),
+            let seconds = record.number("seconds"), seconds >= 0
+        else { throw DamagedState() }
+        self.token = token
+        self.root = SharePath(unchecked: root)
+        isExclusive = record.flag("exclusive")
+        isRecursive = record.flag("recursive")
+        owner = record["owner"] ?? []
+        user = record.text("user")
+        duration = .seconds(seconds)
+        self.expires = expires
+        deadline = uptime + min(expires.since(wall), duration)
+    }
+
+    var record: StateRecord {
+        var record = StateRecord()
+        record.set("token", token)
+        record.set("root", root.bytes)
+        record.set("exclusive", isExclusive)
+        record.set("recursive", isRecursive)
+        record.set("seconds", duration.components.seconds)
+        record.set("expires", expires)
+        record.set("user", user)
+        record.set("owner", owner.isEmpty ? nil : owner)
+        return record
+    }
+}

@@ -1,0 +1,141 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Properties that did not fit into extended attributes: one file a resource under `.shareserve/sidecar/`.
+///
+/// A file is found by the resource's inode, so that properties follow a rename of the resource or of a folder above it,
+/// whoever does it, in the same instant. The birth time tells a new file with an old inode number apart; where the file
+/// system keeps none, the path must fit too.
+struct PropertySidecar: Sendable {
+    let state: StateFolder
+    /// The root's device: numbers of devices may change with a restart, "the same as the root's" does not.
+    let rootDevice: UInt64
+
+    private static let folder = "sidecar"
+
+    func read(_ resource: PropertyResource) throws(RootError) -> PropertySet? {
+        guard let folder = try state.subfolder(Self.folder, creating: false) else { return nil }
+        let opened = sys_openat(folder.number, name(of: resource), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        if opened == -ENOENT { return nil }
+        let file = try Descriptor(opened, "open a property file")
+        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+        do {
+            let stored = try Stored(StateEnvelope(file: bytes).payload)
+            return stored.describes(resource) ? stored.properties : nil
+        } catch {
+            state.incidents.report(.damagedFile(name: name(of: resource), keptAs: name(of: resource)))
+            return nil
+        }
+    }
+
+    func write(_ set: PropertySet, for resource: PropertyResource) throws(RootError) {
+        guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
+        let name = name(of: resource)
+        let temporary = "\(name).new-\(StateFile.randomName())"
+        let file = StateEnvelope(generation: set.sequence, payload: Stored(resource, set).payload).encoded()
+        _ = try StateFile.create(
+            temporary, in: folder, file, generation: set.sequence, waitsForDisk: state.waitsForDisk)
+        let renamed = sys_renameat(folder.number, temporary, folder.number, name)
+        if renamed < 0 {
+            _ = sys_unlinkat(folder.number, temporary, 0)
+            throw RootError(renamed, "rename a property file")
+        }
+        if state.waitsForDisk { try check(sys_fsync(folder.number), "fsync the property files") }
+    }
+
+    func remove(inode: UInt64, device: UInt64) throws(RootError) {
+        guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        let status = sys_unlinkat(folder.number, name(inode: inode, device: device), 0)
+        if status != -ENOENT { try check(status, "unlink a property file") }
+    }
+
+    /// Writes down that what was at and below `source` is at `target` now, where the path is part of the identity.
+    func moved(from source: SharePath, to target: SharePath) throws(RootError) {
+        guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        for name in try StateFolder.names(in: folder) where !name.contains(".") {
+            let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+            guard opened >= 0 else { continue }
+            let file = Descriptor(owning: opened)
+            let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+            guard let envelope = try? StateEnvelope(file: bytes), let stored = try? Stored(envelope.payload),
+                stored.born == nil, let rest = stored.path.relative(to: source),
+                let inode = UInt64(name.split(separator: "-").last ?? "", radix: 16)
+            else { continue }
+            let resource = PropertyResource(
+                inode: inode, device: rootDevice, born: nil, path: try target.appending(rest))
+            try write(stored.properties, for: resource)
+        }
+    }
+
+    private func name(of resource: PropertyResource) -> String {
+        name(inode: resource.inode, device: resource.device)
+    }
+
+    private func name(inode: UInt64, device: UInt64) -> String {
+        (device == rootDevice ? "r" : String(device, radix: 16)) + "-" + String(inode, radix: 16)
+    }
+
+    /// What one file holds.
+    private struct Stored {
+        var path: SharePath
+        var born: Timestamp?
+        var properties: PropertySet
+
+        init(_ resource: PropertyResource, _ set: PropertySet) {
+            path = resource.path
+            born = resource.born
+            properties = set
+        }
+
+        init(_ payload: [UInt8]) throws(DamagedState) {
+            guard let record = try StateRecord.all(in: payload).first, let path = record["path"],
+                let packed = record["properties"]
+            else { throw DamagedState() }
+            self.path = SharePath(unchecked: path)
+            born = record.time("born")
+            properties = try PropertySet(packed: packed)
+        }
+
+        var payload: [UInt8] {
+            var record = StateRecord()
+            record.set("path", path.bytes)
+            record.set("born", born)
+            record.set("properties", properties.packed)
+            var payload: [UInt8] = []
+            record.write(to: &payload)
+            return payload
+        }
+
+        func describes(_ resource: PropertyResource) -> Bool {
+            if let born, let other = resource.born { return born == other }
+            return path == resource.path
+        }
+    }
+}
+
+/// Whose properties: an inode in its life, and where it is.
+struct PropertyResource: Sendable {
+    var inode: UInt64
+    var device: UInt64
+    var born: Timestamp?
+    /// From the root.
+    var path: SharePath
+}
+
+extension PropertyResource {
+    init(_ status: sys_attributes, path: SharePath) {
+        inode = status.inode
+        device = status.device
+        born =
+            status.has_birth == 0
+            ? nil : Timestamp(seconds: status.born, nanoseconds: Int32(truncatingIfNeeded: status.born_ns))
+        self.path = path
+    }
+}

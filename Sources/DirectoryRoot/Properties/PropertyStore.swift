@@ -1,0 +1,233 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Dead properties of resources, and values of the server's own that live beside them.
+///
+/// They are packed into one extended attribute of the resource itself, so that they move with it, whoever moves it;
+/// what does not fit, or can't be set, goes to the sidecar. Of both, the one with the higher sequence number counts, so
+/// that a process killed between writing one and removing the other leaves the new state. RFC 4918 §4.
+package final class PropertyStore: Sendable {
+    static let attribute = "user.shareserve.properties"
+    /// What the kernel takes in one attribute.
+    private static let largestAttribute = 65_536
+
+    private let state: StateFolder
+    private let file: StateFile
+    private let sidecar: PropertySidecar
+    private let usesAttributes: Bool
+    private let known = Mutex<(identity: StateFile.Identity?, marker: PropertyMarker?)>((nil, nil))
+
+    init(state: StateFolder, rootDevice: UInt64, usesAttributes: Bool) {
+        self.state = state
+        file = StateFile(state: state, name: "properties")
+        sidecar = PropertySidecar(state: state, rootDevice: rootDevice)
+        self.usesAttributes = usesAttributes
+    }
+
+    /// Which resources may have properties at all; one `fstatat`.
+    package func hints() throws(RootError) -> PropertyHints { PropertyHints(marker: try marker()) }
+
+    /// What is kept beside an open resource.
+    /// - Parameters:
+    ///   - descriptor: of the resource; also one that was opened with `O_PATH`.
+    ///   - path: from the root.
+    func read(_ descriptor: Int32, at path: SharePath) throws(RootError) -> PropertySet {
+        guard let marker = try marker() else { return PropertySet() }
+        return try read(descriptor, at: path, marker)
+    }
+
+    /// Changes what is kept beside an open resource: all of it, or nothing when `change` throws.
+    func update(
+        _ descriptor: Int32, at path: SharePath, _ change: (inout PropertySet) throws(RootError) -> Void
+    ) throws(RootError) {
+        try state.exclusively { (lock) throws(RootError) in
+            let marker = try markerForChange(lock)
+            let old = try marker.map { (marker) throws(RootError) in try read(descriptor, at: path, marker) }
+            var new = old ?? PropertySet()
+            try change(&new)
+            if new == old ?? PropertySet() { return }
+            try store(new, descriptor, at: path, lock)
+        }
+    }
+
+    /// Gives `target` what `source` has, before it takes its name: for PUT over a file, and for COPY.
+    /// - Parameters:
+    ///   - source: an open resource.
+    ///   - sourcePath: of the source, from the root.
+    ///   - target: the new file or folder, open and maybe still without a name.
+    ///   - path: where the target will be, from the root.
+    package func carry(
+        from source: Int32, at sourcePath: SharePath, to target: Int32, at path: SharePath
+    ) throws(RootError) {
+        guard let marker = try marker() else { return }
+        let set = try read(source, at: sourcePath, marker)
+        if set.isEmpty { return }
+        try state.exclusively { (lock) throws(RootError) in try store(set, target, at: path, lock) }
+    }
+
+    /// Whether the sidecar holds anything, so that ``removed(inode:device:)`` and ``moved(from:to:)`` matter.
+    package func needsNews() throws(RootError) -> Bool { try marker()?.hasSidecar ?? false }
+
+    /// Forgets a resource that was deleted.
+    package func removed(inode: UInt64, device: UInt64) throws(RootError) {
+        guard try needsNews() else { return }
+        try sidecar.remove(inode: inode, device: device)
+    }
+
+    /// Follows a rename.
+    package func moved(from source: SharePath, to target: SharePath) throws(RootError) {
+        guard try needsNews() else { return }
+        try state.exclusively { (_) throws(RootError) in try sidecar.moved(from: source, to: target) }
+    }
+
+    // MARK: One resource
+
+    private func read(
+        _ descriptor: Int32, at path: SharePath, _ marker: PropertyMarker
+    ) throws(RootError) -> PropertySet {
+        let own = readAttribute(descriptor)
+        guard marker.hasSidecar else { return own ?? PropertySet() }
+        let beside = try sidecar.read(try Self.resource(descriptor, path))
+        guard let own, let beside else { return own ?? beside ?? PropertySet() }
+        return own.sequence >= beside.sequence ? own : beside
+    }
+
+    private func store(
+        _ set: PropertySet, _ descriptor: Int32, at path: SharePath, _ lock: StateLock
+    ) throws(RootError) {
+        var set = set
+        set.sequence += 1
+        let packed = set.packed
+        guard packed.count <= PropertySet.largest else { throw .noSpace }
+        let resource = try Self.resource(descriptor, path)
+        let now = min(RootClock.system.wall(), try Self.changeTime(descriptor))
+        // Before the change: what is not marked would never be seen.
+        var marker = try mark(now.advanced(by: .seconds(-2)), sidecar: false, lock)
+
+        if set.isEmpty {
+            try removeAll(descriptor, resource, marker)
+        } else if setAttribute(descriptor, packed) {
+            if marker.hasSidecar { try sidecar.remove(inode: resource.inode, device: resource.device) }
+        } else {
+            marker = try mark(now, sidecar: true, lock)
+            try sidecar.write(set, for: resource)
+            _ = sys_remove_attribute(descriptor, Self.attribute)
+        }
+        // The clock was set back meanwhile.
+        let changed = try Self.changeTime(descriptor)
+        if changed < marker.since { _ = try mark(changed.advanced(by: .seconds(-2)), sidecar: false, lock) }
+    }
+
+    /// The older copy first: if we end in between, the one that counts is still the one that counted.
+    private func removeAll(
+        _ descriptor: Int32, _ resource: PropertyResource, _ marker: PropertyMarker
+    ) throws(RootError) {
+        let beside = marker.hasSidecar ? try sidecar.read(resource) : nil
+        let own = readAttribute(descriptor)
+        let attributeFirst = (own?.sequence ?? 0) < (beside?.sequence ?? 0)
+        if own != nil && attributeFirst { try removeAttribute(descriptor) }
+        if beside != nil { try sidecar.remove(inode: resource.inode, device: resource.device) }
+        if own != nil && !attributeFirst { try removeAttribute(descriptor) }
+    }
+
+    private func removeAttribute(_ descriptor: Int32) throws(RootError) {
+        let status = sys_remove_attribute(descriptor, Self.attribute)
+        if status != -ENODATA { try check(status, "fremovexattr") }
+    }
+
+    /// Whether the attribute took it; not, when there are none, no room, or no permission.
+    private func setAttribute(_ descriptor: Int32, _ packed: [UInt8]) -> Bool {
+        guard usesAttributes, packed.count <= Self.largestAttribute else { return false }
+        return packed.withUnsafeBytes { bytes in
+            sys_set_attribute(descriptor, Self.attribute, bytes.baseAddress, bytes.count) == 0
+        }
+    }
+
+    private func readAttribute(_ descriptor: Int32) -> PropertySet? {
+        guard usesAttributes else { return nil }
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        var count = 0
+        while true {
+            count = buffer.withUnsafeMutableBytes { bytes in
+                sys_get_attribute(descriptor, Self.attribute, bytes.baseAddress, bytes.count)
+            }
+            guard count == -Int(ERANGE), buffer.count < Self.largestAttribute else { break }
+            buffer = [UInt8](repeating: 0, count: Self.largestAttribute)
+        }
+        guard count >= 0 else { return nil }
+        buffer.removeLast(buffer.count - count)
+        do {
+            return try PropertySet(packed: buffer)
+        } catch {
+            state.incidents.report(.damagedFile(name: Self.attribute, keptAs: Self.attribute))
+            return nil
+        }
+    }
+
+    private static func resource(_ descriptor: Int32, _ path: SharePath) throws(RootError) -> PropertyResource {
+        var status = sys_attributes()
+        try check(sys_fstat(descriptor, &status), "fstat")
+        return PropertyResource(status, path: path)
+    }
+
+    private static func changeTime(_ descriptor: Int32) throws(RootError) -> Timestamp {
+        var status = sys_attributes()
+        try check(sys_fstat(descriptor, &status), "fstat")
+        return Timestamp(seconds: status.changed, nanoseconds: Int32(truncatingIfNeeded: status.changed_ns))
+    }
+
+    // MARK: The marker
+
+    /// One `fstatat` while nothing has changed.
+    private func marker() throws(RootError) -> PropertyMarker? {
+        let identity = file.identity()
+        guard let identity else { return nil }
+        let cached = known.withLock { $0.identity == identity ? $0.marker : nil }
+        if let cached { return cached }
+        do throws(RootError) {
+            guard let contents = try file.read() else { return nil }
+            guard let marker = try? PropertyMarker(payload: contents.envelope.payload) else { throw .damaged }
+            known.withLock { $0 = (contents.identity, marker) }
+            return marker
+        } catch  where error.isDamage {
+            // Look at everything rather than overlook something.
+            state.incidents.report(.damagedFile(name: file.name, keptAs: file.name))
+            return Self.everything
+        }
+    }
+
+    private static let everything = PropertyMarker(since: Timestamp(seconds: .min), hasSidecar: true)
+
+    private func markerForChange(_ lock: StateLock) throws(RootError) -> PropertyMarker? {
+        try readMarker(lock).marker
+    }
+
+    private func readMarker(
+        _ lock: StateLock
+    ) throws(RootError) -> (contents: StateFile.Contents?, marker: PropertyMarker?) {
+        let existed = file.identity() != nil
+        let contents = try file.readForChange(lock)
+        guard let contents else { return (nil, existed ? Self.everything : nil) }
+        if let marker = try? PropertyMarker(payload: contents.envelope.payload) { return (contents, marker) }
+        try file.setAside(lock)
+        return (nil, Self.everything)
+    }
+
+    /// Makes the marker cover a change at `time`.
+    private func mark(_ time: Timestamp, sidecar: Bool, _ lock: StateLock) throws(RootError) -> PropertyMarker {
+        let (contents, old) = try readMarker(lock)
+        let new = old?.covering(time, sidecar: sidecar) ?? PropertyMarker(since: time, hasSidecar: sidecar)
+        if new == old && contents != nil { return new }
+        let identity = try file.replace(contents, with: new.payload, lock)
+        known.withLock { $0 = (identity, new) }
+        return new
+    }
+}

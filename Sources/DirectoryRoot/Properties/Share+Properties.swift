@@ -1,0 +1,87 @@
+import CSyscalls
+import Synchronization
+
+extension Share {
+    /// All dead properties of a resource, in the order of their first setting; empty at no cost when there are none.
+    public func properties(of path: SharePath) throws(RootError) -> [DeadProperty] {
+        try keptValues(of: path)?.set.dead ?? []
+    }
+
+    /// Applies all changes in order, or none.
+    /// - Throws: ``RootError/noSpace`` when it would be more than 1,000 properties or 1 MiB beside one resource.
+    public func updateProperties(of path: SharePath, _ changes: [PropertyChange]) throws(RootError) {
+        try change(path) { (set) throws(RootError) in try set.apply(changes) }
+    }
+
+    /// Values that the server itself keeps beside a resource, by name (`win32.attributes`); never shown as properties.
+    /// They follow COPY and MOVE and survive a PUT, as dead properties do.
+    public func keptValues(of path: SharePath) throws(RootError) -> [String: [UInt8]] {
+        (try keptValues(of: path)?.set.values ?? [:]).filter { !$0.key.hasPrefix(Self.checksumPrefix) }
+    }
+
+    /// Sets, or removes by nil, values of the server's own; needs the right to overwrite.
+    public func updateKeptValues(of path: SharePath, _ changes: [String: [UInt8]?]) throws(RootError) {
+        try change(path) { set throws(RootError) in
+            set.apply(changes)
+        }
+    }
+
+    /// Check sums of the content that is there now, by algorithm (`sha1`); one of an older content never shows.
+    public func checksums(of path: SharePath) throws(RootError) -> [String: [UInt8]] {
+        guard let (set, attributes) = try keptValues(of: path) else { return [:] }
+        let tag = Array((attributes.entityTag.text + " ").utf8)
+        var sums: [String: [UInt8]] = [:]
+        for (name, value) in set.values where name.hasPrefix(Self.checksumPrefix) && value.starts(with: tag) {
+            sums[String(name.dropFirst(Self.checksumPrefix.count))] = Array(value.dropFirst(tag.count))
+        }
+        return sums
+    }
+
+    /// Keeps check sums, by algorithm, of the content with the entity tag `tag`. Those of other contents are forgotten.
+    ///
+    /// Called by the server for what it has just written or read: takes no lock into account, for nothing that a client
+    /// sees of the resource changes.
+    public func setChecksums(_ sums: [String: [UInt8]], of path: SharePath, for tag: EntityTag) throws(RootError) {
+        guard !root.policy.isReadOnly else { return }
+        let full = try absolute(path)
+        let opened = try root.resolver.open(full, flags: sys_o_path)
+        if let real = opened.realPath { try admit(real) }
+        let prefix = Array((tag.text + " ").utf8)
+        try root.state.properties.update(opened.descriptor.number, at: opened.realPath ?? full) {
+            (set) throws(RootError) in
+            for (name, value) in set.values where name.hasPrefix(Self.checksumPrefix) && !value.starts(with: prefix) {
+                set.apply([name: nil])
+            }
+            for (name, sum) in sums { set.apply([Self.checksumPrefix + name: prefix + sum]) }
+        }
+    }
+
+    private static var checksumPrefix: String { "checksum." }
+
+    private func keptValues(of path: SharePath) throws(RootError) -> (set: PropertySet, attributes: FileAttributes)? {
+        let hints = try root.state.properties.hints()
+        if hints.marker == nil { return nil }
+        let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
+        guard hints.mayHaveProperties(opened.attributes) else { return nil }
+        return (
+            try root.state.properties.read(opened.descriptor.number, at: opened.realPath), opened.attributes
+        )
+    }
+
+    private func change(
+        _ path: SharePath, _ body: (inout PropertySet) throws(RootError) -> Void
+    ) throws(RootError) {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        let full = try absolute(path)
+        let opened = try openVisible(full, flags: sys_o_path, waiting: true)
+        guard rights.rights(at: opened.realPath).contains(.overwrite), rights.rights(at: full).contains(.overwrite)
+        else { throw .forbidden }
+        try root.commitLock.withLock { (_) throws(RootError) in
+            try translated { () throws(RootError) in
+                let use = WriteUse(changes: [opened.realPath])
+                try root.state.locks.check(use, tokens: tokens, user: user)
+                try root.state.properties.update(opened.descriptor.number, at: opened.realPath, body)
+            }
+        }
+    }
+}

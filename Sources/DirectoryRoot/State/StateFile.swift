@@ -1,0 +1,193 @@
+import CSyscalls
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One file of state: read whole, replaced whole by a temporary file and a rename, never torn.
+struct StateFile: Sendable {
+    let state: StateFolder
+    /// Its name inside the state folder.
+    let name: String
+
+    /// What one `fstatat` says, which changes with every replacement.
+    struct Identity: Equatable, Sendable {
+        var inode: UInt64
+        var size: UInt64
+        var modified: Timestamp
+        var changed: Timestamp
+
+        init(_ found: sys_attributes) {
+            inode = found.inode
+            size = found.size
+            modified = Timestamp(seconds: found.modified, nanoseconds: Int32(truncatingIfNeeded: found.modified_ns))
+            changed = Timestamp(seconds: found.changed, nanoseconds: Int32(truncatingIfNeeded: found.changed_ns))
+        }
+    }
+
+    struct Contents {
+        var identity: Identity
+        var envelope: StateEnvelope
+    }
+
+    /// What is there now, by one `fstatat` and nothing else; nil when there is no such file.
+    ///
+    /// This one call goes by two names and would follow a link in place of the folder: it only ever tells an unchanged
+    /// file from a changed one. What is read is read by descriptor.
+    func identity() -> Identity? {
+        var found = sys_attributes()
+        return sys_statat(state.root, StateFolder.name + "/" + name, &found) == 0 ? Identity(found) : nil
+    }
+
+    /// The content; nil when there is no such file.
+    /// - Throws: ``RootError/damaged`` when it does not hold what we would have written.
+    func read() throws(RootError) -> Contents? {
+        guard let folder = try state.descriptor(creating: false) else { return nil }
+        return try read(in: folder)
+    }
+
+    private func read(in folder: OpenDescriptor) throws(RootError) -> Contents? {
+        let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        if opened == -ENOENT { return nil }
+        // A link or a folder in its place is not ours.
+        if opened == -ELOOP { throw .damaged }
+        try check(opened, "open a state file")
+        defer { _ = sys_close(opened) }
+        var found = sys_attributes()
+        let status = sys_fstat(opened, &found)
+        try check(status, "fstat a state file")
+        let bytes = try Self.readAll(opened, expecting: found.size)
+        do {
+            return Contents(identity: Identity(found), envelope: try StateEnvelope(file: bytes))
+        } catch {
+            throw .damaged
+        }
+    }
+
+    /// The content under the lock. A damaged file is kept under another name, reported, and counts as none.
+    func readForChange(_ lock: StateLock) throws(RootError) -> Contents? {
+        do throws(RootError) {
+            return try read(in: lock.folder)
+        } catch  where error.isDamage {
+            try setAside(lock)
+            return nil
+        }
+    }
+
+    /// Puts a damaged file out of the way, for a person to look at.
+    func setAside(_ lock: StateLock) throws(RootError) {
+        let kept = "\(name).damaged-\(Self.randomName())"
+        let status = sys_renameat(lock.folder.number, name, lock.folder.number, kept)
+        if status == -ENOENT { return }
+        try check(status, "rename a damaged state file")
+        state.incidents.report(.damagedFile(name: name, keptAs: kept))
+    }
+
+    /// Replaces the file, given that it is still what `previous` says.
+    /// - Throws: ``RootError/tooMany`` when another host changed it although we held the lock.
+    func replace(
+        _ previous: Contents?, with payload: [UInt8], _ lock: StateLock
+    ) throws(RootError) -> Identity {
+        let generation = (previous?.envelope.generation ?? 0) &+ 1
+        return try replace(previous?.identity, generation: generation, payload: payload, lock)
+    }
+
+    func replace(
+        _ previous: Identity?, generation: UInt64, payload: [UInt8], _ lock: StateLock
+    ) throws(RootError) -> Identity {
+        let temporary = "\(name).new-\(Self.randomName())"
+        let file = StateEnvelope(generation: generation, payload: payload).encoded()
+        let identity = try Self.create(
+            temporary, in: lock.folder, file, generation: generation, waitsForDisk: state.waitsForDisk)
+        do throws(RootError) {
+            try lock.reassert()
+            var found = sys_attributes()
+            let status = sys_statat(lock.folder.number, name, &found)
+            let current = status == 0 ? Identity(found) : nil
+            guard status == 0 || status == -ENOENT else { throw RootError(status, "statat state") }
+            guard current == previous else { throw RootError.tooMany }
+            let renamed = sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
+            try check(renamed, "rename a state file")
+        } catch {
+            _ = sys_unlinkat(lock.folder.number, temporary, 0)
+            throw error
+        }
+        if state.waitsForDisk {
+            let status = sys_fsync(lock.folder.number)
+            guard status == 0 || status == -EINVAL else { throw RootError(status, "fsync state") }
+        }
+        // A rename changes the change time, on most file systems.
+        var found = sys_attributes()
+        return sys_statat(lock.folder.number, name, &found) == 0 ? Identity(found) : identity
+    }
+
+    /// Writes a new file, stamped so that its modification time differs with every generation.
+    static func create(
+        _ name: String, in folder: OpenDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool
+    ) throws(RootError) -> Identity {
+        let opened = sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        try check(opened, "create a state file")
+        defer { _ = sys_close(opened) }
+        do throws(RootError) {
+            try writeAll(opened, bytes)
+            let now = RootClock.system.wall()
+            let stamped = sys_set_times(opened, 0, -1, now.seconds, Int64(generation % 1_000_000_000))
+            try check(stamped, "stamp a state file")
+            if waitsForDisk {
+                let status = sys_fdatasync(opened)
+                try check(status, "fdatasync a state file")
+            }
+            var found = sys_attributes()
+            let status = sys_fstat(opened, &found)
+            try check(status, "fstat a state file")
+            return Identity(found)
+        } catch {
+            _ = sys_unlinkat(folder.number, name, 0)
+            throw error
+        }
+    }
+
+    static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(RootError) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                sys_write(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written)
+            }
+            guard count > 0 else { throw RootError(count == 0 ? -Int(EIO) : count, "write a state file") }
+            written += count
+        }
+    }
+
+    static func readAll(_ descriptor: Int32, expecting size: UInt64) throws(RootError) -> [UInt8] {
+        guard size <= 1 << 30 else { throw .damaged }
+        var bytes = [UInt8](repeating: 0, count: Int(size))
+        var position = 0
+        while position < bytes.count {
+            let count = bytes.withUnsafeMutableBytes {
+                sys_pread(descriptor, $0.baseAddress?.advanced(by: position), $0.count - position, Int64(position))
+            }
+            guard count >= 0 else { throw RootError(count, "read a state file") }
+            if count == 0 { break }
+            position += count
+        }
+        bytes.removeLast(bytes.count - position)
+        return bytes
+    }
+
+    /// 128 random bits as 32 hexadecimal digits.
+    static func randomName() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return [
+            UInt64.random(in: .min ... .max, using: &generator), UInt64.random(in: .min ... .max, using: &generator),
+        ]
+        .map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        }
+        .joined()
+    }
+}

@@ -1,0 +1,148 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// `.shareserve/` in the root: where all state lives, as small files that are replaced and never rewritten.
+///
+/// Made on first need, never on a read-only share, and only reached through descriptors: a symbolic link or a file in
+/// its place is refused, so nobody who can write to the root can send our writes elsewhere.
+package final class StateFolder: Sendable {
+    /// The name that no door shows.
+    package static let name = ".shareserve"
+
+    /// The root's descriptor; the root outlives this object.
+    let root: Int32
+    let isReadOnly: Bool
+    /// Wait for the disk before a change counts as made.
+    let waitsForDisk: Bool
+    package let incidents = StateIncidents()
+
+    private let folder = Mutex<OpenDescriptor?>(nil)
+    private let subfolders = Mutex<[String: OpenDescriptor]>([:])
+    private let lockFile = Mutex<OpenDescriptor?>(nil)
+
+    /// How long to wait for another process that holds the lock.
+    static let patience: Duration = .seconds(10)
+
+    init(root: Int32, isReadOnly: Bool, waitsForDisk: Bool) {
+        self.root = root
+        self.isReadOnly = isReadOnly
+        self.waitsForDisk = waitsForDisk
+    }
+
+    /// The open folder; nil when there is none and `creating` is false, or when what is there can't be trusted.
+    /// - Throws: ``RootError/readOnly`` when it would have to be made on a read-only share;
+    ///   ``RootError/system(errno:call:)`` when `creating` and something else has its name.
+    func descriptor(creating: Bool) throws(RootError) -> OpenDescriptor? {
+        if creating && isReadOnly { throw .readOnly }
+        return try folder.withLock { (folder) throws(RootError) -> OpenDescriptor? in
+            var found = sys_attributes()
+            let status = sys_statat(root, Self.name, &found)
+            if status == 0, let folder, folder.is(found) { return folder }
+            folder = nil
+            subfolders.withLock { $0.removeAll() }
+            if status < 0 && status != -ENOENT { throw RootError(status, "statat .shareserve") }
+            if status == -ENOENT {
+                guard creating else { return nil }
+                let made = sys_mkdirat(root, Self.name, 0o700)
+                if made != -EEXIST { try check(made, "mkdirat .shareserve") }
+            }
+            let opened = sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+            guard opened >= 0 else {
+                if opened == -ENOENT && !creating { return nil }
+                incidents.report(.unusableFolder(errno: -opened))
+                if creating { throw .system(errno: -opened, call: "open .shareserve: it must be a directory") }
+                return nil
+            }
+            let descriptor = try OpenDescriptor(adopting: opened)
+            folder = descriptor
+            return descriptor
+        }
+    }
+
+    /// A folder inside; nil when there is none and `creating` is false.
+    func subfolder(_ name: String, creating: Bool) throws(RootError) -> OpenDescriptor? {
+        guard let folder = try descriptor(creating: creating) else { return nil }
+        var found = sys_attributes()
+        let status = sys_statat(folder.number, name, &found)
+        if status == 0, let known = subfolders.withLock({ $0[name] }), known.is(found) { return known }
+        if status == -ENOENT {
+            guard creating else { return nil }
+            let made = sys_mkdirat(folder.number, name, 0o700)
+            if made != -EEXIST { try check(made, "mkdirat state") }
+        } else if status < 0 {
+            throw RootError(status, "statat state")
+        }
+        let opened = sys_openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+        if opened == -ENOENT && !creating { return nil }
+        if opened < 0 {
+            incidents.report(.unusableFolder(errno: -opened))
+            throw .system(errno: -opened, call: "open a folder in .shareserve")
+        }
+        let descriptor = try OpenDescriptor(adopting: opened)
+        subfolders.withLock { $0[name] = descriptor }
+        return descriptor
+    }
+
+    /// The names in one of our folders, without `.` and `..`.
+    static func names(in folder: OpenDescriptor) throws(RootError) -> [String] {
+        // A position of its own, whoever else reads the folder.
+        let reading = try Descriptor(
+            sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), "open a folder in .shareserve")
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 32_768, alignment: 16)
+        defer { buffer.deallocate() }
+        var names: [String] = []
+        while true {
+            let filled = try check(sys_getdents(reading.number, buffer.baseAddress, buffer.count), "getdents64")
+            if filled == 0 { return names }
+            var position = 0
+            var record = sys_name()
+            while sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
+                let name = String(decoding: record.bytes, as: UTF8.self)
+                if name != ".", name != ".." { names.append(name) }
+            }
+        }
+    }
+
+    /// Runs `body` while no other thread, process or host changes state.
+    /// - Throws: ``RootError/tooMany`` when another process keeps the lock for too long.
+    func exclusively<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
+        try lockFile.withLock { (kept) throws(RootError) -> T in
+            guard let folder = try descriptor(creating: true) else { throw .readOnly }
+            let lock = try StateLock(folder: folder, kept: &kept)
+            defer { lock.release() }
+            return try body(lock)
+        }
+    }
+}
+
+/// An open descriptor, closed when the last reference goes.
+final class OpenDescriptor: Sendable {
+    let number: Int32
+    let device: UInt64
+    let inode: UInt64
+
+    /// Owns `number` from now on.
+    init(adopting number: Int32) throws(RootError) {
+        var attributes = sys_attributes()
+        let status = sys_fstat(number, &attributes)
+        guard status == 0 else {
+            _ = sys_close(number)
+            throw RootError(status, "fstat state")
+        }
+        self.number = number
+        device = attributes.device
+        inode = attributes.inode
+    }
+
+    func `is`(_ other: sys_attributes) -> Bool { inode == other.inode && device == other.device }
+
+    deinit { _ = sys_close(number) }
+}

@@ -1,0 +1,33 @@
+import Synchronization
+
+/// Something wrong with the state in the share that a person should hear of; nothing was lost silently.
+public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
+    /// A state file did not hold what we would have written; it stands under another name, and counts as empty.
+    case damagedFile(name: String, keptAs: String)
+    /// `.shareserve` is not a directory that can be used, so there are no locks, properties or uploads.
+    case unusableFolder(errno: Int32)
+
+    public var description: String {
+        switch self {
+        case .damagedFile(let name, let kept): "state file \(name) was damaged and is kept as \(kept)"
+        case .unusableFolder(let errno): ".shareserve in the shared directory can't be used (errno \(errno))"
+        }
+    }
+}
+
+/// The incidents since somebody last asked; only the first hundred are held.
+package final class StateIncidents: Sendable {
+    private let waiting = Mutex<[StateIncident]>([])
+
+    /// Those that nobody has taken yet.
+    package func take() -> [StateIncident] {
+        waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+    }
+
+    func report(_ incident: StateIncident) {
+        waiting.withLock { if $0.count < 100 && !$0.contains(incident) { $0.append(incident) } }
+    }
+}

@@ -1,0 +1,127 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// One line of a state file: named fields, whose values are any bytes.
+///
+///     token=urn:uuid:…<TAB>path=a/b<LF>
+///
+/// A backslash, a tab, a line feed and a NUL inside a value are escaped, so that a line is always a line. Unknown fields
+/// are ignored, so that an older program can read what a newer one wrote.
+struct StateRecord {
+    private(set) var fields: [(key: String, value: [UInt8])] = []
+
+    init() {}
+
+    /// Reads one line, without its line feed.
+    init(line: ArraySlice<UInt8>) throws(DamagedState) {
+        for field in line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: true) {
+            guard let equals = field.firstIndex(of: UInt8(ascii: "=")) else { throw DamagedState() }
+            let key = String(decoding: field[field.startIndex..<equals], as: UTF8.self)
+            fields.append((key, try Self.unescape(field[(equals + 1)...])))
+        }
+    }
+
+    /// All the records of a file.
+    static func all(in payload: some RandomAccessCollection<UInt8>) throws(DamagedState) -> [StateRecord] {
+        let bytes = Array(payload)
+        var records: [StateRecord] = []
+        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
+            records.append(try StateRecord(line: line))
+        }
+        return records
+    }
+
+    subscript(key: String) -> [UInt8]? {
+        for field in fields where field.key == key { return field.value }
+        return nil
+    }
+
+    func text(_ key: String) -> String? { self[key].map { String(decoding: $0, as: UTF8.self) } }
+
+    func number(_ key: String) -> Int64? { text(key).flatMap { Int64($0) } }
+
+    func flag(_ key: String) -> Bool { self[key] == [UInt8(ascii: "1")] }
+
+    /// A moment, written as `seconds.nanoseconds`.
+    func time(_ key: String) -> Timestamp? {
+        guard let parts = text(key)?.split(separator: "."), parts.count == 2, let seconds = Int64(parts[0]),
+            let nanoseconds = Int32(parts[1]), (0..<1_000_000_000).contains(nanoseconds)
+        else { return nil }
+        return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
+    }
+
+    mutating func set(_ key: String, _ value: [UInt8]?) {
+        if let value { fields.append((key, value)) }
+    }
+
+    mutating func set(_ key: String, _ value: String?) { set(key, value.map { Array($0.utf8) }) }
+
+    mutating func set(_ key: String, _ value: Int64?) { set(key, value.map(String.init)) }
+
+    mutating func set(_ key: String, _ value: Bool) { set(key, value ? "1" : nil) }
+
+    mutating func set(_ key: String, _ value: Timestamp?) {
+        set(key, value.map { "\($0.seconds).\($0.nanoseconds)" })
+    }
+
+    /// The line with its line feed.
+    func write(to buffer: inout [UInt8]) {
+        var isFirst = true
+        for (key, value) in fields {
+            if !isFirst { buffer.append(UInt8(ascii: "\t")) }
+            isFirst = false
+            buffer.append(contentsOf: key.utf8)
+            buffer.append(UInt8(ascii: "="))
+            Self.escape(value, to: &buffer)
+        }
+        buffer.append(UInt8(ascii: "\n"))
+    }
+
+    private static func escape(_ value: [UInt8], to buffer: inout [UInt8]) {
+        for byte in value {
+            switch byte {
+            case UInt8(ascii: "\\"): buffer.append(contentsOf: [byte, byte])
+            case UInt8(ascii: "\t"): buffer.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "t")])
+            case UInt8(ascii: "\n"): buffer.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
+            case 0: buffer.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "0")])
+            default: buffer.append(byte)
+            }
+        }
+    }
+
+    private static func unescape(_ text: ArraySlice<UInt8>) throws(DamagedState) -> [UInt8] {
+        guard text.contains(UInt8(ascii: "\\")) else { return Array(text) }
+        var value: [UInt8] = []
+        value.reserveCapacity(text.count)
+        var bytes = text.makeIterator()
+        while let byte = bytes.next() {
+            guard byte == UInt8(ascii: "\\") else {
+                value.append(byte)
+                continue
+            }
+            switch bytes.next() {
+            case UInt8(ascii: "\\"): value.append(UInt8(ascii: "\\"))
+            case UInt8(ascii: "t"): value.append(UInt8(ascii: "\t"))
+            case UInt8(ascii: "n"): value.append(UInt8(ascii: "\n"))
+            case UInt8(ascii: "0"): value.append(0)
+            default: throw DamagedState()
+            }
+        }
+        return value
+    }
+}
+
+/// A state file does not hold what this program would have written.
+struct DamagedState: Error {}
+
+extension RootError {
+    /// The same among the errors of this room.
+    static var damaged: RootError { .system(errno: EBADMSG, call: "read a damaged state file") }
+
+    var isDamage: Bool { self == .damaged }
+}

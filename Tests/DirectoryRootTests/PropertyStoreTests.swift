@@ -1,0 +1,233 @@
+import CSyscalls
+import TestSupport
+import Testing
+
+@testable import DirectoryRoot
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+@Suite("Property store") struct PropertyStoreTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try directory.write("content", to: "file0")
+        try directory.makeDirectory("folder/below")
+    }
+
+    private func share(attributes: Bool = true) throws -> Share {
+        var abilities = Abilities()
+        abilities.extendedAttributes = attributes
+        return Share(root: try DirectoryRoot(path: directory.path, resolving: nil, abilities: abilities))
+    }
+
+    private func property(_ local: String, _ content: String, namespace: String = "urn:t") -> DeadProperty {
+        DeadProperty(
+            name: PropertyName(namespace: namespace, local: local), xml: Array("<x>\(content)</x>".utf8))
+    }
+
+    @Test("Properties are set, replaced, removed and kept in order of first setting", arguments: [true, false])
+    func basics(attributes: Bool) throws {
+        let share = try share(attributes: attributes)
+        for path in ["file0", "folder", ""].map({ SharePath($0) }) {
+            #expect(try share.properties(of: path).isEmpty)
+            try share.updateProperties(of: path, ["b", "a", "c"].map { .set(property($0, "1")) })
+            try share.updateProperties(
+                of: path,
+                [
+                    .set(property("b", "2")), .remove(PropertyName(namespace: "urn:t", local: "a")),
+                    .set(property("d", "4", namespace: "")),
+                ])
+            let expected = [property("b", "2"), property("c", "1"), property("d", "4", namespace: "")]
+            #expect(try share.properties(of: path) == expected)
+            // Another process.
+            #expect(try self.share(attributes: attributes).properties(of: path) == expected)
+            try share.updateProperties(of: path, expected.map { .remove($0.name) })
+            #expect(try share.properties(of: path).isEmpty)
+        }
+        #expect(directory.exists(".shareserve/sidecar") == !attributes)
+        #expect(directory.names(in: ".shareserve/sidecar").isEmpty)
+    }
+
+    @Test("Nothing is looked at, and no state made, before a property was set")
+    func free() throws {
+        let share = try share()
+        let old = try share.attributes(of: SharePath("file0"))
+        #expect(try !share.root.state.properties.hints().mayHaveProperties(old))
+        #expect(!directory.exists(".shareserve"))
+        try directory.write("x", to: "other")
+        try share.updateProperties(of: SharePath("file0"), [.set(property("a", "1"))])
+        let hints = try share.root.state.properties.hints()
+        #expect(hints.mayHaveProperties(try share.attributes(of: SharePath("file0"))))
+        var ancient = old
+        ancient.changed.seconds -= 10
+        #expect(!hints.mayHaveProperties(ancient))
+    }
+
+    @Test("Large and many values go where they fit, and back", arguments: [true, false])
+    func large(attributes: Bool) throws {
+        let share = try share(attributes: attributes)
+        let path = SharePath("file0")
+        let huge = property("huge", String(repeating: "y", count: 65_536))
+        try share.updateProperties(of: path, [.set(property("a", "1")), .set(huge)])
+        #expect(try share.properties(of: path) == [property("a", "1"), huge])
+        #expect(directory.names(in: ".shareserve/sidecar").count == 1)
+        try share.updateProperties(of: path, [.remove(huge.name)])
+        #expect(try share.properties(of: path) == [property("a", "1")])
+        #expect(directory.names(in: ".shareserve/sidecar").count == (attributes ? 0 : 1))
+        try share.updateProperties(
+            of: path, (0..<900).map { .set(property("n\($0)", String(repeating: "z", count: 500))) })
+        #expect(try share.properties(of: path).count == 901)
+        #expect(throws: RootError.noSpace) {
+            try share.updateProperties(
+                of: path, (0..<20).map { .set(property("h\($0)", String(repeating: "y", count: 65_536))) })
+        }
+        #expect(throws: RootError.noSpace) {
+            try share.updateProperties(of: path, (0..<100).map { .set(property("k\($0)", "")) })
+        }
+        #expect(try share.properties(of: path).count == 901, "all or nothing")
+    }
+
+    @Test("Properties follow a rename by anybody, and a new file with the old name has none", arguments: [true, false])
+    func renames(attributes: Bool) throws {
+        let share = try share(attributes: attributes)
+        try directory.write("x", to: "folder/below/deep")
+        let deep = SharePath("folder/below/deep")
+        try share.updateProperties(of: deep, [.set(property("a", "1"))])
+        #expect(Child.run("/bin/mv", directory.path(of: "folder"), directory.path(of: "moved")) == 0)
+        #expect(try share.properties(of: SharePath("moved/below/deep")) == [property("a", "1")])
+        try directory.write("x", to: "folder/below/deep")
+        #expect(try share.properties(of: deep).isEmpty)
+        // An inode number that is used again.
+        directory.removeAll("moved/below/deep")
+        for index in 0..<20 {
+            try directory.write("x", to: "moved/below/new\(index)")
+            #expect(try share.properties(of: SharePath("moved/below/new\(index)")).isEmpty)
+        }
+    }
+
+    @Test("A new file gets the old one's properties before it takes its name", arguments: [true, false])
+    func carry(attributes: Bool) throws {
+        let share = try share(attributes: attributes)
+        let path = SharePath("file0")
+        let store = share.root.state.properties
+        let properties = [property("a", "1"), property("b", attributes ? "2" : String(repeating: "2", count: 70_000))]
+        try share.updateProperties(of: path, properties.map { .set($0) })
+        try directory.write("new", to: "temporary")
+        let source = open(directory.path(of: "file0"), O_RDONLY)
+        let target = open(directory.path(of: "temporary"), O_WRONLY)
+        defer {
+            close(source)
+            close(target)
+        }
+        try store.carry(from: source, at: path, to: target, at: path)
+        rename(directory.path(of: "temporary"), directory.path(of: "file0"))
+        #expect(try share.properties(of: path) == properties)
+        #expect(directory.text("file0") == "new")
+    }
+
+    @Test("What the sidecar holds of a deleted file is forgotten")
+    func forget() throws {
+        let share = try share(attributes: false)
+        try share.updateProperties(of: SharePath("file0"), [.set(property("a", "1"))])
+        let attributes = try share.attributes(of: SharePath("file0"))
+        try share.root.state.properties.removed(inode: attributes.inode, device: attributes.device)
+        #expect(directory.names(in: ".shareserve/sidecar").isEmpty)
+        #expect(try share.properties(of: SharePath("file0")).isEmpty)
+    }
+
+    @Test("The server's own values and check sums are no properties, and a stale check sum never shows")
+    func ownValues() throws {
+        let share = try share()
+        let path = SharePath("file0")
+        let tag = try share.attributes(of: path).entityTag
+        try share.updateProperties(of: path, [.set(property("a", "1"))])
+        try share.updateKeptValues(of: path, ["win32.attributes": [0x20]])
+        try share.setChecksums(["sha1": [1, 2], "md5": [3]], of: path, for: tag)
+        #expect(try share.properties(of: path) == [property("a", "1")])
+        #expect(try share.keptValues(of: path) == ["win32.attributes": [0x20]])
+        #expect(try share.checksums(of: path) == ["sha1": [1, 2], "md5": [3]])
+        try directory.write("other content", to: "file0")
+        #expect(try share.checksums(of: path).isEmpty)
+        #expect(try share.keptValues(of: path) == ["win32.attributes": [0x20]])
+        let next = try share.attributes(of: path).entityTag
+        try share.setChecksums(["sha256": [9]], of: path, for: next)
+        #expect(try share.checksums(of: path) == ["sha256": [9]])
+        try share.updateKeptValues(of: path, ["win32.attributes": nil])
+        #expect(try share.keptValues(of: path).isEmpty)
+    }
+
+    @Test("Rights, read-only shares and locks of others forbid a change")
+    func forbidden() throws {
+        let path = SharePath("file0")
+        var share = try share()
+        let changes = [PropertyChange.set(property("a", "1"))]
+        share.rights = RightsMap(rules: [(.root, .readOnly)])
+        #expect(throws: RootError.forbidden) { try share.updateProperties(of: path, changes) }
+        share.rights = .all
+        let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
+        let lock = try share.lock(path, request).lock
+        #expect(throws: RootError.locked([path])) { try share.updateProperties(of: path, changes) }
+        share.tokens = [lock.token]
+        try share.updateProperties(of: path, changes)
+        var policy = RootPolicy()
+        policy.isReadOnly = true
+        let reader = Share(root: try DirectoryRoot(path: directory.path, policy: policy))
+        #expect(throws: RootError.readOnly) { try reader.updateProperties(of: path, changes) }
+        #expect(try reader.properties(of: path) == [property("a", "1")])
+    }
+
+    @Test("A lock taken through a link binds the resource, not the way to it")
+    func links() throws {
+        try directory.link("link", to: "folder/below")
+        try directory.write("x", to: "folder/below/deep")
+        let share = try share()
+        let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
+        let lock = try share.lock(SharePath("link/deep"), request).lock
+        #expect(try share.locks(covering: SharePath("folder/below/deep")).map(\.token) == [lock.token])
+        #expect(throws: RootError.locked([SharePath("folder/below/deep")])) {
+            try share.lock(SharePath("folder/below/deep"), request)
+        }
+        try share.unlock(SharePath("folder/below/deep"), token: lock.token)
+    }
+
+    @Test("A damaged attribute is reported, not shown, and replaced by the next change")
+    func damaged() throws {
+        let share = try share()
+        let path = SharePath("file0")
+        try share.updateProperties(of: path, [.set(property("a", "1"))])
+        for hostile in ["", "SSP1", "SSP1\u{1}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{1}\u{7F}\u{7F}\u{7F}\u{7F}"] {
+            #expect(setxattr(directory.path(of: "file0"), hostile))
+            #expect(try share.properties(of: path).isEmpty)
+        }
+        try share.updateProperties(of: path, [.set(property("b", "2"))])
+        #expect(try share.properties(of: path) == [property("b", "2")])
+    }
+
+    @Test("A process killed while it sets two properties leaves both old or both new")
+    func kills() throws {
+        let share = try share()
+        for round in 0..<10 {
+            let child = try Child.drill(directory.path, "properties")
+            usleep(UInt32(25_000 + round * 3_000))
+            child.kill()
+            #expect(child.wait() == -SIGKILL)
+            let properties = try share.properties(of: SharePath("file0"))
+            #expect(properties.isEmpty || properties.count == 2 && properties[0].xml == properties[1].xml)
+        }
+        #expect(share.root.takeIncidents().isEmpty)
+    }
+
+    private func setxattr(_ path: String, _ value: String) -> Bool {
+        let file = open(path, O_RDWR)
+        defer { close(file) }
+        let bytes = Array(value.utf8)
+        return sys_set_attribute(file, PropertyStore.attribute, bytes, bytes.count) == 0
+    }
+}

@@ -1,0 +1,70 @@
+import DirectoryRoot
+
+/// Changes state until it is killed: `StateDrill DIRECTORY locks|properties|race [COUNT]`. Started by the tests.
+@main struct StateDrill {
+    let share: Share
+    let count: Int
+
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count >= 3 else { throw Misuse() }
+        let drill = StateDrill(
+            share: Share(root: try DirectoryRoot(path: arguments[1])),
+            count: arguments.count > 3 ? Int(arguments[3]) ?? 0 : Int.max)
+        switch arguments[2] {
+        case "locks": try drill.locks()
+        case "properties": try drill.properties()
+        case "race": try drill.race()
+        default: throw Misuse()
+        }
+    }
+
+    struct Misuse: Error {}
+
+    private func path(_ text: String) -> SharePath { SharePath(unchecked: Array(text.utf8)) }
+
+    /// Takes and ends locks on seven files.
+    private func locks() throws {
+        for round in 0..<count {
+            let request = LockRequest(
+                isExclusive: false, isRecursive: false, owner: Array("<o>\(round)</o>".utf8), timeout: nil)
+            let lock = try share.lock(path("file\(round % 7)"), request).lock
+            if round % 3 != 0 { try share.unlock(lock.root, token: lock.token) }
+            guard round % 50 == 49 else { continue }
+            for old in try share.locks(covering: lock.root) { try share.unlock(lock.root, token: old.token) }
+        }
+    }
+
+    /// Sets two properties to the same text, short and long in turn.
+    private func properties() throws {
+        for round in 0..<count {
+            let text = String(repeating: "x", count: round % 3 == 0 ? 20_000 : 10)
+            let changes = ["a", "b"].map { name in
+                PropertyChange.set(
+                    DeadProperty(
+                        name: PropertyName(namespace: "urn:t", local: name), xml: Array("<p>\(round)\(text)</p>".utf8)))
+            }
+            try share.updateProperties(of: path("file0"), changes)
+        }
+    }
+
+    /// Takes one exclusive lock `count` times; while it holds it, it must be the only one.
+    private func race() throws {
+        let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
+        var taken = 0
+        while taken < count {
+            guard let lock = try lockUnlessLocked(request) else { continue }
+            guard try share.locks(covering: path("file0")).map(\.token) == [lock.token] else { throw Misuse() }
+            try share.unlock(path("file0"), token: lock.token)
+            taken += 1
+        }
+    }
+
+    private func lockUnlessLocked(_ request: LockRequest) throws -> ActiveLock? {
+        do {
+            return try share.lock(path("file0"), request).lock
+        } catch RootError.locked {
+            return nil
+        }
+    }
+}

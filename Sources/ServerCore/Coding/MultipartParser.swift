@@ -1,0 +1,227 @@
+/// Reads `multipart/form-data` as it comes, however the packets cut it.
+///
+/// RFC 7578, RFC 2046 §5.1.
+///
+/// Holds no more than one part's header and a boundary's length; contents pass through.
+package struct MultipartParser: Sendable {
+    /// The header of one part.
+    package struct Part: Equatable, Sendable {
+        /// The form field's name.
+        package var name: [UInt8]
+        /// The file's name as sent, perhaps with directories; nil for a plain form field.
+        package var filename: [UInt8]?
+        /// As sent; nil without one.
+        package var mediaType: String?
+    }
+
+    /// What was found, in order.
+    package enum Event: Equatable, Sendable {
+        /// A part begins.
+        case part(Part)
+        /// Some of its content; never empty.
+        case data([UInt8])
+        /// The part is complete.
+        case partEnd
+    }
+
+    /// Bounds on what one body may ask of us.
+    package struct Limits: Sendable {
+        /// Parts in one body.
+        package var parts = 20_000
+        /// Bytes of one part's header.
+        package var headerBytes = 16_384
+        /// Bytes before the first boundary.
+        package var preambleBytes = 65_536
+
+        package init() {}
+    }
+
+    private enum State: Sendable {
+        case preamble
+        case afterBoundary
+        case header
+        case content
+        case epilogue
+    }
+
+    /// CR LF, two hyphens, and the boundary's name.
+    private let delimiter: [UInt8]
+    private let limits: Limits
+    private var state = State.preamble
+    /// What is not yet understood.
+    ///
+    /// Begins with the CR LF that a boundary at the very start goes without.
+    private var pending: [UInt8] = [0x0D, 0x0A]
+    private var parts = 0
+    private var skipped = 0
+
+    /// Takes the boundary from a request's field.
+    /// - Parameters:
+    ///   - contentType: the value of `Content-Type`.
+    ///   - limits: bounds on the body.
+    /// - Throws: ``HTTPError`` 415 for another type, 400 without a proper boundary.
+    package init(contentType: String, limits: Limits = Limits()) throws(HTTPError) {
+        let parameters = HeaderParameters(contentType.utf8)
+        guard parameters.value.elementsEqual("multipart/form-data".utf8) else {
+            throw HTTPError(.unsupportedMediaType, "Send a form as multipart/form-data.")
+        }
+        guard let boundary = parameters["boundary"], (1...200).contains(boundary.count),
+            boundary.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), boundary.last != 0x20
+        else { throw HTTPError(.badRequest, "The form's boundary is missing or malformed.") }
+        delimiter = Array("\r\n--".utf8) + boundary
+        self.limits = limits
+    }
+
+    /// Reads on.
+    /// - Parameter bytes: the next of the body, of any number.
+    /// - Returns: what is certain by now.
+    /// - Throws: ``HTTPError`` 400 when the body is malformed, 413 when it exceeds a limit. Do not read on then.
+    package mutating func feed(_ bytes: [UInt8]) throws(HTTPError) -> [Event] {
+        if pending.isEmpty { pending = bytes } else { pending.append(contentsOf: bytes) }
+        var events: [Event] = []
+        var start = 0
+        while try step(&start, &events) {}
+        pending.removeFirst(start)
+        return events
+    }
+
+    /// Says that the body is over.
+    /// - Throws: ``HTTPError`` 400 when the last boundary has not come.
+    package func finish() throws(HTTPError) {
+        guard case .epilogue = state else {
+            throw HTTPError(.badRequest, "The form ended before its last boundary; send it again.")
+        }
+    }
+
+    /// One step from `pending[start...]`; false when more bytes are needed.
+    private mutating func step(_ start: inout Int, _ events: inout [Event]) throws(HTTPError) -> Bool {
+        switch state {
+        case .preamble:
+            let (count, isBoundary) = content(from: start)
+            skipped += count
+            guard skipped <= limits.preambleBytes else { throw malformed("nothing but a preamble") }
+            start += count
+            guard isBoundary else { return false }
+            start += delimiter.count
+            state = .afterBoundary
+            return true
+        case .content:
+            let (count, isBoundary) = content(from: start)
+            if count > 0 { events.append(.data(Array(pending[start..<start + count]))) }
+            start += count
+            guard isBoundary else { return false }
+            start += delimiter.count
+            events.append(.partEnd)
+            state = .afterBoundary
+            return true
+        case .afterBoundary: return try endOfBoundary(&start)
+        case .header: return try header(&start, &events)
+        case .epilogue:
+            start = pending.count
+            return false
+        }
+    }
+
+    /// How many bytes from `start` on are certainly content, and whether a boundary follows them.
+    private func content(from start: Int) -> (count: Int, isBoundary: Bool) {
+        var index = start
+        while let found = pending[index...].firstIndex(of: 0x0D) {
+            let length = min(delimiter.count, pending.count - found)
+            if pending[found..<found + length].elementsEqual(delimiter[..<length]) {
+                return (found - start, length == delimiter.count)
+            }
+            index = found + 1
+        }
+        return (pending.count - start, false)
+    }
+
+    private mutating func endOfBoundary(_ start: inout Int) throws(HTTPError) -> Bool {
+        let rest = pending[start...]
+        if rest.starts(with: "--".utf8) {
+            state = .epilogue
+            return true
+        }
+        // Blanks may stand between a boundary and its CR LF.
+        let blanks = rest.prefix(while: ASCII.isBlank).count
+        guard blanks <= 256 else { throw malformed("a boundary without an end") }
+        let line = rest.dropFirst(blanks)
+        guard line.count >= 2 else {
+            let isPossible = line.isEmpty || line.first == 0x0D || (blanks == 0 && line.first == UInt8(ascii: "-"))
+            guard isPossible else { throw malformed("a boundary without an end") }
+            return false
+        }
+        guard line.starts(with: [0x0D, 0x0A]) else { throw malformed("a boundary without an end") }
+        start += blanks + 2
+        parts += 1
+        guard parts <= limits.parts else {
+            throw HTTPError(
+                .contentTooLarge, "The form has too many parts; send at most \(limits.parts) files at once.")
+        }
+        state = .header
+        return true
+    }
+
+    private mutating func header(_ start: inout Int, _ events: inout [Event]) throws(HTTPError) -> Bool {
+        var lines: [ArraySlice<UInt8>] = []
+        var index = start
+        while true {
+            guard let end = pending[index...].firstIndex(of: 0x0A) else {
+                guard pending.count - start <= limits.headerBytes else {
+                    throw malformed("a part with too long a header")
+                }
+                return false
+            }
+            guard end - start <= limits.headerBytes else { throw malformed("a part with too long a header") }
+            guard end > index, pending[end - 1] == 0x0D else { throw malformed("a header line without CR LF") }
+            let line = pending[index..<end - 1]
+            index = end + 1
+            if line.isEmpty { break }
+            lines.append(line)
+        }
+        start = index
+        events.append(.part(try part(lines)))
+        state = .content
+        return true
+    }
+
+    private func part(_ lines: [ArraySlice<UInt8>]) throws(HTTPError) -> Part {
+        var part = Part(name: [], filename: nil, mediaType: nil)
+        for line in lines {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+                line[..<colon].allSatisfy(ASCII.isToken)
+            else { throw malformed("a header line without a name") }
+            let value = ASCII.trimmed(line[(colon + 1)...])
+            if ASCII.equalIgnoringCase(line[..<colon], "content-disposition".utf8) {
+                let parameters = HeaderParameters(value)
+                part.name = parameters["name"].map(Self.unescaped) ?? []
+                part.filename = parameters.extended("filename") ?? parameters["filename"].map(Self.unescaped)
+            } else if ASCII.equalIgnoringCase(line[..<colon], "content-type".utf8) {
+                part.mediaType = String(decoding: value, as: UTF8.self)
+            }
+        }
+        return part
+    }
+
+    /// Browsers write a quote, CR and LF of a name as `%22`, `%0D` and `%0A`, and nothing else.
+    ///
+    /// WHATWG HTML §4.10.21.8.
+    private static func unescaped(_ name: [UInt8]) -> [UInt8] {
+        guard name.contains(UInt8(ascii: "%")) else { return name }
+        var result: [UInt8] = []
+        var rest = name[...]
+        while let byte = rest.first {
+            if rest.starts(with: "%22".utf8) || rest.starts(with: "%0D".utf8) || rest.starts(with: "%0A".utf8) {
+                result.append(contentsOf: PercentCoding.decode(rest.prefix(3)) ?? [])
+                rest = rest.dropFirst(3)
+            } else {
+                result.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return result
+    }
+
+    private func malformed(_ what: String) -> HTTPError {
+        HTTPError(.badRequest, "The form is malformed: it has \(what).")
+    }
+}

@@ -38,6 +38,7 @@ let package = Package(
             name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
         .target(name: "CSyscalls", cSettings: strictC),
         .target(name: "CBundledAssets", cSettings: strictC),
+        .target(name: "CChecksums", cSettings: strictC),
         .target(
             name: "DirectoryRoot",
             dependencies: ["CSyscalls"],
@@ -58,7 +59,7 @@ let package = Package(
         .target(
             name: "WebUploader",
             dependencies: [
-                "CBundledAssets", "DirectoryRoot", "ServerCore",
+                "CBundledAssets", "CChecksums", "DirectoryRoot", "ServerCore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

@@ -1,0 +1,66 @@
+import Synchronization
+
+/// The checksums of archives served lately, so that a resumed download need not read the files before its offset again.
+///
+/// Bounded: at most ``maxArchives`` and ``maxChecksums`` in all (4 bytes each).
+final class ArchiveChecksums: Sendable {
+    private static let maxArchives = 64
+    private static let maxChecksums = 2_000_000
+
+    private struct Kept {
+        var tag: String
+        var table: ChecksumTable
+    }
+
+    /// Oldest first.
+    private let kept = Mutex<[Kept]>([])
+
+    /// What is known of the archive with this entity tag.
+    func table(for tag: String, count: Int) -> ChecksumTable {
+        let known = kept.withLock { kept in kept.first { $0.tag == tag }?.table }
+        guard let known, known.count == count else { return ChecksumTable(count: count) }
+        return known
+    }
+
+    /// Keeps what a download learnt.
+    func keep(_ table: ChecksumTable, for tag: String) {
+        guard table.count <= Self.maxChecksums else { return }
+        kept.withLock { kept in
+            var table = table
+            if let place = kept.firstIndex(where: { $0.tag == tag }) { table.learn(from: kept.remove(at: place).table) }
+            kept.append(Kept(tag: tag, table: table))
+            var sum = kept.reduce(0) { $0 + $1.table.count }
+            while kept.count > Self.maxArchives || sum > Self.maxChecksums { sum -= kept.removeFirst().table.count }
+        }
+    }
+}
+
+/// The CRC-32 of each member of one archive, as far as it is known.
+struct ChecksumTable: Sendable {
+    private var values: [UInt32]
+    private var isKnown: [UInt64]
+
+    /// Nothing known of `count` members.
+    init(count: Int) {
+        values = [UInt32](repeating: 0, count: count)
+        isKnown = [UInt64](repeating: 0, count: (count + 63) / 64)
+    }
+
+    var count: Int { values.count }
+
+    /// A member's checksum; nil when nobody has read it yet.
+    subscript(index: Int) -> UInt32? {
+        get { isKnown[index / 64] >> UInt64(index % 64) & 1 == 1 ? values[index] : nil }
+        set {
+            guard let newValue else { return }
+            values[index] = newValue
+            isKnown[index / 64] |= 1 << UInt64(index % 64)
+        }
+    }
+
+    /// Adds what another table of the same archive knows.
+    mutating func learn(from other: ChecksumTable) {
+        guard other.count == count else { return }
+        for index in 0..<count where self[index] == nil { self[index] = other[index] }
+    }
+}

@@ -1,0 +1,259 @@
+import CChecksums
+import DirectoryRoot
+
+/// A member is not what it was when the archive was planned: the archive ends before its announced length.
+struct ArchiveChanged: Error {}
+
+/// Makes any span of an archive, piece by piece. Used by one task at a time; ``next()`` waits for the disk.
+final class ArchiveProducer: @unchecked Sendable {
+    /// What is to be sent next.
+    enum Piece: Sendable {
+        case bytes([UInt8])
+        /// A span of a file; when it is sent, ``ArchiveProducer/verify(_:)`` is asked about the member.
+        case file(Entry, Range<Int64>, member: Int)
+    }
+
+    private static let pieceSize = 256 * 1024
+    /// Files from this size on are sent by the connection's shortest way where no checksum is wanted of them.
+    private static let directSize: Int64 = 128 * 1024
+
+    private let share: Share
+    private let plan: ArchivePlan
+    private let format: any ArchiveFormat
+    private let layout: ArchiveLayout
+    private let range: Range<Int64>
+    private let cache: ArchiveChecksums
+    private let readsDirectly: Bool
+    private var checksums: ChecksumTable
+
+    /// What comes next, and where it begins in the archive.
+    private var step = Step.header(0)
+    private var offset: Int64 = 0
+    /// The offset of the member's header while the directory is written.
+    private var memberOffset: Int64 = 0
+    /// The file that is being read.
+    private var file: OpenFile?
+
+    private enum Step {
+        case header(Int)
+        case content(Int)
+        case trailer(Int)
+        case directory(Int)
+        case end
+        case done
+    }
+
+    private struct OpenFile {
+        var entry: Entry
+        /// The next byte to read.
+        var position: Int64
+        /// Where reading may stop.
+        var end: Int64
+        /// Bytes before this one are read for the checksum only.
+        var firstWanted: Int64
+        /// The checksum so far; nil when nobody needs it.
+        var checksum: UInt32?
+    }
+
+    /// - Parameters:
+    ///   - plan: what the archive holds.
+    ///   - share: where it is read from.
+    ///   - format: how it is laid out.
+    ///   - layout: where things lie.
+    ///   - range: the wanted span of the archive.
+    ///   - cache: knows and learns checksums.
+    ///   - readsDirectly: whether pieces may be spans of files.
+    init(
+        _ plan: ArchivePlan, in share: Share, format: any ArchiveFormat, layout: ArchiveLayout, range: Range<Int64>,
+        cache: ArchiveChecksums, readsDirectly: Bool = true
+    ) {
+        self.readsDirectly = readsDirectly
+        self.plan = plan
+        self.share = share
+        self.format = format
+        self.layout = layout
+        self.range = range
+        self.cache = cache
+        checksums = cache.table(for: plan.entityTag, count: format.needsChecksums ? plan.count : 0)
+    }
+
+    deinit {
+        if format.needsChecksums { cache.keep(checksums, for: plan.entityTag) }
+    }
+
+    /// The next piece; nil at the end of the span.
+    /// - Throws: ``ArchiveChanged`` when a member is not what it was; what the disk says otherwise.
+    func next() throws -> Piece? {
+        var bytes: [UInt8] = []
+        while bytes.count < Self.pieceSize {
+            if offset >= range.upperBound, file == nil { step = .done }
+            if case .done = step { break }
+            if case .content(let index) = step {
+                if let span = directSpan(index) {
+                    guard bytes.isEmpty else { break }
+                    let entry = try open(index)
+                    pass(index)
+                    return .file(entry, span, member: index)
+                }
+                if bytes.isEmpty { bytes.reserveCapacity(Self.pieceSize + 4096) }
+                try readContent(index, into: &bytes)
+            } else {
+                try writeStep(into: &bytes)
+            }
+        }
+        return bytes.isEmpty ? nil : .bytes(bytes)
+    }
+
+    /// Writes one part that is no file's content, as far as it is wanted, and goes on to the next one.
+    private func writeStep(into bytes: inout [UInt8]) throws {
+        switch step {
+        case .header(let index):
+            guard index < plan.count else {
+                step = .directory(0)
+                return
+            }
+            let member = plan[index]
+            put(length: format.headerLength(of: member), into: &bytes) { format.header(of: member) }
+            step = .content(index)
+        case .trailer(let index):
+            let member = plan[index]
+            try put(length: format.trailerLength(of: member), into: &bytes) {
+                format.trailer(of: member, checksum: try checksum(of: index, size: member.size))
+            }
+            step = .header(index + 1)
+        case .directory(let index):
+            guard format.needsChecksums, index < plan.count else {
+                step = .end
+                return
+            }
+            let member = plan[index]
+            try put(length: format.directoryLength(of: member, offset: memberOffset), into: &bytes) {
+                format.directoryEntry(
+                    of: member, offset: memberOffset, checksum: try checksum(of: index, size: member.size))
+            }
+            memberOffset += try ArchiveLayout.extent(of: member, format: format)
+            step = .directory(index + 1)
+        case .end:
+            let end = format.end(
+                count: plan.count, directoryOffset: layout.directoryOffset, directoryLength: layout.directoryLength)
+            put(length: end.count, into: &bytes) { end }
+            step = .done
+        case .content, .done: break
+        }
+    }
+
+    /// Adds a part's wanted bytes; the part is not made when none of them is wanted.
+    private func put(length: Int, into bytes: inout [UInt8], _ part: () throws -> [UInt8]) rethrows {
+        let start = offset
+        offset += Int64(length)
+        guard offset > range.lowerBound, start < range.upperBound, length > 0 else { return }
+        let from = Int(max(0, range.lowerBound - start))
+        let to = Int(min(Int64(length), range.upperBound - start))
+        bytes += try part()[from..<to]
+    }
+}
+
+extension ArchiveProducer {
+    /// The wanted span of a file's content, where it is large and its checksum is not needed; nil to read it here.
+    private func directSpan(_ index: Int) -> Range<Int64>? {
+        guard readsDirectly, file == nil else { return nil }
+        let size = plan[index].size
+        let from = max(0, range.lowerBound - offset)
+        let to = min(size, range.upperBound - offset)
+        guard to - from >= Self.directSize, !format.needsChecksums || checksums[index] != nil else { return nil }
+        return from..<to
+    }
+
+    /// Reads on in a file until the piece is full or the file is over.
+    private func readContent(_ index: Int, into bytes: inout [UInt8]) throws {
+        if file == nil {
+            let size = plan[index].size
+            guard try begin(index, size: size) else { return pass(index) }
+        }
+        while var reading = file, reading.position < reading.end, bytes.count < Self.pieceSize {
+            let room = Int(min(Int64(Self.pieceSize), reading.end - reading.position))
+            let isWanted = reading.position >= reading.firstWanted
+            let limit = isWanted ? room : Int(min(Int64(room), reading.firstWanted - reading.position))
+            let start = bytes.count
+            try Self.append(limit, of: reading.entry, at: reading.position, to: &bytes)
+            if let checksum = reading.checksum {
+                reading.checksum = bytes.withUnsafeBytes {
+                    checksum_crc32(checksum, $0.baseAddress.map { $0 + start }, $0.count - start)
+                }
+            }
+            reading.position += Int64(limit)
+            if !isWanted { bytes.removeLast(limit) }
+            file = reading
+        }
+        guard let reading = file, reading.position >= reading.end else { return }
+        if let checksum = reading.checksum { checksums[index] = checksum }
+        file = nil
+        try verify(index)
+        pass(index)
+    }
+
+    /// Opens a file if any of its bytes is wanted.
+    private func begin(_ index: Int, size: Int64) throws -> Bool {
+        let from = max(0, range.lowerBound - offset)
+        let to = min(size, range.upperBound - offset)
+        guard from < to else { return false }
+        let entry = try open(index)
+        // The checksum is wanted when something after the content is.
+        let isChecked = format.needsChecksums && checksums[index] == nil && range.upperBound > offset + size
+        file = OpenFile(
+            entry: entry, position: isChecked ? 0 : from, end: to, firstWanted: from, checksum: isChecked ? 0 : nil)
+        return true
+    }
+
+    /// Looks whether a member is still what it was when the archive was planned.
+    func verify(_ index: Int) throws {
+        guard plan.describes(try share.attributes(of: plan.path(at: index)), at: index) else { throw ArchiveChanged() }
+    }
+
+    private func pass(_ index: Int) {
+        offset += plan[index].size
+        step = .trailer(index)
+    }
+
+    private func open(_ index: Int) throws -> Entry {
+        let entry = try share.open(plan.path(at: index))
+        guard plan.describes(entry.attributes, at: index) else { throw ArchiveChanged() }
+        return entry
+    }
+
+    /// A member's checksum, read from the disk when nobody has read it yet.
+    private func checksum(of index: Int, size: Int64) throws -> UInt32 {
+        guard format.needsChecksums, size > 0 else { return 0 }
+        if let known = checksums[index] { return known }
+        let entry = try open(index)
+        var checksum: UInt32 = 0
+        var position: Int64 = 0
+        var bytes: [UInt8] = []
+        while position < size {
+            try Task.checkCancellation()
+            bytes.removeAll(keepingCapacity: true)
+            let count = Int(min(Int64(Self.pieceSize), size - position))
+            try Self.append(count, of: entry, at: position, to: &bytes)
+            checksum = bytes.withUnsafeBytes { checksum_crc32(checksum, $0.baseAddress, $0.count) }
+            position += Int64(count)
+        }
+        checksums[index] = checksum
+        return checksum
+    }
+
+    /// Appends exactly `count` bytes of a file.
+    private static func append(_ count: Int, of entry: Entry, at position: Int64, to bytes: inout [UInt8]) throws {
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: count))
+        var filled = 0
+        while filled < count {
+            let read = try bytes.withUnsafeMutableBytes { buffer in
+                try entry.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[(start + filled)..<(start + count)]),
+                    at: position + Int64(filled))
+            }
+            guard read > 0 else { throw ArchiveChanged() }
+            filled += read
+        }
+    }
+}

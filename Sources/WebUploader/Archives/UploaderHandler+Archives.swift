@@ -1,0 +1,141 @@
+import DirectoryRoot
+import ServerCore
+
+extension UploaderHandler {
+    /// A folder, or chosen members of it, as one download.
+    ///
+    /// An archive has a length, a strong tag and ranges, so that a download that broke off goes on where it stopped; a
+    /// compressed one has none of these.
+    func archive(_ request: Request, format: any ArchiveFormat, isCompressed: Bool) async throws -> Response {
+        guard let slot = walks.take() else { throw RootError.tooMany }
+        let share = request.share
+        let absolute = try share.base.appending(request.path)
+        guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {
+            throw RootError.notFound
+        }
+        let chosen = try names(request)
+        let (plan, layout) = try await request.io.run {
+            let plan = try ArchivePlan(of: request.path, in: share, choosing: chosen, format: format)
+            return (plan, try ArchiveLayout(of: plan, format: format))
+        }
+        let filename = self.filename(request, choosing: chosen) + Array(format.fileExtension.utf8)
+        var fields: ResponseFields = [
+            "Content-Type": format.mediaType, "Cache-Control": "no-cache",
+            "Content-Disposition": ContentDisposition.attachment(filename: filename),
+        ]
+        if isCompressed {
+            fields["Content-Type"] = "application/gzip"
+            fields["Content-Disposition"] = ContentDisposition.attachment(filename: filename + Array(".gz".utf8))
+            return try compressed(plan, layout, format, request, fields, slot)
+        }
+        fields["ETag"] = plan.entityTag
+        fields["Accept-Ranges"] = "bytes"
+        if let list = request.fields["if-match"], !EntityTagList(field: list).matchesStrongly(plan.entityTag) {
+            throw HTTPError(RootError.preconditionFailed)
+        }
+        if let list = request.fields["if-none-match"], EntityTagList(field: list).matchesWeakly(plan.entityTag) {
+            return Response(.notModified, fields: ["ETag": plan.entityTag, "Cache-Control": "no-cache"])
+        }
+        var span = 0..<layout.length
+        var status = Status.ok
+        if let field = request.fields["range"], request.method == .get, allowsRange(request, plan) {
+            switch RangeSelection(field: field, size: layout.length) {
+            case .unsatisfiable:
+                fields = ["Content-Range": "bytes */\(layout.length)", "ETag": plan.entityTag]
+                throw HTTPError(.rangeNotSatisfiable, "The archive is shorter than that.", fields: fields)
+            // Several spans of an archive are no use to anybody: the whole answers them.
+            case .spans(let spans) where spans.count == 1:
+                span = spans[0]
+                status = .partialContent
+                fields["Content-Range"] = "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(layout.length)"
+            case .spans, .whole: break
+            }
+        }
+        let producer = ArchiveProducer(
+            plan, in: share, format: format, layout: layout, range: span, cache: checksums)
+        let io = request.io
+        return Response(
+            status, fields: fields,
+            body: .stream(length: Int64(span.count)) { writer in
+                // The next piece is read while this one is sent.
+                var piece = try await io.run { try producer.next() }
+                while let current = piece {
+                    switch current {
+                    case .bytes(let bytes):
+                        async let following = io.run { try producer.next() }
+                        try await writer.write(bytes)
+                        piece = try await following
+                    case .file(let entry, let range, let member):
+                        try await writer.write(entry, range)
+                        piece = try await io.run {
+                            try producer.verify(member)
+                            return try producer.next()
+                        }
+                    }
+                }
+                withExtendedLifetime(slot) {}
+            })
+    }
+
+    private func compressed(
+        _ plan: ArchivePlan, _ layout: ArchiveLayout, _ format: any ArchiveFormat, _ request: Request,
+        _ fields: ResponseFields, _ slot: Slots.Token
+    ) throws -> Response {
+        let source = ArchiveBytes(
+            ArchiveProducer(
+                plan, in: request.share, format: format, layout: layout, range: 0..<layout.length, cache: checksums,
+                readsDirectly: false))
+        let producer = try GzipProducer(source, flushes: false, level: 1)
+        let io = request.io
+        return Response(
+            .ok, fields: fields,
+            body: .stream(length: nil) { writer in
+                var chunk = try await io.run { try producer.next() }
+                while let current = chunk {
+                    async let following = io.run { try producer.next() }
+                    try await writer.write(current)
+                    chunk = try await following
+                }
+                withExtendedLifetime(slot) {}
+            })
+    }
+
+    private func allowsRange(_ request: Request, _ plan: ArchivePlan) -> Bool {
+        guard let field = request.fields["if-range"] else { return true }
+        let list = EntityTagList(field: field)
+        return list != .any && list.matchesStrongly(plan.entityTag)
+    }
+
+    /// The chosen names: each `name` of the query, one component each.
+    private func names(_ request: Request) throws(HTTPError) -> [[UInt8]] {
+        let pairs = PercentCoding.formFields((request.query ?? "").utf8)
+        var names: [[UInt8]] = []
+        for pair in pairs where pair.name.elementsEqual("name".utf8) {
+            var name = pair.value
+            if name.last == UInt8(ascii: "/") { name.removeLast() }
+            guard SharePath.isName(name) else { throw HTTPError(.badRequest, "“name” must be a name in this folder.") }
+            names.append(name)
+        }
+        return names
+    }
+
+    /// The folder's name, or the one chosen member's, or the share's title.
+    private func filename(_ request: Request, choosing chosen: [[UInt8]]) -> [UInt8] {
+        if chosen.count == 1 { return chosen[0] }
+        if !request.path.isRoot { return Array(request.path.name) }
+        return request.share.base.isRoot ? Array("files".utf8) : Array(request.share.base.name)
+    }
+}
+
+/// An archive's pieces as bytes only.
+final class ArchiveBytes: ChunkProducer {
+    private let producer: ArchiveProducer
+
+    /// - Parameter producer: one that reads every file itself.
+    init(_ producer: ArchiveProducer) { self.producer = producer }
+
+    func next() throws -> [UInt8]? {
+        guard case .bytes(let bytes) = try producer.next() else { return nil }
+        return bytes
+    }
+}

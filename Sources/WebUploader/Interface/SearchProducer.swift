@@ -1,0 +1,139 @@
+import DirectoryRoot
+
+/// Finds names below a folder, result by result, however large the tree.
+///
+/// Bounded: at most ``maxResults`` results and ``maxFolders`` folders; a blank line goes out while nothing is found, so
+/// that a client that has gone ends the walk.
+final class SearchProducer: ChunkProducer, @unchecked Sendable {
+    private static let maxResults = 10_000
+    private static let maxFolders = 1_000_000
+    private static let membersAtOnce = 4096
+
+    private let share: Share
+    private let top: SharePath
+    private let pattern: NamePattern
+    private let member: JSONMember
+    private var writer = TextWriter(capacity: 16 * 1024)
+    private var waiting: [SharePath]
+    private var cursor: DirectoryCursor?
+    private var folder: SharePath
+    /// Directories that were entered, so that links that lead back end there.
+    private var entered: Set<Identity> = []
+    private var results = 0
+    private var state = State.begin
+
+    private enum State {
+        case begin
+        case walking
+        case done
+    }
+
+    private struct Identity: Hashable {
+        var device: UInt64
+        var inode: UInt64
+    }
+
+    /// - Parameters:
+    ///   - pattern: what the names shall hold.
+    ///   - top: the folder to begin with.
+    ///   - share: decides what the requester may see.
+    ///   - address: the percent-encoded address of the whole share, with its last slash.
+    /// - Throws: ``RootError`` when the folder cannot be listed.
+    init(for pattern: NamePattern, below top: SharePath, in share: Share, address: [UInt8]) throws {
+        self.share = share
+        self.top = top
+        self.pattern = pattern
+        member = JSONMember(base: address)
+        folder = top
+        waiting = []
+        cursor = try share.list(top)
+    }
+
+    func next() throws -> [UInt8]? {
+        switch state {
+        case .begin:
+            writer.raw(#"{"path":"#)
+            writer.json(top.folderPath)
+            writer.raw(#","entries":["#)
+            state = .walking
+            return writer.take()
+        case .walking:
+            var looked = 0
+            while looked < Self.membersAtOnce, writer.count < 12 * 1024 {
+                guard let members = try nextMembers() else {
+                    writer.raw(results < Self.maxResults ? "\n]}\n" : "\n],\"more\":true}\n")
+                    state = .done
+                    break
+                }
+                looked += members.count + 1
+                for found in members where results < Self.maxResults { try look(at: found) }
+            }
+            if writer.count == 0 { writer.raw("\n") }
+            return writer.take()
+        case .done: return nil
+        }
+    }
+
+    /// The next members of the folder at hand, or of the next one; nil at the end of the walk.
+    private func nextMembers() throws -> [DirectoryMember]? {
+        guard results < Self.maxResults else { return nil }
+        if cursor == nil {
+            guard let path = waiting.popLast() else { return nil }
+            folder = path
+            do {
+                cursor = try share.list(path)
+            } catch {
+                // Gone meanwhile, or not for this requester: nothing to find there.
+                guard [.notFound, .forbidden, .notDirectory].contains(error) else { throw error }
+                return []
+            }
+        }
+        let members = try cursor?.next() ?? []
+        if members.isEmpty { cursor = nil }
+        return members
+    }
+
+    private func look(at found: DirectoryMember) throws {
+        guard let path = try? folder.appending(found.name) else { return }
+        if pattern.matches(found.name) {
+            if results > 0 { writer.raw(",\n") } else { writer.raw("\n") }
+            results += 1
+            let shown = [UInt8(ascii: "/")] + path.bytes + (found.attributes.isDirectory ? [UInt8(ascii: "/")] : [])
+            member.write(path: path.bytes, shown: shown, found.attributes, to: &writer)
+        }
+        let identity = Identity(device: found.attributes.device, inode: found.attributes.inode)
+        if found.attributes.isDirectory, entered.count < Self.maxFolders, entered.insert(identity).inserted {
+            waiting.append(path)
+        }
+    }
+}
+
+/// Text that a name shall hold, whatever the case of its letters.
+struct NamePattern: Sendable {
+    private let bytes: [UInt8]
+    /// Set when the text has other letters than ASCII's.
+    private let text: String?
+
+    /// The pattern; nil when there is nothing to look for.
+    init?(_ text: String) {
+        guard !text.isEmpty else { return nil }
+        let lower = text.lowercased()
+        bytes = Array(lower.utf8)
+        self.text = lower.utf8.allSatisfy { $0 < 0x80 } ? nil : lower
+    }
+
+    /// Whether a name holds the text.
+    func matches(_ name: [UInt8]) -> Bool {
+        if let text { return String(decoding: name, as: UTF8.self).lowercased().contains(text) }
+        guard name.count >= bytes.count else { return false }
+        let first = bytes[0]
+        for start in 0...(name.count - bytes.count) where Self.lower(name[start]) == first {
+            var length = 1
+            while length < bytes.count, Self.lower(name[start + length]) == bytes[length] { length += 1 }
+            if length == bytes.count { return true }
+        }
+        return false
+    }
+
+    private static func lower(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
+}

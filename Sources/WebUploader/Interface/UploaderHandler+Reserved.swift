@@ -1,0 +1,71 @@
+import DirectoryRoot
+import ServerCore
+
+extension UploaderHandler {
+    /// Everything under `/.shareserve/`: nothing there is ever a file of the share.
+    func answer(_ request: Request, at place: ReservedPlace) -> Answer {
+        switch place.components.first {
+        case "assets": allow([.get, .head], request) { .now(asset(place, for: request)) }
+        case "info": allow([.get, .head], request) { .now(infoResponse(request)) }
+        case "health": allow([.get, .head], request) { .now(health()) }
+        case "metrics": allow([.get, .head], request) { .now(metrics()) }
+        case "search": allow([.get, .head], request) { .later { [self] in try await search($0) } }
+        default: .now(Response(HTTPError(.notFound, "There is nothing at this address.")))
+        }
+    }
+
+    /// Answers OPTIONS and refuses the methods that a place does not have.
+    func allow(_ methods: [Method], _ request: Request, _ answer: () -> Answer) -> Answer {
+        if methods.contains(request.method) { return answer() }
+        let list = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
+        if request.method == .options { return .now(Response(.noContent, fields: ["Allow": list])) }
+        return .now(
+            Response(HTTPError(.methodNotAllowed, "This address does not know that method.", fields: ["Allow": list])))
+    }
+
+    private func asset(_ place: ReservedPlace, for request: Request) -> Response {
+        guard place.components.count >= 3, place.components[1] == assets.hash,
+            let asset = assets[place.components.dropFirst(2).joined(separator: "/")]
+        else { return Response(HTTPError(.notFound, "The page has changed. Reload it.")) }
+        var fields: ResponseFields = [
+            "Content-Type": asset.mediaType, "Cache-Control": "public, max-age=31536000, immutable",
+            "Vary": "Accept-Encoding", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+        ]
+        if let compressed = asset.compressed {
+            switch Negotiation.coding(acceptEncoding: request.fields["accept-encoding"]) {
+            case .gzip, .gzipOnly:
+                fields["Content-Encoding"] = "gzip"
+                return Response(.ok, fields: fields, body: .bytes(compressed))
+            case .identity, .none: break
+            }
+        }
+        return Response(.ok, fields: fields, body: .bytes(asset.bytes))
+    }
+
+    private func infoResponse(_ request: Request) -> Response {
+        var writer = TextWriter()
+        info.write(for: request.share, to: &writer)
+        writer.raw("\n")
+        return .json(writer.take())
+    }
+
+    private func health() -> Response {
+        var response = Response.text(.ok, "ok")
+        response.fields["Cache-Control"] = "no-store"
+        return response
+    }
+
+    private func metrics() -> Response {
+        Response(
+            .ok, fields: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store"],
+            body: .bytes(Array(configuration.metrics().utf8)))
+    }
+}
+
+extension Response {
+    /// JSON at hand, never kept by a cache.
+    static func json(_ bytes: [UInt8], status: Status = .ok) -> Response {
+        Response(
+            status, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"], body: .bytes(bytes))
+    }
+}

@@ -1,0 +1,35 @@
+import DirectoryRoot
+import ServerCore
+
+extension UploaderHandler {
+    /// `?in=/a/&q=text`: names below a folder, streamed as they are found.
+    func search(_ request: Request) async throws -> Response {
+        guard let pattern = NamePattern(request.queryValue("q") ?? "") else {
+            throw HTTPError(.badRequest, "Say what to look for: `q` is missing.")
+        }
+        let top = try folder(in: request)
+        guard let slot = walks.take() else { throw RootError.tooMany }
+        let producer = try await request.io.run {
+            try SearchProducer(
+                for: pattern, below: top, in: request.share, address: request.folderAddress(.root))
+        }
+        var response = try Response.chunks(
+            producer, to: request, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"])
+        if case .stream(let length, let write) = response.body {
+            response.body = .stream(length: length) { writer in
+                try await write(writer)
+                withExtendedLifetime(slot) {}
+            }
+        }
+        return response
+    }
+
+    /// The folder that the query's `in` names, as text; the first one without.
+    func folder(in request: Request) throws(HTTPError) -> SharePath {
+        do {
+            return try SharePath(bytes: (request.queryValue("in") ?? "/").utf8)
+        } catch {
+            throw HTTPError(error)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import DirectoryRoot
+
+/// A folder as a table and forms that need no script.
+///
+/// Written as a fragment into the page's `noscript`, and as a whole document at `?html`.
+struct HTMLListing: ListingFormat {
+    let mediaType = "text/html; charset=utf-8"
+
+    /// The folder as a person reads it: `/a/`.
+    let path: [UInt8]
+    /// Its percent-encoded address, with the last slash.
+    let address: [UInt8]
+    let rights: Rights
+    /// Whether this is a document of its own.
+    let isDocument: Bool
+    let title: String
+
+    func begin(_ writer: inout TextWriter) {
+        if isDocument {
+            writer.raw("<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<title>")
+            writer.html(title)
+            writer.raw(" ")
+            writer.html(path)
+            writer.raw("</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+            writer.raw("<meta name=\"color-scheme\" content=\"light dark\">\n</head>\n<body>\n")
+        }
+        writer.raw("<h1>")
+        writer.html(path)
+        writer.raw("</h1>\n")
+        if rights.contains(.create) { form(&writer) }
+        guard rights.contains(.read) else { return }
+        writer.raw("<table>\n<thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Size</th>")
+        writer.raw("<th scope=\"col\">Modified (UTC)</th></tr></thead>\n<tbody>\n")
+        if !path.elementsEqual("/".utf8) {
+            writer.raw("<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n")
+        }
+    }
+
+    func member(_ member: DirectoryMember, _ writer: inout TextWriter) {
+        let isDirectory = member.attributes.isDirectory
+        writer.raw("<tr><td><a href=\"")
+        writer.raw(address)
+        writer.address(member.name)
+        if isDirectory { writer.raw("/") }
+        writer.raw("\">")
+        writer.html(member.name)
+        if isDirectory { writer.raw("/") }
+        writer.raw("</a></td><td>")
+        if !isDirectory { writer.size(member.attributes.size) }
+        writer.raw("</td><td>")
+        writer.calendar(CalendarTime(seconds: member.attributes.modified.seconds))
+        writer.raw("</td></tr>\n")
+    }
+
+    func end(_ writer: inout TextWriter) {
+        if rights.contains(.read) {
+            writer.raw("</tbody>\n</table>\n<p><a href=\"?archive=zip\">ZIP</a></p>\n")
+        }
+        if isDocument { writer.raw("</body>\n</html>\n") }
+    }
+
+    private func form(_ writer: inout TextWriter) {
+        writer.raw("<form method=\"post\" enctype=\"multipart/form-data\" action=\"")
+        writer.raw(address)
+        // The rule comes before the files, since they are stored as they come.
+        writer.raw("\">\n<label>If a name is taken <select name=\"conflict\">")
+        writer.raw("<option value=\"keep\">keep both</option>")
+        if rights.contains(.overwrite) { writer.raw("<option value=\"replace\">replace</option>") }
+        writer.raw("<option value=\"fail\">stop</option></select></label>\n")
+        writer.raw(
+            "<label>Files <input type=\"file\" name=\"files\" multiple required></label>\n<button>Upload</button>\n</form>\n"
+        )
+    }
+}

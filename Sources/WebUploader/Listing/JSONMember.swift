@@ -1,0 +1,87 @@
+import DirectoryRoot
+
+/// One member of a listing or of a search as a line of JSON.
+///
+/// `{"name":"b.txt","type":"file","size":12,"modified":1700000000123,"etag":"\"…\""}`; `href` only where the
+/// percent-encoding of `name` is not the address.
+struct JSONMember {
+    /// The percent-encoded address of the folder, with its last slash.
+    let base: [UInt8]
+
+    /// Writes a member of the folder itself.
+    func write(
+        _ name: [UInt8], _ attributes: FileAttributes, lockOwner: [UInt8]? = nil, to writer: inout TextWriter
+    ) {
+        writer.raw(#"{"name":"#)
+        if !writer.json(name) { href(name, attributes, to: &writer) }
+        finish(attributes, lockOwner: lockOwner, to: &writer)
+    }
+
+    /// Writes something found below the folder.
+    /// - Parameters:
+    ///   - path: relative to the folder that `base` names.
+    ///   - shown: the path as the page names it, with its first slash.
+    ///   - attributes: what it is.
+    ///   - writer: gets the line.
+    func write(
+        path: [UInt8], shown: [UInt8], _ attributes: FileAttributes, to writer: inout TextWriter
+    ) {
+        let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+        writer.raw(#"{"name":"#)
+        writer.json(Array(path[start...]))
+        writer.raw(#","path":"#)
+        if !writer.json(shown) { href(path, attributes, to: &writer) }
+        finish(attributes, lockOwner: nil, to: &writer)
+    }
+
+    private func href(_ path: [UInt8], _ attributes: FileAttributes, to writer: inout TextWriter) {
+        writer.raw(#","href":""#)
+        writer.raw(base)
+        writer.address(path)
+        if attributes.isDirectory { writer.raw("/") }
+        writer.raw("\"")
+    }
+
+    private func finish(_ attributes: FileAttributes, lockOwner: [UInt8]?, to writer: inout TextWriter) {
+        if attributes.isDirectory {
+            writer.raw(#","type":"directory""#)
+        } else {
+            writer.raw(#","type":"file","size":"#)
+            writer.integer(attributes.size)
+        }
+        writer.raw(#","modified":"#)
+        writer.integer(attributes.modified.milliseconds)
+        if !attributes.isDirectory {
+            writer.raw(#","etag":"\"#)
+            writer.entityTag(attributes.entityTag)
+            writer.dropLast()
+            writer.raw(#"\"""#)
+        }
+        if let lockOwner {
+            writer.raw(#","locked":{"owner":"#)
+            writer.json(lockOwner)
+            writer.raw("}")
+        }
+        writer.raw("}")
+    }
+}
+
+extension Timestamp {
+    /// Milliseconds since 1970, bounded.
+    var milliseconds: Int64 {
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        return product &+ Int64(nanoseconds / 1_000_000)
+    }
+
+    /// A moment from a client's milliseconds since 1970.
+    init(milliseconds: Int64) {
+        var seconds = milliseconds / 1000
+        var rest = milliseconds % 1000
+        if rest < 0 {
+            rest += 1000
+            seconds -= 1
+        }
+        self.init(seconds: seconds, nanoseconds: Int32(rest) * 1_000_000)
+    }
+}

@@ -1,0 +1,140 @@
+import DirectoryRoot
+import ServerCore
+
+extension UploaderHandler {
+    /// The ways in which a folder can be answered.
+    private enum FolderForm {
+        case page
+        case text
+        case json
+        case html
+        case archive(any ArchiveFormat, isCompressed: Bool)
+    }
+
+    /// GET and HEAD of a folder.
+    func folder(_ request: Request) -> Answer {
+        let form: FolderForm
+        do {
+            form = try self.form(for: request)
+        } catch {
+            return .now(Response(error))
+        }
+        if case .archive(let format, let isCompressed) = form {
+            return .later { [self] in try await archive($0, format: format, isCompressed: isCompressed) }
+        }
+        if case .page = form, !request.hasTrailingSlash, !request.path.isRoot {
+            var address = request.href(request.path, isDirectory: true)
+            if let query = request.query { address += "?" + query }
+            return .now(Response(.temporaryRedirect, fields: ["Location": address, "Vary": "Accept"]))
+        }
+        if let index = index(for: request, form) { return index }
+        return .later { [self] request in
+            switch form {
+            case .page: try await folderPage(request)
+            case .text: try await listing(request) { _ in TextListing() }
+            case .html:
+                try await listing(request) { [title = configuration.title] in
+                    HTMLListing(
+                        path: request.path.folderPath, address: request.folderAddress(request.path), rights: $0,
+                        isDocument: true, title: title)
+                }
+            case .json, .archive:
+                try await listing(request) {
+                    JSONListing(
+                        path: request.path.folderPath, rights: $0, address: request.folderAddress(request.path))
+                }
+            }
+        }
+    }
+
+    /// Whether the client likes HTML best: a browser that goes somewhere.
+    func wantsPage(_ request: Request) -> Bool {
+        let offered = ["text/plain", "application/json", "text/html"]
+        return Negotiation.mediaType(accept: request.fields["accept"], offered: offered) == "text/html"
+    }
+
+    private func form(for request: Request) throws(HTTPError) -> FolderForm {
+        if let query = request.query, !query.isEmpty {
+            if let archive = request.queryValue("archive") {
+                switch archive {
+                case "zip", "": return .archive(ZipFormat(), isCompressed: false)
+                case "tar": return .archive(TarFormat(), isCompressed: false)
+                case "tar.gz", "tgz": return .archive(TarFormat(), isCompressed: true)
+                default: throw HTTPError(.badRequest, "There are archives as zip, tar and tar.gz.")
+                }
+            }
+            if request.queryValue("json") != nil { return .json }
+            if request.queryValue("html") != nil { return .html }
+        }
+        let offered = ["text/plain", "application/json", "text/html"]
+        switch Negotiation.mediaType(accept: request.fields["accept"], offered: offered) {
+        case "application/json": return .json
+        case "text/html": return .page
+        default: return .text
+        }
+    }
+
+    /// The file that stands in for a folder's page, where there is one.
+    private func index(for request: Request, _ form: FolderForm) -> Answer? {
+        guard let name = configuration.indexName else { return nil }
+        switch form {
+        case .json, .html, .archive: return nil
+        case .page, .text: break
+        }
+        guard let path = try? request.path.appending(name.utf8) else { return nil }
+        do {
+            let entry = try request.share.open(path, waiting: false)
+            return entry.attributes.isDirectory ? nil : .now(FileResponder.respond(with: entry, to: request))
+        } catch {
+            guard error == .wouldBlock else { return nil }
+            return .later { [self] request in
+                let entry = try? await request.io.run { try request.share.open(path) }
+                guard let entry, !entry.attributes.isDirectory else { return try await folderPage(request) }
+                return FileResponder.respond(with: entry, to: request)
+            }
+        }
+    }
+
+    private func listing<Format: ListingFormat>(
+        _ request: Request, as format: @Sendable (Rights) -> Format
+    ) async throws -> Response {
+        let format = format(request.share.effectiveRights(at: request.path))
+        let fields: ResponseFields = [
+            "Content-Type": format.mediaType, "Vary": "Accept", "Cache-Control": "no-cache",
+            "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+        ]
+        if request.method == .head { return try .chunks(EmptyProducer(), to: request, fields: fields) }
+        let cursor = try await request.io.run { try request.share.list(request.path) }
+        return try .chunks(ListingProducer(cursor, as: format), to: request, fields: fields)
+    }
+
+    private func folderPage(_ request: Request) async throws -> Response {
+        let rights = request.share.effectiveRights(at: request.path)
+        let members = try await request.io.run { () throws -> [DirectoryMember]? in
+            do {
+                let (members, isAll) = try request.share.list(request.path).first(listingSortedCount)
+                return isAll ? members : nil
+            } catch RootError.forbidden {
+                // A drop box: nothing to show, but files may be brought.
+                return []
+            }
+        }
+        return pageResponse(PageWriter.Place(path: request.path, rights: rights, members: members), for: request)
+    }
+
+    /// The page as an answer.
+    func pageResponse(_ place: PageWriter.Place, for request: Request) -> Response {
+        .whole(
+            page.page(of: place, for: request), to: request, status: place.status,
+            fields: [
+                "Content-Type": "text/html; charset=utf-8", "Vary": "Accept, Accept-Language",
+                "Cache-Control": "no-cache", "Content-Security-Policy": page.policy,
+                "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+            ])
+    }
+}
+
+/// No bytes: what a HEAD needs.
+final class EmptyProducer: ChunkProducer {
+    func next() throws -> [UInt8]? { nil }
+}

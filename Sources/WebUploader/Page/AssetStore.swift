@@ -1,0 +1,101 @@
+import CBundledAssets
+import Crypto
+import DirectoryRoot
+import ServerCore
+
+/// The page's files: those in the program, or a directory's in their place.
+///
+/// One hash over all of them stands in their addresses, so that a browser may keep them for ever, and modules find each
+/// other by relative names.
+struct AssetStore: Sendable {
+    /// 16 hexadecimal digits over all names and contents.
+    let hash: String
+    /// The tags of the languages that there are, English first.
+    let languages: [String]
+
+    private let assets: [String: Asset]
+
+    private static let maxBytes = 16 * 1024 * 1024
+
+    /// Reads all the files.
+    /// - Parameter directory: a directory whose files replace those of the program; waits for the disk.
+    /// - Throws: ``RootError`` when the directory cannot be read or is larger than 16 MiB.
+    init(replacedBy directory: String?) throws {
+        var files = Self.bundled()
+        if let directory { try Self.read(directory, into: &files) }
+        var hash = SHA256()
+        var assets: [String: Asset] = [:]
+        for (name, file) in files.sorted(by: { $0.key < $1.key }) {
+            hash.update(data: Array(name.utf8) + [0])
+            hash.update(data: file.bytes)
+            let compressed = try Deflater(level: 9).finish(file.bytes)
+            assets[name] = Asset(
+                name: name, mediaType: file.mediaType, bytes: file.bytes,
+                compressed: compressed.count < file.bytes.count ? compressed : nil)
+        }
+        self.assets = assets
+        var writer = TextWriter()
+        for byte in hash.finalize().prefix(8) { writer.hex(byte) }
+        self.hash = String(decoding: writer.take(), as: UTF8.self)
+        languages = assets.keys.filter { $0.hasPrefix("languages/") && $0.hasSuffix(".json") }
+            .map { String($0.dropFirst(10).dropLast(5)) }
+            .sorted { ($0 == "en" ? 0 : 1, $0) < ($1 == "en" ? 0 : 1, $1) }
+    }
+
+    /// A file by its name.
+    subscript(name: String) -> Asset? { assets[name] }
+
+    private typealias File = (mediaType: String, bytes: [UInt8])
+
+    private static func bundled() -> [String: File] {
+        var count = 0
+        var files: [String: File] = [:]
+        let first = bundled_assets(&count)
+        for asset in UnsafeBufferPointer(start: first, count: count) {
+            guard let name = asset.name, let type = asset.media_type else { continue }
+            files[String(cString: name)] = (
+                String(cString: type), Array(UnsafeBufferPointer(start: asset.bytes, count: asset.length))
+            )
+        }
+        return files
+    }
+
+    private static func read(_ directory: String, into files: inout [String: File]) throws {
+        var policy = RootPolicy()
+        policy.isReadOnly = true
+        let share = Share(root: try DirectoryRoot(path: directory, policy: policy))
+        var folders = [SharePath.root]
+        var room = maxBytes
+        while let folder = folders.popLast() {
+            let cursor = try share.list(folder)
+            while case let members = try cursor.next(), !members.isEmpty {
+                for member in members {
+                    let path = try folder.appending(member.name)
+                    guard !member.attributes.isDirectory else {
+                        if path.depth <= 8 { folders.append(path) }
+                        continue
+                    }
+                    let bytes = try contents(of: try share.open(path), upTo: room)
+                    room -= bytes.count
+                    let type = FileResponder.mediaType(of: member.name)
+                    files[String(decoding: path.bytes, as: UTF8.self)] = (type, bytes)
+                }
+            }
+        }
+    }
+
+    private static func contents(of entry: Entry, upTo limit: Int) throws -> [UInt8] {
+        guard entry.attributes.size <= Int64(limit) else { throw RootError.tooLarge }
+        let size = Int(entry.attributes.size)
+        var bytes = [UInt8](repeating: 0, count: size)
+        var filled = 0
+        while filled < size {
+            let count = try bytes.withUnsafeMutableBytes { buffer in
+                try entry.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
+            }
+            guard count > 0 else { break }
+            filled += count
+        }
+        return Array(bytes[..<filled])
+    }
+}

@@ -1,0 +1,28 @@
+import Synchronization
+
+/// A number of things that may go on at once.
+final class Slots: Sendable {
+    private let free: Mutex<Int>
+
+    /// `count` things at once.
+    init(_ count: Int) { free = Mutex(max(0, count)) }
+
+    /// Takes a place, given back when the token goes; nil when all are taken.
+    func take() -> Token? {
+        let isTaken = free.withLock { free in
+            guard free > 0 else { return false }
+            free -= 1
+            return true
+        }
+        return isTaken ? Token(slots: self) : nil
+    }
+
+    /// One taken place.
+    final class Token: Sendable {
+        private let slots: Slots
+
+        fileprivate init(slots: Slots) { self.slots = slots }
+
+        deinit { slots.free.withLock { $0 += 1 } }
+    }
+}

@@ -1,0 +1,82 @@
+import ServerCore
+
+/// Makes a body chunk by chunk. Used by one task at a time; ``next()`` may wait for the disk.
+protocol ChunkProducer: AnyObject, Sendable {
+    /// The next bytes, never empty; nil at the end.
+    func next() throws -> [UInt8]?
+}
+
+/// Another producer's bytes as gzip, sent on as soon as there are some.
+final class GzipProducer: ChunkProducer, @unchecked Sendable {
+    private let source: any ChunkProducer
+    private let deflater: Deflater
+    private let flushes: Bool
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - source: makes the bytes.
+    ///   - flushes: whether each chunk goes out at once, so that the first rows show while the last are still being read.
+    ///   - level: 1, fast, to 9, small.
+    /// - Throws: `GzipError` when there is no memory.
+    init(_ source: any ChunkProducer, flushes: Bool = true, level: Int32 = 4) throws {
+        deflater = try Deflater(level: level)
+        self.source = source
+        self.flushes = flushes
+    }
+
+    func next() throws -> [UInt8]? {
+        while !isOver {
+            var bytes: [UInt8] = []
+            if let chunk = try source.next() {
+                bytes = flushes ? deflater.flush(chunk) : deflater.compress(chunk)
+            } else {
+                isOver = true
+                bytes = deflater.finish()
+            }
+            if !bytes.isEmpty { return bytes }
+        }
+        return nil
+    }
+}
+
+extension Response {
+    /// A body of unknown length, made on the I/O pool and compressed when the client takes it.
+    /// - Parameters:
+    ///   - producer: makes the bytes.
+    ///   - request: says what the client takes, and brings the pool.
+    ///   - fields: the fields of the answer.
+    static func chunks(
+        _ producer: any ChunkProducer, to request: Request, fields: ResponseFields
+    ) throws -> Response {
+        var fields = fields
+        var producer = producer
+        fields.merge("Vary", "Accept-Encoding")
+        switch Negotiation.coding(acceptEncoding: request.fields["accept-encoding"]) {
+        case .gzip, .gzipOnly:
+            fields["Content-Encoding"] = "gzip"
+            producer = try GzipProducer(producer)
+        case .identity, .none: break
+        }
+        let io = request.io
+        return Response(
+            .ok, fields: fields,
+            body: .stream(length: nil) { [producer] writer in
+                while let chunk = try await io.run({ try producer.next() }) { try await writer.write(chunk) }
+            })
+    }
+
+    /// A body at hand, compressed when that is worth it and the client takes it.
+    static func whole(_ bytes: [UInt8], to request: Request, status: Status = .ok, fields: ResponseFields) -> Response {
+        var response = Response(status, fields: fields, body: .bytes(bytes))
+        guard bytes.count > 860 else { return response }
+        response.fields.merge("Vary", "Accept-Encoding")
+        switch Negotiation.coding(acceptEncoding: request.fields["accept-encoding"]) {
+        case .gzip, .gzipOnly:
+            guard let deflater = try? Deflater(level: 6) else { break }
+            response.fields["Content-Encoding"] = "gzip"
+            response.body = .bytes(deflater.finish(bytes))
+        case .identity, .none: break
+        }
+        return response
+    }
+}

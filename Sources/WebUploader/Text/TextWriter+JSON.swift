@@ -1,0 +1,77 @@
+extension TextWriter {
+    /// Writes a JSON string, also safe inside a `script` element of a page: `<`, `>` and `&` are escaped too.
+    /// Bytes that are not UTF-8 become U+FFFD.
+    /// - Returns: whether the string says exactly what the bytes say.
+    @discardableResult
+    mutating func json(_ text: [UInt8]) -> Bool {
+        byte(UInt8(ascii: "\""))
+        let isExact = text.withUnsafeBufferPointer { jsonContent($0) }
+        byte(UInt8(ascii: "\""))
+        return isExact
+    }
+
+    /// Writes a JSON string.
+    mutating func json(_ text: String) {
+        var text = text
+        byte(UInt8(ascii: "\""))
+        text.withUTF8 { _ = jsonContent($0) }
+        byte(UInt8(ascii: "\""))
+    }
+
+    /// Writes `true` or `false`.
+    mutating func json(_ value: Bool) {
+        if value { raw("true") } else { raw("false") }
+    }
+
+    /// Writes what stands between the quotes of a JSON string.
+    /// - Returns: whether it says exactly what the bytes say.
+    mutating func jsonContent(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var isExact = true
+        var plainStart = 0
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            if Self.isPlainInJSON[Int(byte)] {
+                index += 1
+                continue
+            }
+            let length = byte < 0x80 ? 0 : UTF8Scan.sequenceLength(text, at: index)
+            if length > 0 {
+                index += length
+                continue
+            }
+            raw(UnsafeBufferPointer(rebasing: text[plainStart..<index]))
+            if byte < 0x80 {
+                jsonEscape(byte)
+            } else {
+                raw("\u{FFFD}")
+                isExact = false
+            }
+            index += 1
+            plainStart = index
+        }
+        raw(UnsafeBufferPointer(rebasing: text[plainStart...]))
+        return isExact
+    }
+
+    private mutating func jsonEscape(_ value: UInt8) {
+        switch value {
+        case UInt8(ascii: "\""): raw(#"\""#)
+        case UInt8(ascii: "\\"): raw(#"\\"#)
+        case 0x0A: raw(#"\n"#)
+        case 0x0D: raw(#"\r"#)
+        case 0x09: raw(#"\t"#)
+        default:
+            raw(#"\u00"#)
+            hex(value)
+        }
+    }
+
+    private static let isPlainInJSON: [Bool] = (0..<256).map { value in
+        switch UInt8(value) {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "&"): false
+        case 0x20..<0x7F: true
+        default: false
+        }
+    }
+}

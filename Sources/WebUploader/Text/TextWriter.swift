@@ -1,0 +1,109 @@
+import DirectoryRoot
+
+/// The bytes of an answer on their way: JSON, HTML or plain text, each value escaped as it is written.
+///
+/// Names stay bytes from the disk to here; no text is made for them.
+struct TextWriter {
+    /// What was written since the last ``take()``.
+    private(set) var bytes: [UInt8] = []
+
+    private let capacity: Int
+
+    /// A writer that makes room for `capacity` bytes at once.
+    init(capacity: Int = 1024) {
+        self.capacity = capacity
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// How many bytes wait to be taken.
+    var count: Int { bytes.count }
+
+    /// Hands over what was written and begins anew.
+    mutating func take() -> [UInt8] {
+        let taken = bytes
+        bytes = []
+        bytes.reserveCapacity(capacity)
+        return taken
+    }
+
+    /// Writes markup or punctuation of our own, as it is.
+    mutating func raw(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Writes bytes that are already what they shall be.
+    mutating func raw(_ text: some Sequence<UInt8>) {
+        bytes.append(contentsOf: text)
+    }
+
+    /// Writes one byte.
+    mutating func byte(_ byte: UInt8) {
+        bytes.append(byte)
+    }
+
+    /// Writes a quoted entity tag.
+    mutating func entityTag(_ tag: EntityTag) {
+        tag.write(to: &bytes)
+    }
+
+    /// Takes back the last byte.
+    mutating func dropLast() {
+        bytes.removeLast()
+    }
+
+    /// Writes a decimal number.
+    mutating func integer(_ value: Int64) {
+        var magnitude = value.magnitude
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(truncatingIfNeeded: magnitude % 10) + 0x30)
+            magnitude /= 10
+        } while magnitude > 0
+        bytes[start...].reverse()
+    }
+
+    /// Writes a decimal number with leading zeros up to `width` digits.
+    mutating func integer(_ value: Int64, width: Int) {
+        var digits = 1
+        var rest = value.magnitude / 10
+        while rest > 0 {
+            digits += 1
+            rest /= 10
+        }
+        while digits < width {
+            bytes.append(0x30)
+            digits += 1
+        }
+        integer(value)
+    }
+}
+
+extension TextWriter {
+    /// Writes a name or path percent-encoded: every byte but the unreserved ones and the slash. RFC 3986 §2.3.
+    mutating func address(_ path: some Sequence<UInt8>) {
+        for byte in path {
+            if Self.isPlainInAddress[Int(byte)] {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                hex(byte, upperCase: true)
+            }
+        }
+    }
+
+    /// Writes a byte as two hexadecimal digits.
+    mutating func hex(_ byte: UInt8, upperCase: Bool = false) {
+        let letters: UInt8 = upperCase ? 55 : 87
+        for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? digit + 48 : digit + letters) }
+    }
+
+    private static let isPlainInAddress: [Bool] = (0..<256).map { value in
+        switch UInt8(value) {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+}

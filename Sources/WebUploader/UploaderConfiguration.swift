@@ -1,0 +1,34 @@
+/// What the browser's side of a server is told; every member has the default that the command line shows.
+public struct UploaderConfiguration: Sendable {
+    /// Stands in the page's title and head.
+    public var title = "shareserve"
+    /// A line above the listing; empty for none.
+    public var header = ""
+    /// A line below the listing; empty for none.
+    public var footer = ""
+    /// A file name, such as `index.html`, that is served in place of a folder's page where a folder has it.
+    public var indexName: String?
+    /// A directory whose files replace those of the page, by name.
+    public var assetsDirectory: String?
+    /// What `--version` says.
+    public var version = ""
+    /// Whether there are users at all, so that the page offers to log in.
+    public var hasUsers = false
+    /// Whether people may make share links from the page.
+    public var allowsLinks = true
+    /// Days that deleted files stay in the trash; 0 when only the page's deletes wait there, for a minute.
+    public var trashDays = 0
+    /// How long an upload that nobody goes on with is kept.
+    public var uploadExpiry: Duration = .seconds(86_400)
+    /// Event streams at once; more are refused with 503.
+    public var maxEventStreams = 256
+    /// Searches and archive walks at once; more are refused with 503.
+    public var maxWalks = 16
+    /// The addresses under which others reach this server, for the page's QR code; asked at each request.
+    public var addresses: @Sendable () -> [String] = { [] }
+    /// Lines of Prometheus text to add to the metrics; asked at each request.
+    public var metrics: @Sendable () -> String = { "" }
+
+    /// The defaults.
+    public init() {}
+}

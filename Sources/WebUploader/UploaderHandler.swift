@@ -1,0 +1,97 @@
+import DirectoryRoot
+public import ServerCore
+
+/// The browser's side of a server: files and folders at their own addresses, the page, forms, archives, and under
+/// `/.shareserve/` the page's interface and resumable uploads.
+public final class UploaderHandler: Handler {
+    /// The methods at any address; below `/.shareserve/` there are more.
+    public let methods: [Method] = [.get, .head, .post]
+
+    let configuration: UploaderConfiguration
+    let assets: AssetStore
+    let page: PageWriter
+    let info: InfoDocument
+    let checksums = ArchiveChecksums()
+    let walks: Slots
+    let eventStreams: Slots
+
+    /// Reads the page's files; waits for the disk when they are in a directory.
+    /// - Throws: ``RootError`` when that directory cannot be read.
+    public init(_ configuration: UploaderConfiguration = UploaderConfiguration()) throws {
+        self.configuration = configuration
+        assets = try AssetStore(replacedBy: configuration.assetsDirectory)
+        info = InfoDocument(configuration: configuration, languages: assets.languages)
+        page = PageWriter(assets: assets, info: info)
+        walks = Slots(configuration.maxWalks)
+        eventStreams = Slots(configuration.maxEventStreams)
+    }
+
+    /// Decides from the head alone.
+    public func answer(_ request: Request) -> Answer {
+        if let place = ReservedPlace(request.path) { return answer(request, at: place) }
+        switch request.method {
+        case .get, .head: return read(request)
+        case .post: return post(request)
+        default: return .pass
+        }
+    }
+
+    /// The hot path: a file that the kernel has at hand is answered here and now.
+    private func read(_ request: Request) -> Answer {
+        do {
+            let entry = try request.share.open(request.path, waiting: false)
+            return try answer(request, with: entry)
+        } catch RootError.wouldBlock {
+            return .later { [self] request in
+                let entry = try await request.io.run { try request.share.open(request.path) }
+                switch try answer(request, with: entry) {
+                case .now(let response): return response
+                case .later(let work): return try await work(request)
+                case .pass: throw HTTPError(RootError.notFound)
+                }
+            }
+        } catch {
+            return refuse(request, error)
+        }
+    }
+
+    private func answer(_ request: Request, with entry: Entry) throws(RootError) -> Answer {
+        if entry.attributes.isDirectory { return folder(request) }
+        // The address of a file has no last slash: `file/` would resolve `file/x` for a page's links.
+        guard !request.hasTrailingSlash || request.path.isRoot else { throw .notFound }
+        guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(wanted) else {
+            return .now(FileResponder.respond(with: entry, to: request))
+        }
+        return .later { request in
+            var response = FileResponder.respond(with: entry, to: request)
+            guard response.fields["Content-Encoding"] == nil else { return response }
+            let digest = try await request.io.run { try ReprDigest(of: entry, by: algorithm) }
+            response.fields["Repr-Digest"] = digest.field
+            return response
+        }
+    }
+
+    /// An error of a read: a person who followed a link gets the page with a line that helps, a program plain text.
+    private func refuse(_ request: Request, _ error: any Error) -> Answer {
+        let refusal = (error as? RootError).map { HTTPError($0) } ?? (error as? HTTPError)
+        guard let refusal else { return .later { _ in throw error } }
+        guard refusal.status == .notFound, request.method == .get, wantsPage(request) else {
+            return .now(Response(refusal))
+        }
+        return .now(pageResponse(PageWriter.Place(path: request.path, rights: [], status: .notFound), for: request))
+    }
+}
+
+/// A place under the reserved address `/.shareserve/`.
+struct ReservedPlace {
+    /// The components after `.shareserve`.
+    let components: [String]
+
+    /// Nil for every other path. Names that are not UTF-8 are none of ours.
+    init?(_ path: SharePath) {
+        let name = ".shareserve".utf8
+        guard path.bytes.starts(with: name) else { return nil }
+        guard path.bytes.count == name.count || path.bytes[name.count] == UInt8(ascii: "/") else { return nil }
+        components = path.components.dropFirst().map { String(decoding: $0, as: UTF8.self) }
+    }
+}

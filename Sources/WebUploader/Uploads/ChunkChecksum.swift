@@ -1,0 +1,59 @@
+import CChecksums
+import Crypto
+import ServerCore
+
+/// The checksum of one request's bytes, as tus's `Upload-Checksum` announces it. tus 1.0, Checksum.
+struct ChunkChecksum: Sendable {
+    /// The algorithms, as `Tus-Checksum-Algorithm` lists them.
+    static let algorithms = "sha1,sha256,crc32c"
+
+    private enum State: Sendable {
+        case sha1(Insecure.SHA1)
+        case sha256(SHA256)
+        case crc32c(UInt32)
+    }
+
+    private let expected: [UInt8]
+    private var state: State
+
+    /// Reads `sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=`.
+    /// - Throws: ``HTTPError`` 400 for an unknown algorithm or a malformed checksum.
+    init(field: String) throws(HTTPError) {
+        let parts = field.utf8.split(separator: UInt8(ascii: " ")).map { Array($0) }
+        guard parts.count == 2, let expected = Base64.decode(parts[1]) else { throw Self.malformed }
+        let length: Int
+        switch String(decoding: parts[0], as: UTF8.self) {
+        case "sha1": (state, length) = (.sha1(Insecure.SHA1()), 20)
+        case "sha256": (state, length) = (.sha256(SHA256()), 32)
+        case "crc32c": (state, length) = (.crc32c(0), 4)
+        default: throw HTTPError(.badRequest, "This checksum is not known. Use one of " + Self.algorithms + ".")
+        }
+        guard expected.count == length else { throw Self.malformed }
+        self.expected = expected
+    }
+
+    /// Adds bytes of the request.
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        switch state {
+        case .sha1(var hash):
+            hash.update(bufferPointer: bytes)
+            state = .sha1(hash)
+        case .sha256(var hash):
+            hash.update(bufferPointer: bytes)
+            state = .sha256(hash)
+        case .crc32c(let value):
+            state = .crc32c(checksum_crc32c(value, bytes.baseAddress, bytes.count))
+        }
+    }
+
+    /// Whether all the bytes are the announced ones.
+    func isMet() -> Bool {
+        switch state {
+        case .sha1(let hash): hash.finalize().elementsEqual(expected)
+        case .sha256(let hash): hash.finalize().elementsEqual(expected)
+        case .crc32c(let value): withUnsafeBytes(of: value.bigEndian) { $0.elementsEqual(expected) }
+        }
+    }
+
+    private static let malformed = HTTPError(.badRequest, "Upload-Checksum is malformed.")
+}

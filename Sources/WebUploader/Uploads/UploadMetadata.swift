@@ -1,0 +1,82 @@
+import DirectoryRoot
+import ServerCore
+
+/// What a tus client tells about a file: the pairs of `Upload-Metadata`. tus 1.0, Creation.
+///
+/// Hostile until proved otherwise: bounded in size, each key once, values strict Base64, and its path goes through the
+/// same reader as every other.
+struct UploadMetadata: Sendable {
+    /// Keys in their order, with decoded values.
+    let pairs: [(key: String, value: [UInt8])]
+
+    private static let maxBytes = 16 * 1024
+    private static let maxPairs = 64
+
+    /// Reads the field.
+    /// - Throws: ``HTTPError`` 400 when it is malformed, too long, or names a key twice.
+    init(field: String) throws(HTTPError) {
+        guard field.utf8.count <= Self.maxBytes else { throw Self.malformed }
+        var pairs: [(key: String, value: [UInt8])] = []
+        for member in field.utf8.split(separator: UInt8(ascii: ",")) {
+            let parts = Array(ASCII.trimmed(Array(member))).split(separator: UInt8(ascii: " "))
+            guard (1...2).contains(parts.count), pairs.count < Self.maxPairs,
+                parts[0].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+            else { throw Self.malformed }
+            let key = String(decoding: parts[0], as: UTF8.self)
+            guard let value = parts.count == 2 ? Base64.decode(parts[1]) : [],
+                !pairs.contains(where: { $0.key == key })
+            else { throw Self.malformed }
+            pairs.append((key, value))
+        }
+        self.pairs = pairs
+    }
+
+    /// The value of a key; nil when it is not there.
+    subscript(key: String) -> [UInt8]? { pairs.first { $0.key == key }?.value }
+
+    /// The value of a key as text; nil when it is not there or not UTF-8.
+    func text(_ key: String) -> String? {
+        guard let value = self[key], UTF8Scan.isValid(value) else { return nil }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    /// The file to write: `path` is the folder, `relativePath`, `filename` or `name` lies in it.
+    /// - Throws: ``HTTPError`` 400 without a name, or with one that leads out of its folder.
+    func target() throws(HTTPError) -> SharePath {
+        let folder = self["path"] ?? []
+        let given = [self["relativePath"], self["filename"], self["name"]]
+        // Uppy sends the text `null` for a file that was chosen on its own.
+        guard let name = given.compactMap({ $0 }).first(where: { !$0.isEmpty && !$0.elementsEqual("null".utf8) })
+        else { throw HTTPError(.badRequest, "The upload has no name: send `filename` in Upload-Metadata.") }
+        do {
+            let inner = try SharePath(bytes: name)
+            guard !inner.isRoot, name.last != UInt8(ascii: "/") else { throw RootError.invalidName }
+            return try SharePath(bytes: folder).appending(inner)
+        } catch {
+            throw HTTPError(.badRequest, "The name of the upload cannot be used.")
+        }
+    }
+
+    /// When the file was last changed where it comes from: `mtime`, milliseconds since 1970.
+    func modified() throws(HTTPError) -> Timestamp? {
+        guard let value = self["mtime"] ?? self["lastModified"] else { return nil }
+        // A browser's `lastModified` is a whole number, some clients add a fraction.
+        guard let milliseconds = ASCII.decimal(value.prefix { $0 != UInt8(ascii: ".") }) else { throw Self.malformed }
+        return Timestamp(milliseconds: milliseconds)
+    }
+
+    /// The digest that the whole file shall have: `sha256`, hexadecimal or Base64.
+    func expectedDigest() throws(HTTPError) -> ReprDigest? {
+        guard let value = self["sha256"] else { return nil }
+        if value.count == 64 {
+            let digits = value.compactMap(ASCII.hexValue)
+            guard digits.count == 64 else { throw Self.malformed }
+            return ReprDigest(
+                algorithm: .sha256, bytes: (0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+        }
+        guard let bytes = Base64.decode(value), bytes.count == 32 else { throw Self.malformed }
+        return ReprDigest(algorithm: .sha256, bytes: bytes)
+    }
+
+    private static let malformed = HTTPError(.badRequest, "Upload-Metadata is malformed.")
+}

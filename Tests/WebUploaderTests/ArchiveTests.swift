@@ -1,0 +1,134 @@
+import DirectoryRoot
+import ServerCore
+import TestSupport
+import Testing
+
+@testable import WebUploader
+
+@Suite("Archives") struct ArchiveTests {
+    private let directory: TemporaryDirectory
+    private let share: Share
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try directory.write("hello", to: "b.txt")
+        try directory.write("", to: "empty.txt")
+        try directory.makeDirectory("leer/sub")
+        try directory.write([UInt8](repeating: 7, count: 300_000), to: "sub/big.bin")
+        try directory.write("x", to: "sub/ümläut 日本.txt")
+        try directory.write(
+            "y", to: "sub/" + String(repeating: "long/", count: 30) + String(repeating: "n", count: 200))
+        try directory.link("loop", to: ".")
+        share = Share(root: try DirectoryRoot(path: directory.path))
+    }
+
+    private func archive(
+        _ format: any ArchiveFormat, _ range: Range<Int64>? = nil, cache: ArchiveChecksums = ArchiveChecksums()
+    ) throws -> (bytes: [UInt8], length: Int64) {
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format)
+        let layout = try ArchiveLayout(of: plan, format: format)
+        let producer = ArchiveProducer(
+            plan, in: share, format: format, layout: layout, range: range ?? 0..<layout.length, cache: cache,
+            readsDirectly: false)
+        var bytes: [UInt8] = []
+        while case .bytes(let more)? = try producer.next() { bytes += more }
+        return (bytes, layout.length)
+    }
+
+    @Test("the length is announced exactly", arguments: [ZipFormat(), TarFormat()] as [any ArchiveFormat])
+    func length(format: any ArchiveFormat) throws {
+        let (bytes, length) = try archive(format)
+        #expect(Int64(bytes.count) == length)
+    }
+
+    @Test("any span is the same bytes as in the whole", arguments: [ZipFormat(), TarFormat()] as [any ArchiveFormat])
+    func spans(format: any ArchiveFormat) throws {
+        let (whole, length) = try archive(format)
+        var edges: Set<Int64> = [0, 1, 29, 30, 31, 64, 512, 1000, length - 1, length - 22, length - 30, length - 600]
+        for step in 1..<40 { edges.insert(length * Int64(step) / 40) }
+        let cache = ArchiveChecksums()
+        for edge in edges.sorted() where edge >= 0 && edge < length {
+            let ends = [length, min(length, edge + 1), min(length, edge + 777)]
+            for end in ends {
+                let part = try archive(format, edge..<end, cache: edge % 2 == 0 ? cache : ArchiveChecksums()).bytes
+                #expect(part.elementsEqual(whole[Int(edge)..<Int(end)]), "\(edge)..<\(end)")
+            }
+        }
+    }
+
+    @Test("the validator changes with any member, and not without")
+    func validator() throws {
+        func tag() throws -> String {
+            try ArchivePlan(of: .root, in: share, choosing: [], format: ZipFormat()).entityTag
+        }
+        let first = try tag()
+        #expect(try tag() == first)
+        try directory.write("hellO", to: "b.txt")
+        #expect(try tag() != first)
+    }
+
+    @Test("only the chosen members are in it, and a missing one is told")
+    func choosing() throws {
+        let plan = try ArchivePlan(
+            of: .root, in: share, choosing: [Array("leer".utf8), Array("b.txt".utf8)], format: ZipFormat())
+        let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
+        #expect(names == ["b.txt", "leer/", "leer/sub/"])
+        #expect(throws: RootError.notFound) {
+            try ArchivePlan(of: .root, in: share, choosing: [Array("nothing".utf8)], format: ZipFormat())
+        }
+    }
+
+    @Test("what may not be read is left out")
+    func rights() throws {
+        var share = share
+        share.rights = RightsMap(rules: [
+            (.root, .readOnly), (try SharePath(bytes: "sub".utf8), .none), (try SharePath(bytes: "b.txt".utf8), .none),
+        ])
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: TarFormat())
+        let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
+        #expect(names == ["empty.txt", "leer/", "leer/sub/"])
+    }
+
+    @Test(
+        "a file that changes after the plan ends the archive",
+        arguments: [ZipFormat(), TarFormat()] as [any ArchiveFormat])
+    func changed(format: any ArchiveFormat) throws {
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format)
+        let layout = try ArchiveLayout(of: plan, format: format)
+        let producer = ArchiveProducer(
+            plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
+        try directory.write("other", to: "sub/big.bin")
+        #expect(throws: ArchiveChanged.self) { while try producer.next() != nil {} }
+    }
+
+    @Test("numbers past 32 bits take ZIP64 fields, and all lengths agree")
+    func large() throws {
+        let format = ZipFormat()
+        for size in [0, 1, 0xFFFF_FFFE, 0xFFFF_FFFF, 1 << 40] as [Int64] {
+            let member = ArchiveMember(
+                path: Array("näme".utf8), isDirectory: false, size: size, modified: 1_700_000_000)
+            #expect(format.header(of: member).count == format.headerLength(of: member))
+            #expect(format.trailer(of: member, checksum: 1).count == format.trailerLength(of: member))
+            for offset in [0, 0xFFFF_FFFF, 1 << 41] as [Int64] {
+                #expect(
+                    format.directoryEntry(of: member, offset: offset, checksum: 1).count
+                        == format.directoryLength(of: member, offset: offset))
+            }
+        }
+    }
+
+    @Test("tar says long names, large sizes and odd times in pax records")
+    func pax() {
+        let format = TarFormat()
+        for (length, size, time) in [
+            (1, 0, 0), (99, 1, -5), (100, 8 << 30, 1), (155, 1, 1), (256, 1, 1), (4000, 1, 1 << 40),
+        ]
+            as [(Int, Int64, Int64)]
+        {
+            let member = ArchiveMember(
+                path: [UInt8](repeating: 0x61, count: length), isDirectory: false, size: size, modified: time)
+            #expect(format.header(of: member).count == format.headerLength(of: member))
+            #expect(format.header(of: member).count % 512 == 0)
+        }
+    }
+}

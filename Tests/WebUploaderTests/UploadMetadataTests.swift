@@ -1,0 +1,121 @@
+import DirectoryRoot
+import ServerCore
+import Testing
+
+@testable import WebUploader
+
+@Suite("UploadMetadata") struct UploadMetadataTests {
+    private func field(_ pairs: [(String, String)]) -> String {
+        pairs.map { $0.0 + " " + Base64.encode($0.1.utf8) }.joined(separator: ",")
+    }
+
+    @Test("the target is the name in its folder")
+    func target() throws {
+        let metadata = try UploadMetadata(field: field([("path", "/a b/"), ("filename", "c%20.txt")]))
+        #expect(try metadata.target().bytes == Array("a b/c%20.txt".utf8))
+        let tree = try UploadMetadata(field: field([("path", "/"), ("relativePath", "x/y/z"), ("filename", "z")]))
+        #expect(try tree.target().bytes == Array("x/y/z".utf8))
+        let uppy = try UploadMetadata(field: field([("relativePath", "null"), ("name", "n")]))
+        #expect(try uppy.target().bytes == Array("n".utf8))
+    }
+
+    @Test(
+        "a name that leads out, or is none, is refused",
+        arguments: ["", "..", "../x", "a/../../x", "/", "a/", "a\u{0}b", String(repeating: "x", count: 256)])
+    func badTarget(name: String) throws {
+        let metadata = try UploadMetadata(field: field([("path", "/"), ("filename", name)]))
+        #expect(throws: HTTPError.self) { try metadata.target() }
+    }
+
+    @Test("a leading slash of the name stays in the folder")
+    func absoluteName() throws {
+        let metadata = try UploadMetadata(field: field([("path", "/a"), ("filename", "/etc/passwd")]))
+        #expect(try metadata.target().bytes == Array("a/etc/passwd".utf8))
+    }
+
+    @Test(
+        "a malformed field is refused",
+        arguments: [
+            "filename !!!", "filename YQ=", "a YQ==,a YQ==", "a YQ== YQ==", "ä YQ==",
+            String(repeating: "a", count: 20_000),
+        ])
+    func malformed(field: String) {
+        #expect(throws: HTTPError.self) { try UploadMetadata(field: field) }
+    }
+
+    @Test("keys without value, empty members and blanks are fine")
+    func lenient() throws {
+        let metadata = try UploadMetadata(field: " is_private , filename YQ== ,")
+        #expect(metadata["is_private"] == [])
+        #expect(metadata.text("filename") == "a")
+    }
+
+    @Test("the time is milliseconds; digits that overflow are refused")
+    func times() throws {
+        #expect(
+            try UploadMetadata(field: field([("mtime", "1700000000123.5")])).modified()
+                == Timestamp(seconds: 1_700_000_000, nanoseconds: 123_000_000))
+        #expect(throws: HTTPError.self) {
+            try UploadMetadata(field: field([("mtime", "99999999999999999999")])).modified()
+        }
+    }
+}
+
+@Suite("Base64") struct Base64Tests {
+    @Test(
+        "there and back",
+        arguments: ["", "f", "fo", "foo", "foob", "fooba", "foobar"])
+    func roundTrip(text: String) {
+        #expect(Base64.decode(Base64.encode(text.utf8).utf8) == Array(text.utf8))
+    }
+
+    @Test(
+        "anything but strict Base64 is refused",
+        arguments: ["Zg=", "Zg", "Z===", "====", "Zh==", "Zm9=", "Zg==Zg==", "Zg======", "Z g=", "Zm9v\n", "Zg-_"])
+    func refused(text: String) {
+        #expect(Base64.decode(text.utf8) == nil)
+    }
+}
+
+@Suite("ChunkChecksum") struct ChunkChecksumTests {
+    @Test(
+        "the announced bytes are recognised",
+        arguments: [
+            "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=", "sha256 uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=",
+            "crc32c yZRlqg==",
+        ])
+    func met(field: String) throws {
+        var checksum = try ChunkChecksum(field: field)
+        Array("hello ".utf8).withUnsafeBytes { checksum.update($0) }
+        #expect(!checksum.isMet())
+        Array("world".utf8).withUnsafeBytes { checksum.update($0) }
+        #expect(checksum.isMet())
+    }
+
+    @Test(
+        "other algorithms and malformed checksums are refused",
+        arguments: ["md5 YQ==", "sha1", "sha1 YQ==", "", "crc32c !"])
+    func refused(field: String) {
+        #expect(throws: HTTPError.self) { try ChunkChecksum(field: field) }
+    }
+}
+
+@Suite("ReprDigest") struct ReprDigestTests {
+    @Test("the strongest known digest is read, others are read over")
+    func read() throws {
+        let sha256 = "sha-256=:uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=:"
+        #expect(try ReprDigest.read("md5=:YQ==:, " + sha256)?.field == sha256)
+        #expect(try ReprDigest.read("unixsum=30637") == nil)
+        #expect(throws: HTTPError.self) { try ReprDigest.read("sha-256=:YQ==:") }
+    }
+
+    @Test(
+        "the wish with the greatest weight wins",
+        arguments: [
+            ("sha-256=3, sha-512=10", .sha512), ("sha-256", nil), ("sha-256=0", nil), ("sha-512=1,sha-256=9", .sha256),
+            ("md5=10", nil), ("sha-256=11", nil),
+        ] as [(String, ReprDigest.Algorithm?)])
+    func wanted(field: String, expected: ReprDigest.Algorithm?) {
+        #expect(ReprDigest.wanted(field) == expected)
+    }
+}

@@ -59,16 +59,7 @@ public final class UploaderHandler: Handler {
         if entry.attributes.isDirectory { return folder(request) }
         // The address of a file has no last slash: `file/` would resolve `file/x` for a page's links.
         guard !request.hasTrailingSlash || request.path.isRoot else { throw .notFound }
-        guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(wanted) else {
-            return .now(FileResponder.respond(with: entry, to: request))
-        }
-        return .later { request in
-            var response = FileResponder.respond(with: entry, to: request)
-            guard response.fields["Content-Encoding"] == nil else { return response }
-            let digest = try await request.io.run { try ReprDigest(of: entry, by: algorithm) }
-            response.fields["Repr-Digest"] = digest.field
-            return response
-        }
+        return FileResponder.answer(with: entry, to: request)
     }
 
     /// An error of a read: a person who followed a link gets the page with a line that helps, a program plain text.
@@ -87,7 +78,9 @@ struct ReservedPlace {
     /// The components after `.shareserve`.
     let components: [String]
 
-    /// Nil for every other path. Names that are not UTF-8 are none of ours.
+    /// Nil for every other path.
+    ///
+    /// Names that are not UTF-8 are none of ours.
     init?(_ path: SharePath) {
         let name = ".shareserve".utf8
         guard path.bytes.starts(with: name) else { return nil }

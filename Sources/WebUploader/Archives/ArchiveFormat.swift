@@ -30,6 +30,7 @@ protocol ArchiveFormat: Sendable {
     ///   - count: the number of members.
     ///   - offset: where the directory begins.
     ///   - length: the directory's length.
+    /// - Returns: its bytes.
     func end(count: Int, directoryOffset offset: Int64, directoryLength length: Int64) -> [UInt8]
 }
 

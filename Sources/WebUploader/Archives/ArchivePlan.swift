@@ -28,8 +28,8 @@ struct ArchivePlan: Sendable {
 
     /// Walks the tree; waits for the disk.
     /// - Parameters:
-    ///   - share: decides what the requester may read: what they may not is left out.
     ///   - base: the folder.
+    ///   - share: decides what the requester may read: what they may not is left out.
     ///   - chosen: names in the folder; empty for all of them.
     ///   - format: its layout is part of the validator.
     /// - Throws: ``RootError/notFound`` when a chosen name is not there, ``RootError/tooLarge`` for more than

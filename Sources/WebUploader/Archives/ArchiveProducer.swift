@@ -4,7 +4,9 @@ import DirectoryRoot
 /// A member is not what it was when the archive was planned: the archive ends before its announced length.
 struct ArchiveChanged: Error {}
 
-/// Makes any span of an archive, piece by piece. Used by one task at a time; ``next()`` waits for the disk.
+/// Makes any span of an archive, piece by piece.
+///
+/// Used by one task at a time; ``next()`` waits for the disk.
 final class ArchiveProducer: @unchecked Sendable {
     /// What is to be sent next.
     enum Piece: Sendable {

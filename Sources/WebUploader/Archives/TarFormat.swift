@@ -1,4 +1,6 @@
-/// POSIX tar: a ustar header for each member, preceded by a pax header only where ustar cannot say it. POSIX.1-2017 pax.
+/// POSIX tar: a ustar header for each member, preceded by a pax header only where ustar cannot say it.
+///
+/// POSIX.1-2017 pax.
 struct TarFormat: ArchiveFormat {
     let mediaType = "application/x-tar"
     let fileExtension = ".tar"

@@ -1,4 +1,6 @@
-/// ZIP with stored members, ZIP64 where a number asks for it, and checksums after the data. APPNOTE 6.3.10.
+/// ZIP with stored members, ZIP64 where a number asks for it, and checksums after the data.
+///
+/// APPNOTE 6.3.10.
 ///
 /// The sizes stand in the local headers, so that a reader of a stream finds each member's end; the CRC-32 follows the
 /// data (bit 3), so that a file is read once. Times are extended timestamps in UTC besides the two-second DOS fields.

@@ -7,7 +7,9 @@ struct CalendarTime {
     let minute: Int64
     let second: Int64
 
-    /// The fields of `seconds` since 1970, by the proleptic Gregorian calendar. Years past ±200 million wrap.
+    /// The fields of `seconds` since 1970, by the proleptic Gregorian calendar.
+    ///
+    /// Years past ±200 million wrap.
     init(seconds: Int64) {
         let bounded = min(max(seconds, -6_000_000_000_000_000), 6_000_000_000_000_000)
         let days = (bounded - (bounded < 0 ? 86_399 : 0)) / 86_400

@@ -1,6 +1,8 @@
 import ServerCore
 
-/// Makes a body chunk by chunk. Used by one task at a time; ``next()`` may wait for the disk.
+/// Makes a body chunk by chunk.
+///
+/// Used by one task at a time; ``next()`` may wait for the disk.
 protocol ChunkProducer: AnyObject, Sendable {
     /// The next bytes, never empty; nil at the end.
     func next() throws -> [UInt8]?
@@ -45,6 +47,8 @@ extension Response {
     ///   - producer: makes the bytes.
     ///   - request: says what the client takes, and brings the pool.
     ///   - fields: the fields of the answer.
+    /// - Throws: `GzipError` when there is no memory.
+    /// - Returns: the answer.
     static func chunks(
         _ producer: any ChunkProducer, to request: Request, fields: ResponseFields
     ) throws -> Response {

@@ -1,5 +1,6 @@
 extension TextWriter {
     /// Writes a JSON string, also safe inside a `script` element of a page: `<`, `>` and `&` are escaped too.
+    ///
     /// Bytes that are not UTF-8 become U+FFFD.
     /// - Returns: whether the string says exactly what the bytes say.
     @discardableResult

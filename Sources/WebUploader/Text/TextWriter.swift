@@ -80,7 +80,9 @@ struct TextWriter {
 }
 
 extension TextWriter {
-    /// Writes a name or path percent-encoded: every byte but the unreserved ones and the slash. RFC 3986 §2.3.
+    /// Writes a name or path percent-encoded: every byte but the unreserved ones and the slash.
+    ///
+    /// RFC 3986 §2.3.
     mutating func address(_ path: some Sequence<UInt8>) {
         for byte in path {
             if Self.isPlainInAddress[Int(byte)] {

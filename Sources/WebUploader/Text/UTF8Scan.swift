@@ -1,4 +1,6 @@
-/// Finds the well-formed sequences in bytes that may be anything. Unicode 16, table 3-7.
+/// Finds the well-formed sequences in bytes that may be anything.
+///
+/// Unicode 16, table 3-7.
 enum UTF8Scan {
     /// The length of the well-formed sequence of two to four bytes that begins at `index`; 0 when there is none.
     static func sequenceLength(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {

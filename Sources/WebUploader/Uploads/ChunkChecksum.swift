@@ -2,7 +2,9 @@ import CChecksums
 import Crypto
 import ServerCore
 
-/// The checksum of one request's bytes, as tus's `Upload-Checksum` announces it. tus 1.0, Checksum.
+/// The checksum of one request's bytes, as tus's `Upload-Checksum` announces it.
+///
+/// tus 1.0, Checksum.
 struct ChunkChecksum: Sendable {
     /// The algorithms, as `Tus-Checksum-Algorithm` lists them.
     static let algorithms = "sha1,sha256,crc32c"

@@ -1,6 +1,8 @@
 import ServerCore
 
-/// The two kinds of structured field that resumable uploads use. RFC 9651 §3.3.
+/// The two kinds of structured field that resumable uploads use.
+///
+/// RFC 9651 §3.3.
 ///
 /// Another value makes the field as if it were not there, as the drafts want it.
 enum StructuredField {

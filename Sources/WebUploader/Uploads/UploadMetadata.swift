@@ -1,7 +1,9 @@
 import DirectoryRoot
 import ServerCore
 
-/// What a tus client tells about a file: the pairs of `Upload-Metadata`. tus 1.0, Creation.
+/// What a tus client tells about a file: the pairs of `Upload-Metadata`.
+///
+/// tus 1.0, Creation.
 ///
 /// Hostile until proved otherwise: bounded in size, each key once, values strict Base64, and its path goes through the
 /// same reader as every other.
@@ -71,11 +73,10 @@ struct UploadMetadata: Sendable {
         if value.count == 64 {
             let digits = value.compactMap(ASCII.hexValue)
             guard digits.count == 64 else { throw Self.malformed }
-            return ReprDigest(
-                algorithm: .sha256, bytes: (0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+            return ReprDigest(.sha256, (0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
         }
         guard let bytes = Base64.decode(value), bytes.count == 32 else { throw Self.malformed }
-        return ReprDigest(algorithm: .sha256, bytes: bytes)
+        return ReprDigest(.sha256, bytes)
     }
 
     private static let malformed = HTTPError(.badRequest, "Upload-Metadata is malformed.")

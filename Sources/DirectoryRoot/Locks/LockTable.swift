@@ -53,6 +53,16 @@ package final class LockTable: Sendable {
         }
     }
 
+    /// The locks that cover `path`, and those on anything below it.
+    package func around(_ path: SharePath) throws(RootError) -> [ActiveLock] {
+        try ask { snapshot, uptime in
+            guard !snapshot.isEmpty else { return [] }
+            let covering = snapshot.covering(path, at: uptime)
+            let below = snapshot.within(path, at: uptime).filter { $0.root != path }
+            return (covering + below).map { $0.active(at: uptime) }
+        }
+    }
+
     /// Takes a lock.
     /// - Throws: ``RootError/locked(_:)`` with the roots of conflicting locks; ``RootError/tooMany`` at a limit.
     package func take(_ path: SharePath, _ request: LockRequest, user: String?) throws(RootError) -> ActiveLock {

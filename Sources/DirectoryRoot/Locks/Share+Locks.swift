@@ -9,6 +9,22 @@ extension Share {
         return try root.state.locks.covering(lockPath(path)).map { seen($0) }
     }
 
+    /// The locks that cover `path`, and those on anything below it: all that a listing of it has to show.
+    ///
+    /// Those below show where the asker looks, also when a symbolic link lies between.
+    public func locks(within path: SharePath) throws(RootError) -> [ActiveLock] {
+        if try root.state.locks.isEmpty() { return [] }
+        let full = try absolute(path)
+        let real = try lockPath(path)
+        return try root.state.locks.around(real).map { lock in
+            var lock = lock
+            if real != full, let below = lock.root.relative(to: real), let shown = try? full.appending(below) {
+                lock.root = shown
+            }
+            return seen(lock)
+        }
+    }
+
     /// Takes a write lock; an unmapped name becomes an empty file (`created`).
     /// - Throws: ``RootError/locked(_:)`` naming the conflicting lock roots; ``RootError/tooMany`` at a limit;
     ///   for an unmapped name, whatever forbids to create it.

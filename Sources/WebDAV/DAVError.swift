@@ -1,0 +1,71 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// A refusal that says in XML which rule of the RFC it stands on.
+///
+/// RFC 4918 §16.
+struct DAVError: Error {
+    enum Condition: Sendable {
+        case lockTokenSubmitted
+        case lockTokenMatchesRequestURI
+        case noConflictingLock
+        case propfindFiniteDepth
+        case cannotModifyProtectedProperty
+        case numberOfMatchesWithinLimits
+        case validSyncToken
+        case supportedReport
+        case quotaNotExceeded
+    }
+
+    var status: Status
+    var condition: Condition
+    var hrefs: [SharePath] = []
+
+    /// The one table from facts about files to the answers of this service; what is not in it is as in every other.
+    static func response(to error: RootError, of request: Request) -> Response {
+        switch error {
+        case .locked(let roots):
+            DAVError(status: .locked, condition: .lockTokenSubmitted, hrefs: roots).response(prefix: request.prefix)
+        case .noSpace:
+            DAVError(status: .insufficientStorage, condition: .quotaNotExceeded).response(prefix: request.prefix)
+        default: Response(HTTPError(error))
+        }
+    }
+
+    func response(prefix: String) -> Response {
+        var xml = XMLWriter(capacity: 512)
+        xml.append("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:error xmlns:D=\"DAV:\">")
+        Self.append(condition, hrefs: hrefs, prefix: Array(prefix.utf8), to: &xml)
+        xml.append("</D:error>")
+        return Response(status, fields: ["Content-Type": xmlMediaType], body: .bytes(xml.take()))
+    }
+
+    /// The condition's element, with the addresses that it is about.
+    static func append(_ condition: Condition, hrefs: [SharePath], prefix: [UInt8], to xml: inout XMLWriter) {
+        func element(_ open: StaticString, _ close: StaticString, _ xml: inout XMLWriter) {
+            xml.append(open)
+            for path in hrefs {
+                xml.append("<D:href>")
+                xml.append(bytes: prefix)
+                xml.append("/")
+                xml.appendPath(path.bytes)
+                xml.append("</D:href>")
+            }
+            xml.append(close)
+        }
+        switch condition {
+        case .lockTokenSubmitted: element("<D:lock-token-submitted>", "</D:lock-token-submitted>", &xml)
+        case .noConflictingLock: element("<D:no-conflicting-lock>", "</D:no-conflicting-lock>", &xml)
+        case .lockTokenMatchesRequestURI: xml.append("<D:lock-token-matches-request-uri/>")
+        case .propfindFiniteDepth: xml.append("<D:propfind-finite-depth/>")
+        case .cannotModifyProtectedProperty: xml.append("<D:cannot-modify-protected-property/>")
+        case .numberOfMatchesWithinLimits: xml.append("<D:number-of-matches-within-limits/>")
+        case .validSyncToken: xml.append("<D:valid-sync-token/>")
+        case .supportedReport: xml.append("<D:supported-report/>")
+        case .quotaNotExceeded: xml.append("<D:quota-not-exceeded/>")
+        }
+    }
+}
+
+/// The Content-Type of every answer in XML.
+let xmlMediaType = "application/xml; charset=utf-8"

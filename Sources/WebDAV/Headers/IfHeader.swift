@@ -1,0 +1,150 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// Conditions on states and entity tags of any resource, and the place where lock tokens are submitted.
+///
+/// RFC 4918 §10.4.
+struct IfHeader: Hashable, Sendable {
+    struct Condition: Hashable, Sendable {
+        enum Subject: Hashable, Sendable {
+            case state(LockToken)
+            /// As sent, with its quotes, perhaps weak.
+            case entityTag(String)
+        }
+
+        var isNegated: Bool
+        var subject: Subject
+    }
+
+    /// True when all of its conditions are, for one resource.
+    struct List: Hashable, Sendable {
+        /// The tagged resource as sent; nil for the request's own target.
+        var resource: String?
+        var conditions: [Condition]
+    }
+
+    /// At least one; the header holds when any of them does.
+    let lists: [List]
+
+    /// More conditions than any client sends: each may cost a look at the disk.
+    private static let maxConditions = 512
+
+    /// Reads the field by the grammar of RFC 4918 §10.4.2.
+    /// - Throws: 400 when it does not follow it, or holds more than 512 conditions.
+    init(header: String) throws(HTTPError) {
+        var scanner = Scanner(text: Array(header.utf8))
+        guard let lists = scanner.lists(), lists.reduce(0, { $0 + $1.conditions.count }) <= Self.maxConditions else {
+            throw HTTPError(.badRequest, "The If field does not follow its grammar.")
+        }
+        self.lists = lists
+    }
+
+    /// Every lock token that is mentioned anywhere: that alone submits it.
+    ///
+    /// RFC 4918 §10.4.1.
+    var tokens: [LockToken] {
+        lists.flatMap(\.conditions).compactMap {
+            if case .state(let token) = $0.subject { token } else { nil }
+        }
+    }
+}
+
+extension IfHeader {
+    private struct Scanner {
+        let text: [UInt8]
+        var position = 0
+
+        init(text: [UInt8]) { self.text = text }
+
+        /// Nil when the whole text is not one `If` value.
+        mutating func lists() -> [List]? {
+            var lists: [List] = []
+            var resource: String?
+            var expectsList = false
+            while let byte = nextAfterBlanks() {
+                switch byte {
+                case UInt8(ascii: "<"):
+                    // Untagged lists may not be followed by tagged ones, and each tag needs a list.
+                    guard !expectsList, lists.isEmpty || resource != nil, let tag = bracketed(by: UInt8(ascii: ">"))
+                    else { return nil }
+                    resource = tag
+                    expectsList = true
+                case UInt8(ascii: "("):
+                    guard let conditions = conditions() else { return nil }
+                    lists.append(List(resource: resource, conditions: conditions))
+                    expectsList = false
+                default: return nil
+                }
+            }
+            return expectsList || lists.isEmpty ? nil : lists
+        }
+
+        /// Reads on from an opening parenthesis to behind its closing one.
+        private mutating func conditions() -> [Condition]? {
+            position += 1
+            var conditions: [Condition] = []
+            var isNegated = false
+            while let byte = nextAfterBlanks() {
+                switch byte {
+                case UInt8(ascii: ")"):
+                    position += 1
+                    return isNegated || conditions.isEmpty ? nil : conditions
+                case UInt8(ascii: "<"):
+                    guard let uri = bracketed(by: UInt8(ascii: ">")), AbsoluteURI.isValid(uri) else { return nil }
+                    conditions.append(Condition(isNegated: isNegated, subject: .state(LockToken(uri: uri))))
+                    isNegated = false
+                case UInt8(ascii: "["):
+                    guard let tag = entityTag() else { return nil }
+                    conditions.append(Condition(isNegated: isNegated, subject: .entityTag(tag)))
+                    isNegated = false
+                case UInt8(ascii: "N"), UInt8(ascii: "n"):
+                    guard !isNegated, text[position...].prefix(3).map({ $0 | 0x20 }) == Array("not".utf8) else {
+                        return nil
+                    }
+                    position += 3
+                    isNegated = true
+                default: return nil
+                }
+            }
+            return nil
+        }
+
+        /// The text between the bracket at `position` and the next `end`; nil when empty, blank or open.
+        private mutating func bracketed(by end: UInt8) -> String? {
+            guard let close = text[position...].firstIndex(of: end), close > position + 1 else { return nil }
+            let inner = text[(position + 1)..<close]
+            guard inner.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: "<") }) else { return nil }
+            position = close + 1
+            return String(decoding: inner, as: UTF8.self)
+        }
+
+        /// `[` entity-tag `]`; the tag's quotes may hold brackets.
+        private mutating func entityTag() -> String? {
+            var cursor = position + 1
+            skipBlanks(&cursor)
+            let start = cursor
+            if cursor < text.count, text[cursor] == UInt8(ascii: "W") {
+                guard cursor + 1 < text.count, text[cursor + 1] == UInt8(ascii: "/") else { return nil }
+                cursor += 2
+            }
+            guard cursor < text.count, text[cursor] == UInt8(ascii: "\""),
+                let close = text[(cursor + 1)...].firstIndex(of: UInt8(ascii: "\""))
+            else { return nil }
+            let tag = text[start...close]
+            cursor = close + 1
+            skipBlanks(&cursor)
+            guard cursor < text.count, text[cursor] == UInt8(ascii: "]") else { return nil }
+            position = cursor + 1
+            return String(decoding: tag, as: UTF8.self)
+        }
+
+        private mutating func nextAfterBlanks() -> UInt8? {
+            skipBlanks(&position)
+            return position < text.count ? text[position] : nil
+        }
+
+        private func skipBlanks(_ cursor: inout Int) {
+            while cursor < text.count, text[cursor] == 0x20 || text[cursor] == 0x09 { cursor += 1 }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import ServerCore
+
+/// The digests that a client sent with a content, computed while it comes.
+///
+/// RFC 9530, and ownCloud's `OC-Checksum`.
+struct UploadDigests: Sendable {
+    private enum Hash: Sendable {
+        case cryptographic(Digester)
+        case adler32(Adler32)
+    }
+
+    private struct Check: Sendable {
+        /// As the share keeps it; empty for what it does not keep.
+        var name: String
+        var hash: Hash
+        var expected: [UInt8]
+    }
+
+    private var checks: [Check] = []
+
+    /// Reads the three fields; algorithms that are not known here are not checked.
+    /// - Throws: 400 when a digest of a known algorithm is malformed.
+    init(reprDigest: String?, contentDigest: String?, ocChecksum: String?) throws(HTTPError) {
+        for field in [reprDigest, contentDigest] {
+            guard let field else { continue }
+            for (algorithm, digest) in try ReprDigest(field: field).digests {
+                checks.append(Check(name: "", hash: .cryptographic(Digester(algorithm)), expected: digest))
+            }
+        }
+        if let ocChecksum {
+            for part in ocChecksum.split(separator: " ") { try add(ownCloud: part) }
+        }
+    }
+
+    var isEmpty: Bool { checks.isEmpty }
+
+    mutating func update(_ bytes: [UInt8]) {
+        for index in checks.indices {
+            switch checks[index].hash {
+            case .cryptographic(var digester):
+                digester.update(bytes)
+                checks[index].hash = .cryptographic(digester)
+            case .adler32(var sum):
+                sum.update(bytes)
+                checks[index].hash = .adler32(sum)
+            }
+        }
+    }
+
+    /// - Throws: 400 when the content is another one than was promised.
+    func check() throws(HTTPError) {
+        for check in checks {
+            let value =
+                switch check.hash {
+                case .cryptographic(let digester): digester.finish()
+                case .adler32(let sum): sum.value
+                }
+            guard value == check.expected else {
+                throw HTTPError(.badRequest, "The content does not match its digest. Send the file again.")
+            }
+        }
+    }
+
+    /// The check sums that the client will ask for again, by the names under which the share keeps them.
+    var kept: [String: [UInt8]] {
+        Dictionary(checks.filter { !$0.name.isEmpty }.map { ($0.name, $0.expected) }) { first, _ in first }
+    }
+
+    /// One `SHA1:…` in hexadecimal.
+    private mutating func add(ownCloud part: Substring) throws(HTTPError) {
+        guard let sum = OwnCloudChecksum(part) else {
+            throw HTTPError(.badRequest, "The OC-Checksum field is malformed.")
+        }
+        guard let known = sum.algorithm else { return }
+        let hash: Hash = known == .adler32 ? .adler32(Adler32()) : .cryptographic(Digester(known.digest))
+        checks.append(Check(name: known.rawValue, hash: hash, expected: sum.value))
+    }
+}

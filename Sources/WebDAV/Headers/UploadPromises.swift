@@ -1,0 +1,44 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// What the fields of an upload say about the content that follows.
+struct UploadPromises: Sendable {
+    /// `X-OC-Mtime`.
+    let modified: Timestamp?
+    /// Finder's `X-Expected-Entity-Length` or ownCloud's `OC-Total-Length`, for bodies that do not say it themselves.
+    let length: Int64?
+    let digests: UploadDigests
+    private let isOwnCloud: Bool
+
+    /// - Throws: 400 when a field can't be read.
+    init(_ fields: RequestFields) throws(HTTPError) {
+        let time = fields["x-oc-mtime"]
+        modified = time == nil ? nil : try OCMtime(header: time ?? "").time
+        let expected = fields["x-expected-entity-length"] ?? fields["oc-total-length"]
+        length = expected.flatMap { Int64($0.trimmingBlanks) }.flatMap { $0 >= 0 ? $0 : nil }
+        let checksum = fields["oc-checksum"]
+        digests = try UploadDigests(
+            reprDigest: fields["repr-digest"],
+            contentDigest: fields["content-encoding"] == nil ? fields["content-digest"] : nil, ocChecksum: checksum)
+        isOwnCloud = time != nil || checksum != nil || fields["oc-total-length"] != nil
+    }
+
+    /// - Throws: 400 when fewer bytes came than were announced.
+    func check(written: Int64) throws(HTTPError) {
+        if let length, written < length {
+            throw HTTPError(.badRequest, "Fewer bytes came than were announced. Send the file again.")
+        }
+    }
+
+    /// The fields of the answer to an upload.
+    func fields(after attributes: FileAttributes) -> ResponseFields {
+        let tag = attributes.entityTag.text
+        var fields: ResponseFields = ["ETag": tag, "Last-Modified": HTTPDate.text(attributes.modified.seconds)]
+        if modified != nil { fields.add("X-OC-MTime", "accepted") }
+        if isOwnCloud {
+            fields.add("OC-ETag", tag)
+            fields.add("OC-FileId", "\(attributes.inode)")
+        }
+        return fields
+    }
+}

@@ -1,0 +1,51 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Copies a file, a tree, or with Depth 0 a folder without its members.
+    ///
+    /// RFC 4918 §9.8.
+    func copy() async throws -> Response {
+        let depth = try Depth(of: request, missing: .infinity)
+        guard depth == .zero || depth == .infinity else {
+            throw HTTPError(.badRequest, "The Depth of a COPY must be 0 or infinity.")
+        }
+        return try await transfer { share, target, replacing throws(RootError) in
+            try share.copy(path, to: target, recursive: depth == .infinity, replacing: replacing)
+        }
+    }
+
+    /// Moves a file or a tree.
+    ///
+    /// RFC 4918 §9.9.
+    func move() async throws -> Response {
+        let depth = try Depth(of: request, missing: .infinity)
+        return try await transfer { share, target, replacing throws(RootError) in
+            if depth != .infinity, try share.attributes(of: path).isDirectory { throw .invalidName }
+            return try share.move(path, to: target, replacing: replacing)
+        }
+    }
+
+    private func transfer(
+        _ run: @escaping @Sendable (Share, SharePath, Replacement) throws(RootError) -> TransferResult
+    ) async throws -> Response {
+        let target = try Destination(of: request).path
+        let overwrite = try Overwrite(header: request.fields["overwrite"])
+        guard target != path else {
+            throw HTTPError(.forbidden, "Source and destination are the same.")
+        }
+        return try await onDisk { share in
+            try check()
+            do {
+                let result = try run(share, target, overwrite.isAllowed ? .anything : .nothing)
+                guard result.failures.isEmpty else { return multiStatus(result.failures) }
+                return Response(result.created ? .created : .noContent)
+            } catch RootError.exists {
+                throw RootError.preconditionFailed
+            } catch RootError.locked(let roots) {
+                let top = roots.allSatisfy { target.isAncestor(of: $0) } ? target : path
+                return try lockedMembers(roots, below: top)
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Removes a file or a whole tree: 204, or a 207 that names what could not go.
+    ///
+    /// RFC 4918 §9.6.
+    func delete() async throws -> Response {
+        let depth = try Depth(of: request, missing: .infinity)
+        return try await onDisk { share in
+            let target = try share.attributes(of: path)
+            guard depth == .infinity || !target.isDirectory else {
+                throw HTTPError(.badRequest, "A folder is deleted with all that is in it: Depth must be infinity.")
+            }
+            guard !path.isRoot else { throw HTTPError(.forbidden, "The shared folder itself can't be deleted.") }
+            do {
+                let failures = try share.remove(path, when: try precondition())
+                guard failures.isEmpty else { return multiStatus(failures) }
+                return Response(.noContent)
+            } catch RootError.locked(let roots) {
+                return try lockedMembers(roots, below: path)
+            }
+        }
+    }
+
+    /// Names the locked members in a 207 when the locks are only below `path`.
+    ///
+    /// RFC 4918 §9.6.1.
+    /// - Throws: ``RootError/locked(_:)`` when the lock is on `path` itself or above.
+    func lockedMembers(_ roots: [SharePath], below path: SharePath) throws -> Response {
+        guard !roots.isEmpty, roots.allSatisfy({ path.isAncestor(of: $0) }) else { throw RootError.locked(roots) }
+        return multiStatus(roots.map { MemberFailure(path: $0, error: .locked([$0])) })
+    }
+
+    /// A 207 with a status for each member that failed.
+    ///
+    /// RFC 4918 §13.
+    func multiStatus(_ failures: [MemberFailure]) -> Response {
+        var writer = MultiStatusWriter(
+            .all, isMinimal: false, prefix: request.prefix, space: nil, capacity: 256 * (failures.count + 1))
+        writer.xml.append(MultiStatusWriter.begin)
+        for failure in failures {
+            let status = HTTPError(failure.error).status
+            let isLocked = status == .locked
+            writer.append(
+                failure.path, isDirectory: false, status: status, condition: isLocked ? .lockTokenSubmitted : nil,
+                hrefs: isLocked ? [failure.path] : [])
+        }
+        writer.xml.append(MultiStatusWriter.end)
+        return Response(.multiStatus, fields: ["Content-Type": xmlMediaType], body: .bytes(writer.xml.take()))
+    }
+}

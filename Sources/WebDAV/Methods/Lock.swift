@@ -1,0 +1,102 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Takes a lock (200, or 201 with a new empty file), or without a body refreshes one.
+    ///
+    /// RFC 4918 §9.10.
+    func lock() async throws -> Response {
+        let body = try await DAVBody.collect(request)
+        let timeout = Timeout(header: request.fields["timeout"]).duration
+        guard !body.isEmpty else { return try await refresh(timeout) }
+        let depth = try Depth(of: request, missing: .infinity)
+        guard depth == .zero || depth == .infinity else {
+            throw HTTPError(.badRequest, "The Depth of a LOCK must be 0 or infinity.")
+        }
+        let info = try LockInfo(try DAVBody.read(body, charset: DAVBody.charset(of: request)))
+        let wish = LockRequest(
+            isExclusive: info.isExclusive, isRecursive: depth == .infinity, owner: info.owner, timeout: timeout)
+        return try await onDisk { share in
+            try check()
+            do {
+                let (lock, created) = try share.lock(path, wish)
+                let others = try share.locks(covering: path).filter { $0.token != lock.token }
+                return answer([lock] + others, created ? .created : .ok, token: lock.token)
+            } catch RootError.locked(let roots) {
+                return conflict(with: roots)
+            }
+        }
+    }
+
+    /// Restarts the time-outs of the locks named in `If`.
+    ///
+    /// RFC 4918 §9.10.2.
+    private func refresh(_ timeout: Duration?) async throws -> Response {
+        guard let ifHeader, !ifHeader.tokens.isEmpty else {
+            throw HTTPError(
+                .badRequest, "LOCK needs a body that says what lock, or an If field with the one to refresh.")
+        }
+        return try await onDisk { share in
+            try check()
+            do {
+                let locks = try share.refreshLocks(at: path, timeout: timeout)
+                guard !locks.isEmpty else { throw RootError.preconditionFailed }
+                return answer(locks, .ok, token: nil)
+            } catch RootError.unknownToken {
+                throw RootError.preconditionFailed
+            }
+        }
+    }
+
+    private func answer(_ locks: [ActiveLock], _ status: Status, token: LockToken?) -> Response {
+        var xml = XMLWriter(capacity: 1024)
+        xml.append("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:prop xmlns:D=\"DAV:\">")
+        xml.appendLockDiscovery(locks, prefix: Array(request.prefix.utf8))
+        xml.append("</D:prop>")
+        var fields: ResponseFields = ["Content-Type": xmlMediaType]
+        if let token { fields.add("Lock-Token", "<" + token.uri + ">") }
+        return Response(status, fields: fields, body: .bytes(xml.take()))
+    }
+
+    /// 423 with the lock in the way; 207 when it is only on members.
+    ///
+    /// RFC 4918 §9.10.5, §9.10.9.
+    private func conflict(with roots: [SharePath]) -> Response {
+        guard !roots.isEmpty, roots.allSatisfy({ path.isAncestor(of: $0) }) else {
+            return DAVError(status: .locked, condition: .noConflictingLock, hrefs: roots).response(
+                prefix: request.prefix)
+        }
+        var writer = MultiStatusWriter(.all, isMinimal: false, prefix: request.prefix, space: nil, capacity: 1024)
+        writer.xml.append(MultiStatusWriter.begin)
+        for root in roots {
+            writer.append(root, isDirectory: false, status: .locked, condition: .noConflictingLock, hrefs: [root])
+        }
+        writer.append(path, isDirectory: true, status: .failedDependency)
+        writer.xml.append(MultiStatusWriter.end)
+        return Response(.multiStatus, fields: ["Content-Type": xmlMediaType], body: .bytes(writer.xml.take()))
+    }
+}
+
+/// The body of a LOCK.
+///
+/// RFC 4918 §14.11.
+struct LockInfo: Hashable, Sendable {
+    let isExclusive: Bool
+    /// The `owner` element as sent, on its own; empty without one.
+    let owner: [UInt8]
+
+    private static let maxOwnerBytes = 8192
+
+    /// - Throws: 400 when it is no `lockinfo` for a write lock.
+    init(_ root: XMLElement) throws(HTTPError) {
+        guard root.isDAV("lockinfo"), let scope = root.child("lockscope"), let type = root.child("locktype"),
+            type.child("write") != nil
+        else { throw DAVBody.notUnderstood }
+        isExclusive = scope.child("exclusive") != nil
+        guard isExclusive != (scope.child("shared") != nil) else { throw DAVBody.notUnderstood }
+        owner = root.child("owner").map { XMLFragment.bytes(of: $0) } ?? []
+        guard owner.count <= Self.maxOwnerBytes else {
+            throw HTTPError(.contentTooLarge, "The owner of a lock takes more than 8 KiB.")
+        }
+    }
+}

@@ -1,0 +1,26 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Makes a collection: 201, 405 for a taken name, 409 without a parent, 415 with a body.
+    ///
+    /// RFC 4918 §9.3.
+    func mkcol() async throws -> Response {
+        let body = try await DAVBody.collect(request)
+        return try await onDisk { share in
+            try check()
+            if let target = try existing(path) {
+                throw notAllowed("Something is at this address already.", for: target)
+            }
+            guard body.isEmpty else {
+                throw HTTPError(.unsupportedMediaType, "MKCOL takes no body here.")
+            }
+            do {
+                try share.createDirectory(at: path, replacing: .nothing)
+            } catch RootError.exists {
+                throw notAllowed("Something is at this address already.", for: try existing(path))
+            }
+            return Response(.created)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// What can be done here, and that this is WebDAV: answered for every address, whether something is there or not.
+    ///
+    /// RFC 4918 §10.1, RFC 9110 §9.3.7.
+    func options() async throws -> Response {
+        let target = try await onDisk { _ in try? existing(path) }
+        let isReadOnly = share.root.policy.isReadOnly
+        var fields: ResponseFields = [
+            // Locks need a place to be kept, and a read-only share has none.
+            "DAV": isReadOnly ? "1, 3" : "1, 2, 3",
+            "MS-Author-Via": "DAV",
+            "Accept-Ranges": "bytes",
+            "Allow": Self.allowed(for: target, isRoot: path.isRoot, isReadOnly: isReadOnly),
+        ]
+        if !isReadOnly { fields.add("Accept-Patch", "application/x-sabredav-partialupdate") }
+        return Response(.ok, fields: fields)
+    }
+
+    /// The methods that make sense for what is there, as a list for `Allow`.
+    static func allowed(for target: FileAttributes?, isRoot: Bool, isReadOnly: Bool) -> String {
+        guard let target else { return isReadOnly ? "OPTIONS" : "OPTIONS, PUT, MKCOL, LOCK" }
+        var methods = ["OPTIONS", "GET", "HEAD", "PROPFIND"]
+        if target.isDirectory { methods.append("REPORT") }
+        guard !isReadOnly else { return methods.joined(separator: ", ") }
+        methods += target.isDirectory ? ["POST", "PROPPATCH", "COPY"] : ["PUT", "PATCH", "PROPPATCH", "COPY"]
+        if !isRoot { methods += ["MOVE", "DELETE"] }
+        methods += ["LOCK", "UNLOCK"]
+        return methods.joined(separator: ", ")
+    }
+
+    /// 405 with what would be allowed.
+    func notAllowed(_ message: String, for target: FileAttributes?) -> HTTPError {
+        HTTPError(
+            .methodNotAllowed, message,
+            fields: [
+                "Allow": Self.allowed(for: target, isRoot: path.isRoot, isReadOnly: share.root.policy.isReadOnly)
+            ])
+    }
+}

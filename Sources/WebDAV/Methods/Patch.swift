@@ -1,0 +1,93 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Whether a PATCH is one of ours: it says which bytes it replaces.
+    static func isPartialUpdate(_ request: Request) -> Bool {
+        request.fields["x-update-range"] != nil || request.fields["content-range"] != nil
+    }
+
+    /// Replaces or appends bytes of a file, on a copy that takes its place when every byte has come.
+    ///
+    /// As SabreDAV and dufs do it: `X-Update-Range: append`, `bytes=first-last`, `bytes=first-`, `bytes=-last`.
+    func patch() async throws -> Response {
+        let range = try updateRange()
+        let entry = try await onDisk { share in
+            try check()
+            let entry = try share.open(path)
+            guard !entry.attributes.isDirectory else {
+                throw notAllowed("A folder is at this address.", for: entry.attributes)
+            }
+            return entry
+        }
+        let old = entry.attributes
+        let start = try start(of: range, in: old.size)
+        let length = request.body.length
+        if case .from(let first, let last?) = range, let length, request.fields["content-encoding"] == nil,
+            length != last - first + 1
+        {
+            throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
+        }
+        let upload = try await onDisk { share in
+            let (size, overflow) = max(old.size, start).addingReportingOverflow(length ?? 0)
+            let upload = try share.beginUpload(
+                to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: overflow ? nil : size)
+            try append(entry, 0..<start, to: upload)
+            return upload
+        }
+        do {
+            try await request.body.copy(to: upload)
+            return try await onDisk { _ in
+                let end = upload.written
+                if case .from(let first, let last?) = range, end != last + 1 || end < first {
+                    throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
+                }
+                if end < old.size { try append(entry, end..<old.size, to: upload) }
+                let (attributes, _) = try upload.commit()
+                let fields: ResponseFields = [
+                    "ETag": attributes.entityTag.text, "Last-Modified": HTTPDate.text(attributes.modified.seconds),
+                ]
+                return Response(.noContent, fields: fields)
+            }
+        } catch {
+            upload.abandon()
+            throw error
+        }
+    }
+
+    private func updateRange() throws -> UpdateRange {
+        if let header = request.fields["x-update-range"] { return try UpdateRange(updateRange: header) }
+        return try UpdateRange(contentRange: request.fields["content-range"] ?? "")
+    }
+
+    /// - Throws: 416 when the range begins behind the end: a file gets no holes.
+    private func start(of range: UpdateRange, in size: Int64) throws -> Int64 {
+        let start =
+            switch range {
+            case .append: size
+            case .from(let first, _): first
+            case .suffix(let count): size - min(count, size)
+            }
+        guard start <= size else {
+            throw HTTPError(
+                .rangeNotSatisfiable, "The range begins behind the end of the file.",
+                fields: ["Content-Range": "bytes */\(size)"])
+        }
+        return start
+    }
+
+    /// Copies a span of the old content.
+    /// - Throws: ``RootError/preconditionFailed`` when the old file became shorter meanwhile.
+    private func append(_ entry: Entry, _ span: Range<Int64>, to upload: PendingUpload) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 262_144, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset = span.lowerBound
+        while offset < span.upperBound {
+            let piece = Int(min(span.upperBound - offset, Int64(buffer.count)))
+            let count = try entry.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<piece]), at: offset)
+            guard count > 0 else { throw RootError.preconditionFailed }
+            try upload.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+    }
+}

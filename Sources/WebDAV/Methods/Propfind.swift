@@ -1,0 +1,33 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Properties of the target and, by Depth, of its members, streamed.
+    ///
+    /// RFC 4918 §9.1.
+    func propfind() async throws -> Response {
+        var depth = try Depth(of: request, missing: .infinity)
+        let prefer = Prefer(of: request)
+        if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
+        let selection = try PropertySelection(
+            propfind: try await DAVBody.collect(request), charset: DAVBody.charset(of: request))
+        let listing = try await onDisk { [depth] share in
+            try checkIf()
+            return try MultiStatusStream(
+                of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,
+                maxMembers: depth.reach == .infinity ? options.maxInfiniteMembers : nil)
+        }
+        var fields: ResponseFields = ["Content-Type": xmlMediaType]
+        prefer.note(in: &fields)
+        guard let listing else {
+            throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
+        }
+        if listing.isAtEnd { return Response(.multiStatus, fields: fields, body: .bytes(listing.first)) }
+        return Response(
+            .multiStatus, fields: fields,
+            body: .stream(length: nil) { [io = request.io] writer in
+                try await writer.write(listing.first)
+                while let piece = try await io.run({ try listing.next() }) { try await writer.write(piece) }
+            })
+    }
+}

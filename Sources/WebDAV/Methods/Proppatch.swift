@@ -1,0 +1,80 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Sets and removes properties in document order, all or none: a 207 that says which one was in the way.
+    ///
+    /// RFC 4918 §9.2.
+    func proppatch() async throws -> Response {
+        let root = try DAVBody.read(try await DAVBody.collect(request), charset: DAVBody.charset(of: request))
+        let prefer = Prefer(of: request)
+        return try await onDisk { share in
+            let target = try share.attributes(of: path)
+            try check()
+            let update = try PropertyUpdate(root, of: target)
+            if update.refusals.isEmpty { try apply(update, to: target, in: share) }
+            var fields: ResponseFields = ["Content-Type": xmlMediaType]
+            prefer.note(in: &fields)
+            if prefer.isMinimal, update.refusals.isEmpty {
+                fields["Content-Type"] = nil
+                return Response(.ok, fields: fields)
+            }
+            return Response(.multiStatus, fields: fields, body: .bytes(answer(update, isDirectory: target.isDirectory)))
+        }
+    }
+
+    /// Times first, since they can be put back.
+    private func apply(_ update: PropertyUpdate, to target: FileAttributes, in share: Share) throws {
+        if update.modified != nil || update.accessed != nil {
+            try share.setTimes(of: path, modified: update.modified, accessed: update.accessed)
+        }
+        if !update.checksums.isEmpty {
+            let current = try share.attributes(of: path)
+            try share.setChecksums(update.checksums, of: path, for: current.entityTag)
+        }
+        guard !update.changes.isEmpty else { return }
+        do {
+            try share.updateProperties(of: path, update.changes)
+        } catch {
+            if update.modified != nil || update.accessed != nil {
+                try share.setTimes(of: path, modified: target.modified, accessed: target.accessed)
+            }
+            throw error
+        }
+    }
+
+    private func answer(_ update: PropertyUpdate, isDirectory: Bool) -> [UInt8] {
+        var xml = XMLWriter(capacity: 1024)
+        xml.append(MultiStatusWriter.begin)
+        xml.append("<D:response><D:href>")
+        xml.append(bytes: request.prefix.utf8)
+        xml.append("/")
+        xml.appendPath(path.bytes)
+        if isDirectory, !path.isRoot { xml.append("/") }
+        xml.append("</D:href>")
+        if update.refusals.isEmpty {
+            appendPropstat(update.names, .ok, to: &xml)
+        } else {
+            var done: Set<Status> = []
+            for refusal in update.refusals where done.insert(refusal.status).inserted {
+                let names = update.refusals.filter { $0.status == refusal.status }.map(\.name)
+                appendPropstat(names, refusal.status, to: &xml)
+            }
+            let refused = Set(update.refusals.map(\.name))
+            let others = update.names.filter { !refused.contains($0) }
+            if !others.isEmpty { appendPropstat(others, .failedDependency, to: &xml) }
+        }
+        xml.append("</D:response>")
+        xml.append(MultiStatusWriter.end)
+        return xml.take()
+    }
+
+    private func appendPropstat(_ names: [PropertyName], _ status: Status, to xml: inout XMLWriter) {
+        xml.append("<D:propstat><D:prop>")
+        for name in names { xml.append(bytes: PropertySelection.emptyElement(name)) }
+        xml.append("</D:prop>")
+        xml.appendStatus(status)
+        if status == .forbidden { xml.append("<D:error><D:cannot-modify-protected-property/></D:error>") }
+        xml.append("</D:propstat>")
+    }
+}

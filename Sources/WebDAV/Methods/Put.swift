@@ -1,0 +1,89 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    /// Bodies up to this are taken whole before the disk is asked, so that one visit to it does everything.
+    private static let smallBody: Int64 = 131_072
+
+    /// Creates (201) or replaces (204) a file, whole or not at all.
+    ///
+    /// RFC 9110 §9.3.4, RFC 4918 §9.7.
+    func put() async throws -> Response {
+        guard request.fields["content-range"] == nil else {
+            throw HTTPError(.badRequest, "PUT takes whole files. Use PATCH with X-Update-Range for a part.")
+        }
+        guard !path.isRoot, !request.hasTrailingSlash else {
+            let target = try await onDisk { _ in try existing(path) }
+            throw notAllowed("A folder can't be uploaded. Leave the last slash out of the address.", for: target)
+        }
+        let promises = try UploadPromises(request.fields)
+        let length = request.body.length
+        if let length, length <= Self.smallBody, request.fields["expect"] == nil {
+            return try await putSmall(request.body.collect(upTo: Int(Self.smallBody) * 64), promises)
+        }
+        let isEncoded = request.fields["content-encoding"] != nil
+        let upload = try await onDisk { share in
+            try begin(size: isEncoded ? nil : length ?? promises.length, in: share)
+        }
+        do {
+            var digests = promises.digests
+            if digests.isEmpty {
+                try await request.body.copy(to: upload)
+            } else {
+                for try await bytes in request.body {
+                    digests.update(bytes)
+                    try await request.io.run { try bytes.withUnsafeBytes { try upload.write($0) } }
+                }
+            }
+            return try await finish(upload, promises, digests)
+        } catch {
+            upload.abandon()
+            throw error
+        }
+    }
+
+    private func putSmall(_ bytes: [UInt8], _ promises: UploadPromises) async throws -> Response {
+        try await onDisk { share in
+            let upload = try begin(size: Int64(bytes.count), in: share)
+            do {
+                try bytes.withUnsafeBytes { try upload.write($0) }
+                var digests = promises.digests
+                digests.update(bytes)
+                return try commit(upload, promises, digests, in: share)
+            } catch {
+                upload.abandon()
+                throw error
+            }
+        }
+    }
+
+    private func begin(size: Int64?, in share: Share) throws -> PendingUpload {
+        do {
+            return try share.beginUpload(to: path, replacing: try precondition(), size: size)
+        } catch RootError.isDirectory {
+            throw notAllowed("A folder is at this address.", for: try existing(path))
+        }
+    }
+
+    private func finish(
+        _ upload: PendingUpload, _ promises: UploadPromises, _ digests: UploadDigests
+    ) async throws -> Response {
+        try await onDisk { share in try commit(upload, promises, digests, in: share) }
+    }
+
+    /// Holds the client to what it said about the content, and puts it under its name.
+    private func commit(
+        _ upload: PendingUpload, _ promises: UploadPromises, _ digests: UploadDigests, in share: Share
+    ) throws -> Response {
+        try promises.check(written: upload.written)
+        try digests.check()
+        if let modified = promises.modified { upload.setModified(modified) }
+        let (attributes, created) = try upload.commit()
+        let sums = promises.digests.kept
+        if !sums.isEmpty {
+            // A comfort beside the file: without room for them, the upload stands all the same.
+            do { try share.setChecksums(sums, of: path, for: attributes.entityTag) } catch {}
+        }
+        return Response(created ? .created : .noContent, fields: promises.fields(after: attributes))
+    }
+}

@@ -1,0 +1,8 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+extension Exchange {
+    func report() async throws -> Response {
+        throw DAVError(status: .forbidden, condition: .supportedReport)
+    }
+}

@@ -1,0 +1,111 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// Which properties a PROPFIND or REPORT asks for, sorted into what is computed and what is kept.
+struct PropertySelection: Sendable {
+    enum Form: Sendable {
+        /// Everything of the RFC and every dead property, and what `include` names.
+        case all
+        /// Names without values.
+        case names
+        case named
+    }
+
+    let form: Form
+    /// In the order asked for, each once.
+    private(set) var live: [LiveProperty] = []
+    /// Those asked for by name that the server does not compute.
+    private(set) var dead: [PropertyName] = []
+    /// The same as empty elements, ready to be written into a 404.
+    private(set) var emptyElements: [[UInt8]] = []
+
+    static let all = PropertySelection(form: .all, named: [])
+
+    /// A client that asks for more names than this makes each member cost what it wants.
+    private static let maxNames = 512
+    private static let maxNameBytes = 32_768
+
+    init(form: Form, named names: [PropertyName]) {
+        self.form = form
+        live = form == .named ? [] : LiveProperty.all
+        var seen: Set<PropertyName> = []
+        for name in names where seen.insert(name).inserted {
+            if let property = LiveProperty(name) {
+                if !live.contains(property) { live.append(property) }
+            } else {
+                dead.append(name)
+                emptyElements.append(Self.emptyElement(name))
+            }
+        }
+    }
+
+    /// Reads the body of a PROPFIND; an empty one means all.
+    ///
+    /// RFC 4918 §9.1.
+    /// - Throws: 400 when it is no such body.
+    init(propfind body: [UInt8], charset: String?) throws {
+        guard !body.isEmpty else {
+            self = .all
+            return
+        }
+        let root = try DAVBody.read(body, charset: charset)
+        guard root.isDAV("propfind") else { throw DAVBody.notUnderstood }
+        let forms = root.elements.filter { $0.isDAV("allprop") || $0.isDAV("propname") || $0.isDAV("prop") }
+        guard let form = forms.first, forms.count == 1 else { throw DAVBody.notUnderstood }
+        switch form.name.local {
+        case "propname": self = PropertySelection(form: .names, named: [])
+        case "allprop":
+            let included = root.child("include")?.elements.map(\.name) ?? []
+            try Self.check(included)
+            self = PropertySelection(form: .all, named: included)
+        default: try self.init(prop: form)
+        }
+    }
+
+    /// Reads a `prop` element.
+    /// - Throws: 400 when it names too much.
+    init(prop element: XMLElement) throws {
+        let names = element.elements.map(\.name)
+        try Self.check(names)
+        self.init(form: .named, named: names)
+    }
+
+    private static func check(_ names: [PropertyName]) throws {
+        let bytes = names.reduce(0) { $0 + $1.namespace.utf8.count + $1.local.utf8.count }
+        guard names.count <= maxNames, bytes <= maxNameBytes else {
+            throw HTTPError(.badRequest, "This asks for too many properties at once.")
+        }
+    }
+
+    /// Whether dead properties have a say in the answer.
+    var needsDead: Bool {
+        form != .named || !dead.isEmpty || live.contains(.displayname)
+    }
+
+    /// Whether the free space has to be looked up.
+    var needsSpace: Bool { live.contains(.quotaAvailableBytes) || live.contains(.quotaUsedBytes) }
+
+    /// Whether the check sums that came with uploads are asked for.
+    var needsChecksums: Bool { live.contains(.ocChecksums) }
+
+    var needsLocks: Bool { live.contains(.lockdiscovery) }
+
+    /// An element of any name, without content.
+    static func emptyElement(_ name: PropertyName) -> [UInt8] {
+        var writer = XMLWriter(capacity: 128)
+        if name.namespace == "DAV:" {
+            writer.append("<D:")
+            writer.append(bytes: name.local.utf8)
+        } else {
+            writer.append(name.namespace.isEmpty ? "<" : "<x:")
+            writer.append(bytes: name.local.utf8)
+            if !name.namespace.isEmpty {
+                writer.append(" xmlns:x=\"")
+                writer.appendAttribute(Array(name.namespace.utf8))
+                writer.append("\"")
+            }
+        }
+        writer.append("/>")
+        return writer.take()
+    }
+}

@@ -1,0 +1,80 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// The body of a PROPPATCH, sorted into what is kept, what changes the file's times, and what is refused.
+///
+/// RFC 4918 §14.19.
+struct PropertyUpdate: Sendable {
+    /// Every property that is named, in document order, each once.
+    private(set) var names: [PropertyName] = []
+    private(set) var changes: [PropertyChange] = []
+    private(set) var modified: Timestamp?
+    private(set) var accessed: Timestamp?
+    /// By the names under which the share keeps them.
+    private(set) var checksums: [String: [UInt8]] = [:]
+    private(set) var refusals: [(name: PropertyName, status: Status)] = []
+
+    /// One property's XML: 64 KiB of value, and its own tags.
+    private static let maxValueBytes = 65_536 + 8192
+
+    /// - Throws: 400 when it is no `propertyupdate`.
+    init(_ root: XMLElement, of target: FileAttributes) throws(HTTPError) {
+        guard root.isDAV("propertyupdate") else { throw DAVBody.notUnderstood }
+        var seen: Set<PropertyName> = []
+        for instruction in root.elements {
+            let isSet = instruction.isDAV("set")
+            guard isSet || instruction.isDAV("remove") else { continue }
+            for list in instruction.elements where list.isDAV("prop") {
+                for property in list.elements {
+                    if seen.insert(property.name).inserted { names.append(property.name) }
+                    if isSet { set(property, of: target) } else { remove(property.name) }
+                }
+            }
+        }
+        guard !names.isEmpty else { throw DAVBody.notUnderstood }
+    }
+
+    private mutating func set(_ element: XMLElement, of target: FileAttributes) {
+        let name = element.name
+        if WindowsTime.isModified(name) || name == WindowsTime.accessed {
+            guard let time = WindowsTime.parse(element.text) else {
+                refusals.append((name, .conflict))
+                return
+            }
+            if name == WindowsTime.accessed { accessed = time } else { modified = time }
+            // The RFC's own names are computed from the file; Microsoft's are listed like any other.
+            guard name.namespace != "DAV:" else { return }
+        }
+        if LiveProperty(name) == .ocChecksums, !target.isDirectory {
+            let sums = (element.elements.first?.text ?? element.text).split { $0.isWhitespace }
+            for sum in sums.compactMap({ OwnCloudChecksum($0) }) {
+                if let algorithm = sum.algorithm { checksums[algorithm.rawValue] = sum.value }
+            }
+            return
+        }
+        guard !Self.isProtected(name) else {
+            refusals.append((name, .forbidden))
+            return
+        }
+        let xml = XMLFragment.bytes(of: element)
+        guard xml.count <= Self.maxValueBytes else {
+            refusals.append((name, .insufficientStorage))
+            return
+        }
+        changes.append(.set(DeadProperty(name: name, xml: xml)))
+    }
+
+    private mutating func remove(_ name: PropertyName) {
+        guard !Self.isProtected(name), !(name.namespace == "DAV:" && WindowsTime.isModified(name)) else {
+            refusals.append((name, .forbidden))
+            return
+        }
+        changes.append(.remove(name))
+    }
+
+    /// What the server computes; a display name of one's own is kept.
+    private static func isProtected(_ name: PropertyName) -> Bool {
+        guard let live = LiveProperty(name) else { return false }
+        return live != .displayname && live != .ocChecksums
+    }
+}

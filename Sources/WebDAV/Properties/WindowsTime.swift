@@ -1,0 +1,55 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// The times that Windows sets by PROPPATCH after each upload, and others that clients write.
+enum WindowsTime {
+    private static let namespace = "urn:schemas-microsoft-com:"
+
+    static let modified = PropertyName(namespace: namespace, local: "Win32LastModifiedTime")
+    static let accessed = PropertyName(namespace: namespace, local: "Win32LastAccessTime")
+
+    /// Properties that stand for the file's modification time: Windows', the RFC's own, and rclone's.
+    static func isModified(_ name: PropertyName) -> Bool {
+        name == modified
+            || name.namespace == "DAV:" && (name.local == "getlastmodified" || name.local == "lastmodified")
+    }
+
+    /// Reads an HTTP date, an Internet date, or seconds since 1970; nil when it is none of them.
+    static func parse(_ text: String) -> Timestamp? {
+        let text = text.trimmingBlanks
+        if let seconds = HTTPDate.parse(text) { return Timestamp(seconds: seconds) }
+        if let time = try? OCMtime(header: text).time { return time }
+        return internetDate(text)
+    }
+
+    /// `2024-01-31T12:34:56Z`, with or without decimals, which are ignored, in UTC only.
+    private static func internetDate(_ text: String) -> Timestamp? {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes[10] | 0x20 == UInt8(ascii: "t"),
+            bytes.last.map({ $0 | 0x20 }) == UInt8(ascii: "z"),
+            bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"), bytes[13] == UInt8(ascii: ":"),
+            bytes[16] == UInt8(ascii: ":")
+        else { return nil }
+        func number(_ span: Range<Int>) -> Int? {
+            bytes[span].allSatisfy { (0x30...0x39).contains($0) }
+                ? Int(String(decoding: bytes[span], as: UTF8.self)) : nil
+        }
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        guard let month = number(5..<7), months.indices.contains(month - 1), let year = number(0..<4),
+            let day = number(8..<10), let hour = number(11..<13), let minute = number(14..<16),
+            let second = number(17..<19), hour < 24, minute < 60, second < 61
+        else { return nil }
+        // The days come from the one calendar there is: that of the HTTP date, whose weekday nobody compares.
+        guard let midnight = daysFrom1970(year: year, month: month, day: day) else { return nil }
+        return Timestamp(seconds: midnight * 86_400 + Int64(hour * 3600 + minute * 60 + second))
+    }
+
+    private static func daysFrom1970(year: Int, month: Int, day: Int) -> Int64? {
+        guard (1...31).contains(day) else { return nil }
+        let shiftedYear = Int64(month <= 2 ? year - 1 : year)
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let ofEra = shiftedYear - era * 400
+        let dayOfYear = Int64((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1)
+        return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + dayOfYear - 719_468
+    }
+}

@@ -1,0 +1,72 @@
+internal import DirectoryRoot
+public import ServerCore
+
+/// WebDAV, classes 1, 2 and 3, at every address of the share.
+///
+/// RFC 4918.
+///
+/// GET, HEAD and POST belong to other handlers; GET and HEAD come through here only when they carry an `If` field.
+public struct WebDAVHandler: Handler {
+    private let options: WebDAVOptions
+
+    /// Makes a handler.
+    /// - Parameter options: what can be set about it.
+    public init(options: WebDAVOptions = WebDAVOptions()) {
+        self.options = options
+    }
+
+    /// The methods that it knows.
+    public var methods: [Method] { Self.table.map(\.method) }
+
+    /// Takes every WebDAV method, PUT, DELETE and OPTIONS; passes the rest on.
+    /// - Parameter request: the head.
+    /// - Returns: a task for the answer, or ``Answer/pass``.
+    public func answer(_ request: Request) -> Answer {
+        if request.method == .get || request.method == .head {
+            return request.fields["if"] == nil ? .pass : later { try await $0.read() }
+        }
+        guard let entry = Self.table.first(where: { $0.method == request.method }) else { return .pass }
+        if request.method == .patch, !Exchange.isPartialUpdate(request) { return .pass }
+        return later(entry.run)
+    }
+
+    private typealias Run = @Sendable (Exchange) async throws -> Response
+
+    /// The service, method by method.
+    private static let table: [(method: Method, run: Run)] = [
+        (.propfind, { try await $0.propfind() }),  // RFC 4918 §9.1
+        (.put, { try await $0.put() }),  // RFC 9110 §9.3.4, RFC 4918 §9.7
+        (.delete, { try await $0.delete() }),  // RFC 4918 §9.6
+        (.mkcol, { try await $0.mkcol() }),  // RFC 4918 §9.3
+        (.move, { try await $0.move() }),  // RFC 4918 §9.9
+        (.copy, { try await $0.copy() }),  // RFC 4918 §9.8
+        (.proppatch, { try await $0.proppatch() }),  // RFC 4918 §9.2
+        (.lock, { try await $0.lock() }),  // RFC 4918 §9.10
+        (.unlock, { try await $0.unlock() }),  // RFC 4918 §9.11
+        (.options, { try await $0.options() }),  // RFC 4918 §10.1, RFC 9110 §9.3.7
+        (.patch, { try await $0.patch() }),  // SabreDAV's partial updates
+        (.report, { try await $0.report() }),  // RFC 3253 §3.6, RFC 6578
+    ]
+
+    private func later(_ run: @escaping Run) -> Answer {
+        .later { [options] request in
+            do {
+                return try await run(Exchange(request, options: options))
+            } catch let error as DAVError {
+                return error.response(prefix: request.prefix)
+            } catch let error as RootError {
+                if case .system = error { throw error }
+                return DAVError.response(to: error, of: request)
+            }
+        }
+    }
+}
+
+/// What can be set about the service.
+public struct WebDAVOptions: Sendable {
+    /// Members that a PROPFIND of infinite depth, or a synchronisation, answers at most; 0 refuses infinite depth.
+    public var maxInfiniteMembers = 10_000
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,41 @@
+internal import ServerCore
+
+/// The XML body of a request.
+enum DAVBody {
+    /// Bytes; no client sends a tenth of it.
+    static let maxBytes = 1_048_576
+
+    static let notUnderstood = HTTPError(.badRequest, "The XML of the request body is not what this method takes.")
+
+    /// The body as it came, within its limit.
+    static func collect(_ request: Request) async throws -> [UInt8] {
+        try await request.body.collect(upTo: maxBytes)
+    }
+
+    /// The root element of a body.
+    /// - Throws: 400 for whatever is not read.
+    static func read(_ body: [UInt8], charset: String?) throws(HTTPError) -> XMLElement {
+        do {
+            return try XMLReader.read(body, charset: charset)
+        } catch {
+            switch error {
+            case .malformed: throw HTTPError(.badRequest, "The request body is not well-formed XML.")
+            case .documentType: throw HTTPError(.badRequest, "A document type is not accepted in a request body.")
+            case .tooComplex: throw HTTPError(.badRequest, "The XML of the request body is too deep or too wide.")
+            case .encoding: throw HTTPError(.badRequest, "Send the XML of the request body as UTF-8.")
+            }
+        }
+    }
+
+    /// The `charset` parameter of the Content-Type; nil without one.
+    static func charset(of request: Request) -> String? {
+        guard let type = request.fields["content-type"] else { return nil }
+        for parameter in type.split(separator: ";").dropFirst() {
+            let pair = parameter.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2, pair[0].trimmingBlanks.lowercased() == "charset" else { continue }
+            let value = pair[1].trimmingBlanks.filter { $0 != "\"" && $0 != "'" }
+            return value.isEmpty ? nil : value
+        }
+        return nil
+    }
+}

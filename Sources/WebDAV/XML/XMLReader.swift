@@ -1,0 +1,111 @@
+internal import CLibXML2
+internal import DirectoryRoot
+
+/// Reads one request body into elements, with libxml2's SAX2 parser; the only owner of libxml2's memory.
+///
+/// No network, no document type, no entity but the five predefined ones, and bounds on depth, attributes and names: what a
+/// hostile body costs is in proportion to its bytes.
+final class XMLReader {
+    private let context: xmlParserCtxtPtr
+
+    /// libxml2 wants its tables made once, before any thread parses.
+    private static let prepare: Void = xmlInitParser()
+
+    /// The root element of `body`.
+    /// - Parameters:
+    ///   - body: a whole document.
+    ///   - charset: the encoding that the Content-Type names, if any.
+    /// - Returns: the element with all that is in it.
+    /// - Throws: ``XMLError``.
+    static func read(_ body: [UInt8], charset: String? = nil) throws(XMLError) -> XMLElement {
+        let text = try XMLText.decode(body, charset: charset)
+        try XMLBounds.check(text)
+        let builder = XMLTreeBuilder()
+        guard !text.isEmpty else { throw .malformed }
+        // The parser reads from `text` as long as it lives, so it lives inside this call.
+        let isWellFormed = text.withUnsafeBytes { bytes in
+            guard let reader = XMLReader(bytes) else { return false }
+            return reader.parse(into: builder)
+        }
+        if let refusal = builder.refusal { throw refusal }
+        guard isWellFormed, let root = builder.root else { throw .malformed }
+        return root
+    }
+
+    private init?(_ bytes: UnsafeRawBufferPointer) {
+        Self.prepare
+        guard let size = Int32(exactly: bytes.count),
+            let context = xmlCreateMemoryParserCtxt(bytes.bindMemory(to: CChar.self).baseAddress, size)
+        else { return nil }
+        self.context = context
+        let options =
+            XML_PARSE_NONET.rawValue | XML_PARSE_NOERROR.rawValue | XML_PARSE_NOWARNING.rawValue
+            | XML_PARSE_IGNORE_ENC.rawValue
+        xmlCtxtUseOptions(context, Int32(options))
+    }
+
+    deinit {
+        // What a parser with its own events builds besides: nothing, but it is asked for all the same.
+        if let document = context.pointee.myDoc { xmlFreeDoc(document) }
+        xmlFreeParserCtxt(context)
+    }
+
+    private func parse(into builder: XMLTreeBuilder) -> Bool {
+        guard let events = context.pointee.sax else { return false }
+        events.pointee = xmlSAXHandler()
+        events.pointee.initialized = UInt32(XML_SAX2_MAGIC)
+        events.pointee.startElementNs = startElement
+        events.pointee.endElementNs = { state, _, _, _ in XMLTreeBuilder.of(state)?.endElement() }
+        events.pointee.characters = { state, text, count in XMLTreeBuilder.of(state)?.append(text, count) }
+        events.pointee.ignorableWhitespace = events.pointee.characters
+        events.pointee.cdataBlock = events.pointee.characters
+        events.pointee.internalSubset = { state, _, _, _ in XMLTreeBuilder.of(state)?.refuse(.documentType) }
+        builder.stop = { [context] in xmlStopParser(context) }
+        context.pointee.userData = Unmanaged.passUnretained(builder).toOpaque()
+        let status = withExtendedLifetime(builder) { xmlParseDocument(context) }
+        return status == 0 && context.pointee.wellFormed == 1 && context.pointee.nsWellFormed == 1
+    }
+}
+
+private let startElement: startElementNsSAX2Func = {
+    state, local, prefix, uri, namespaceCount, namespaces, attributeCount, _, attributes in
+    guard let builder = XMLTreeBuilder.of(state) else { return }
+    var declared: [(prefix: String, uri: String)] = []
+    if let namespaces {
+        for index in 0..<Int(namespaceCount) {
+            declared.append((text(namespaces[2 * index]), text(namespaces[2 * index + 1])))
+        }
+    }
+    var found: [XMLAttribute] = []
+    if let attributes {
+        for index in 0..<Int(attributeCount) {
+            let fields = attributes + 5 * index
+            let name = PropertyName(namespace: text(fields[2]), local: text(fields[0]))
+            var value: [UInt8] = []
+            if let start = fields[3], let end = fields[4] {
+                value = Array(UnsafeBufferPointer(start: start, count: end - start))
+            }
+            found.append(XMLAttribute(name: name, prefix: text(fields[1]), value: resolvingAmpersands(value)))
+        }
+    }
+    builder.startElement(
+        PropertyName(namespace: text(uri), local: text(local)), prefix: text(prefix), declared: declared,
+        attributes: found)
+}
+
+private func text(_ pointer: UnsafePointer<xmlChar>?) -> String {
+    pointer.map { String(cString: $0) } ?? ""
+}
+
+/// Without entity substitution libxml2 leaves each ampersand of an attribute as `&#38;`, for its tree builder to resolve.
+private func resolvingAmpersands(_ value: [UInt8]) -> [UInt8] {
+    guard value.contains(UInt8(ascii: "&")) else { return value }
+    var resolved: [UInt8] = []
+    var index = 0
+    while index < value.count {
+        resolved.append(value[index])
+        let isReference = value[index...].starts(with: Array("&#38;".utf8))
+        index += isReference ? 5 : 1
+    }
+    return resolved
+}

@@ -1,0 +1,88 @@
+/// Turns a body into UTF-8 before the parser sees it, so that nothing is read in an encoding that it is not in.
+///
+/// A byte order mark decides, then the `charset` of the Content-Type, then the XML declaration (RFC 7303 §3).
+enum XMLText {
+    private enum Encoding {
+        case utf8
+        case utf16(isBigEndian: Bool)
+        case latin1
+        case ascii
+    }
+
+    /// The body as UTF-8 without a byte order mark.
+    /// - Parameters:
+    ///   - body: the bytes as they came.
+    ///   - charset: what the Content-Type says.
+    /// - Returns: UTF-8, valid.
+    /// - Throws: ``XMLError/encoding`` for an encoding not known here or one that the bytes are not in.
+    static func decode(_ body: [UInt8], charset: String?) throws(XMLError) -> [UInt8] {
+        let (encoding, rest) = try find(body, charset: charset)
+        switch encoding {
+        case .utf8:
+            guard String(validating: rest, as: UTF8.self) != nil else { throw .encoding }
+            return Array(rest)
+        case .ascii:
+            guard rest.allSatisfy({ $0 < 0x80 }) else { throw .encoding }
+            return Array(rest)
+        case .latin1:
+            return rest.flatMap { $0 < 0x80 ? [$0] : [0xC0 | $0 >> 6, 0x80 | $0 & 0x3F] }
+        case .utf16(let isBigEndian):
+            guard rest.count % 2 == 0 else { throw .encoding }
+            let units = stride(from: rest.startIndex, to: rest.endIndex, by: 2).map { index in
+                let (a, b) = (UInt16(rest[index]), UInt16(rest[index + 1]))
+                return isBigEndian ? a << 8 | b : b << 8 | a
+            }
+            guard let text = String(validating: units, as: UTF16.self) else { throw .encoding }
+            return Array(text.utf8)
+        }
+    }
+
+    private static func find(
+        _ body: [UInt8], charset: String?
+    ) throws(XMLError) -> (Encoding, ArraySlice<UInt8>) {
+        let head = Array(body.prefix(4))
+        switch (head.first ?? 0, head.count > 1 ? head[1] : 1) {
+        case (0xFF, 0xFE):
+            guard head.count < 4 || head[2] != 0 || head[3] != 0 else { throw .encoding }
+            return (.utf16(isBigEndian: false), body.dropFirst(2))
+        case (0xFE, 0xFF): return (.utf16(isBigEndian: true), body.dropFirst(2))
+        case (0xEF, 0xBB) where head.count > 2 && head[2] == 0xBF: return (.utf8, body.dropFirst(3))
+        case (0x3C, 0):
+            guard head.count < 4 || head[2] != 0 else { throw .encoding }
+            return (.utf16(isBigEndian: false), body[...])
+        case (0, 0x3C): return (.utf16(isBigEndian: true), body[...])
+        default: break
+        }
+        if let charset {
+            let encoding = try named(charset)
+            if case .utf16 = encoding { throw .encoding }
+            return (encoding, body[...])
+        }
+        guard let declared = declaredEncoding(body) else { return (.utf8, body[...]) }
+        let encoding = try named(declared)
+        // A declaration that could be read as ASCII is not in UTF-16.
+        if case .utf16 = encoding { throw .encoding }
+        return (encoding, body[...])
+    }
+
+    private static func named(_ name: String) throws(XMLError) -> Encoding {
+        switch name.lowercased() {
+        case "utf-8", "utf8": .utf8
+        case "us-ascii", "ascii": .ascii
+        case "iso-8859-1", "latin1": .latin1
+        case "utf-16", "utf-16le", "utf-16be": .utf16(isBigEndian: true)
+        default: throw .encoding
+        }
+    }
+
+    /// What `encoding="…"` of an XML declaration says; nil without one.
+    private static func declaredEncoding(_ body: [UInt8]) -> String? {
+        let head = String(decoding: body.prefix(256), as: UTF8.self)
+        guard head.hasPrefix("<?xml"), let end = head.firstRange(of: "?>") else { return nil }
+        let declaration = head[..<end.lowerBound]
+        guard let key = declaration.firstRange(of: "encoding") else { return nil }
+        let value = declaration[key.upperBound...].drop { $0 == " " || $0 == "=" || $0 == "\t" || $0.isNewline }
+        guard let quote = value.first, quote == "\"" || quote == "'" else { return nil }
+        return String(value.dropFirst().prefix { $0 != quote })
+    }
+}

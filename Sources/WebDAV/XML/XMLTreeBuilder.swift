@@ -1,0 +1,68 @@
+internal import DirectoryRoot
+
+/// Makes elements of a parser's events; lives for one body.
+final class XMLTreeBuilder {
+    private(set) var root: XMLElement?
+    private(set) var refusal: XMLError?
+    /// Ends the parser that feeds this.
+    var stop: () -> Void = {}
+    private var open: [XMLElement] = []
+
+    /// Namespaces in scope at one place: a look-up walks over all of them.
+    private static let maxNamespaces = 1024
+
+    /// The builder behind a parser's `void *`.
+    static func of(_ state: UnsafeMutableRawPointer?) -> XMLTreeBuilder? {
+        state.map { Unmanaged<XMLTreeBuilder>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    func refuse(_ reason: XMLError) {
+        if refusal == nil { refusal = reason }
+        stop()
+    }
+
+    func startElement(
+        _ name: PropertyName, prefix: String, declared: [(prefix: String, uri: String)], attributes: [XMLAttribute]
+    ) {
+        guard refusal == nil else { return }
+        let outer = open.last
+        var scope = outer?.scope ?? NamespaceScope(outer: nil, declared: [])
+        if !declared.isEmpty { scope = NamespaceScope(outer: scope, declared: declared) }
+        guard open.count < XMLBounds.maxDepth, attributes.count <= XMLBounds.maxAttributes,
+            scope.count <= Self.maxNamespaces
+        else {
+            refuse(.tooComplex)
+            return
+        }
+        var language = outer?.language ?? ""
+        if let sent = attributes.first(where: { $0.prefix == "xml" && $0.name.local == "lang" }) {
+            language = String(decoding: sent.value, as: UTF8.self)
+        }
+        open.append(
+            XMLElement(name: name, prefix: prefix, attributes: attributes, scope: scope, language: language))
+    }
+
+    func endElement() {
+        guard refusal == nil, let element = open.popLast() else { return }
+        if open.isEmpty {
+            root = element
+        } else {
+            open[open.count - 1].children.append(.element(element))
+        }
+    }
+
+    func append(_ text: UnsafePointer<UInt8>?, _ count: Int32) {
+        guard refusal == nil, !open.isEmpty, let text, count > 0 else { return }
+        let bytes = UnsafeBufferPointer(start: text, count: Int(count))
+        let top = open.count - 1
+        let last = open[top].children.count - 1
+        if last >= 0, case .text(var before) = open[top].children[last] {
+            // Taken out while it grows, so that it is not copied for each piece.
+            open[top].children[last] = .text([])
+            before.append(contentsOf: bytes)
+            open[top].children[last] = .text(before)
+        } else {
+            open[top].children.append(.text(Array(bytes)))
+        }
+    }
+}

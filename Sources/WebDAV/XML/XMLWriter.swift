@@ -1,0 +1,201 @@
+/// Builds XML as bytes, straight into one buffer; the only way that text gets into markup.
+///
+/// Whatever text it is given, what comes out is well-formed: markup is escaped, and what XML 1.0 cannot carry (control
+/// characters, bytes that are no UTF-8) becomes U+FFFD.
+struct XMLWriter: ~Copyable {
+    private var base: UnsafeMutablePointer<UInt8>
+    private(set) var count = 0
+    private var capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = max(capacity, 64)
+        base = .allocate(capacity: self.capacity)
+    }
+
+    deinit { base.deallocate() }
+
+    /// What was written since the last time; the buffer is empty and ready for more.
+    mutating func take() -> [UInt8] {
+        let bytes = Array(UnsafeBufferPointer(start: base, count: count))
+        count = 0
+        return bytes
+    }
+
+    private mutating func grow(by more: Int) {
+        let wanted = max(capacity * 2, count + more)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
+        larger.update(from: base, count: count)
+        base.deallocate()
+        base = larger
+        capacity = wanted
+    }
+
+    @inline(__always)
+    private mutating func ensure(_ more: Int) {
+        if capacity - count < more { grow(by: more) }
+    }
+
+    /// Markup that is known when this is compiled.
+    @inline(__always)
+    mutating func append(_ markup: StaticString) {
+        let length = markup.utf8CodeUnitCount
+        ensure(length)
+        (base + count).update(from: markup.utf8Start, count: length)
+        count += length
+    }
+
+    /// Bytes that are already XML.
+    mutating func append(bytes: some Collection<UInt8>) {
+        let length = bytes.count
+        ensure(length)
+        let done: Void? = bytes.withContiguousStorageIfAvailable { source in
+            if let start = source.baseAddress { (base + count).update(from: start, count: length) }
+        }
+        if done == nil {
+            var cursor = base + count
+            for byte in bytes {
+                cursor.pointee = byte
+                cursor += 1
+            }
+        }
+        count += length
+    }
+
+    /// A decimal number.
+    mutating func append(number: Int64) {
+        ensure(20)
+        var magnitude = number.magnitude
+        var digits = 1
+        var bound: UInt64 = 10
+        while digits < 19, magnitude >= bound {
+            digits += 1
+            bound *= 10
+        }
+        if number < 0 {
+            base[count] = UInt8(ascii: "-")
+            count += 1
+        }
+        var index = count + digits
+        count = index
+        for _ in 0..<digits {
+            index -= 1
+            base[index] = UInt8(truncatingIfNeeded: magnitude % 10) &+ 0x30
+            magnitude /= 10
+        }
+    }
+
+    /// A number of at most `digits` digits, with zeros before it.
+    mutating func append(padded value: Int, digits: Int) {
+        ensure(digits)
+        var rest = value
+        for index in stride(from: count + digits - 1, through: count, by: -1) {
+            base[index] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
+            rest /= 10
+        }
+        count += digits
+    }
+
+    /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
+    mutating func appendText(_ text: ArraySlice<UInt8>) {
+        text.withUnsafeBufferPointer { appendEscaped($0, isAttribute: false) }
+    }
+
+    /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
+    mutating func appendText(_ text: [UInt8]) {
+        text.withUnsafeBufferPointer { appendEscaped($0, isAttribute: false) }
+    }
+
+    /// Takes back what was written behind the first `length` bytes.
+    mutating func truncate(to length: Int) {
+        count = min(count, max(0, length))
+    }
+
+    /// An attribute's value, without its quotes.
+    mutating func appendAttribute(_ text: [UInt8]) {
+        text.withUnsafeBufferPointer { appendEscaped($0, isAttribute: true) }
+    }
+
+    private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, isAttribute: Bool) {
+        // At worst each byte becomes the six of `&quot;`.
+        ensure(text.count * 6)
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            if ByteTables.isPlain(byte) {
+                base[count] = byte
+                count += 1
+                index += 1
+            } else if byte >= 0x80 {
+                let length = UTF8Sequence.length(in: text, at: index)
+                if length > 0 {
+                    for offset in 0..<length { base[count + offset] = text[index + offset] }
+                    count += length
+                    index += length
+                } else {
+                    append("\u{FFFD}")
+                    index += 1
+                }
+            } else {
+                appendReference(to: byte, isAttribute: isAttribute)
+                index += 1
+            }
+        }
+    }
+
+    private mutating func appendReference(to byte: UInt8, isAttribute: Bool) {
+        switch byte {
+        case UInt8(ascii: "<"): append("&lt;")
+        case UInt8(ascii: ">"): append("&gt;")
+        case UInt8(ascii: "&"): append("&amp;")
+        case UInt8(ascii: "\""): append(isAttribute ? "&quot;" : "\"")
+        case 0x0D: append("&#13;")
+        case 0x0A: append(isAttribute ? "&#10;" : "\n")
+        case 0x09: append(isAttribute ? "&#9;" : "\t")
+        default: append("\u{FFFD}")
+        }
+    }
+
+    /// A path as it stands in an `href`: percent-encoded but for what may stand in one and means nothing in XML.
+    ///
+    /// RFC 3986 §3.3.
+    mutating func appendPath(_ path: some Collection<UInt8>) {
+        ensure(path.count * 3)
+        for byte in path {
+            if ByteTables.isPlainInPath(byte) {
+                base[count] = byte
+                count += 1
+            } else {
+                base[count] = UInt8(ascii: "%")
+                base[count + 1] = ByteTables.hexDigit(byte >> 4)
+                base[count + 2] = ByteTables.hexDigit(byte & 15)
+                count += 3
+            }
+        }
+    }
+}
+
+/// What one byte means to the writers, as bit sets in two words each: no memory is touched for them.
+private enum ByteTables {
+    /// Printable ASCII but for `<`, `>`, `&` and `"`.
+    @inline(__always)
+    static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x7F && byte != 0x3C && byte != 0x3E && byte != 0x26 && byte != 0x22 || byte == 0x7F
+    }
+
+    /// The characters that an `href` shows as they are; the same as in every other address of the server.
+    @inline(__always)
+    static func isPlainInPath(_ byte: UInt8) -> Bool {
+        let word = byte < 64 ? low : high
+        return byte < 128 && word & (1 << UInt64(byte & 63)) != 0
+    }
+
+    @inline(__always)
+    static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? value + 0x30 : value + 0x37 }
+
+    private static let low: UInt64 = set("!$()*+,-./0123456789:=", from: 0)
+    private static let high: UInt64 = set("@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~", from: 64)
+
+    private static func set(_ characters: StaticString, from first: UInt8) -> UInt64 {
+        characters.withUTF8Buffer { $0.reduce(0) { $0 | 1 << UInt64($1 - first) } }
+    }
+}

@@ -1,0 +1,51 @@
+import DirectoryRoot
+import ServerCore
+import Testing
+
+@testable import WebDAV
+
+@Suite("The If field, RFC 4918 §10.4")
+struct IfHeaderTests {
+    private func state(_ uri: String, not: Bool = false) -> IfHeader.Condition {
+        .init(isNegated: not, subject: .state(LockToken(uri: uri)))
+    }
+
+    @Test("Untagged lists are about the target")
+    func untagged() throws {
+        let header = try IfHeader(header: "(<urn:uuid:1> [\"a]b\"]) (Not <DAV:no-lock>)")
+        #expect(
+            header.lists == [
+                .init(
+                    resource: nil,
+                    conditions: [
+                        state("urn:uuid:1"), .init(isNegated: false, subject: .entityTag("\"a]b\"")),
+                    ]),
+                .init(resource: nil, conditions: [state("DAV:no-lock", not: true)]),
+            ])
+        #expect(header.tokens == [LockToken(uri: "urn:uuid:1"), LockToken(uri: "DAV:no-lock")])
+    }
+
+    @Test("A tag holds for all lists up to the next one")
+    func tagged() throws {
+        let header = try IfHeader(header: "<http://h/a> (<a:1>)(not[W/\"x\"]) </b>\t(<b:2>)")
+        #expect(header.lists.map(\.resource) == ["http://h/a", "http://h/a", "/b"])
+        #expect(header.lists[1].conditions == [.init(isNegated: true, subject: .entityTag("W/\"x\""))])
+    }
+
+    @Test(
+        "What does not follow the grammar is refused",
+        arguments: [
+            "", " ", "()", "(", "(<a:b>", "<a:b>", "<a:b> <c:d> (<e:f>)", "(<a:b>) </x> (<c:d>)", "(Not)",
+            "(Not Not <a:b>)", "(<a:b>) garbage", "[\"x\"]", "(\"x\")", "(<>)", "(<a b:c>)", "([x])", "([\"x])",
+            "([\"x\")", "(<nocolon>)", "(<a:b>), (<c:d>)", "(No <a:b>)", "<> (<a:b>)", "([W\"x\"])", "(<a:<b>)",
+        ])
+    func malformed(text: String) {
+        #expect(throws: HTTPError.self) { try IfHeader(header: text) }
+    }
+
+    @Test("More conditions than anybody sends are refused")
+    func bounded() {
+        let many = String(repeating: "(<a:b>)", count: 513)
+        #expect(throws: HTTPError.self) { try IfHeader(header: many) }
+    }
+}

@@ -1,0 +1,220 @@
+"""What clients that cannot run here say, request by request: Finder, Windows, Office, Zotero, Joplin, Obsidian, KeePass."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from wire import Wire, ask
+
+DAV = "{DAV:}"
+
+
+def multistatus(answer):
+    """href → {property: (status, element)}."""
+    assert answer.status == 207, answer
+    assert answer["Content-Type"].lower().replace('"', "") in ("application/xml; charset=utf-8", "text/xml; charset=utf-8")
+    found = {}
+    for response in ET.fromstring(answer.body).iter(DAV + "response"):
+        properties = {}
+        for propstat in response.iter(DAV + "propstat"):
+            status = int(propstat.find(DAV + "status").text.split()[1])
+            for element in propstat.find(DAV + "prop"):
+                properties[element.tag] = (status, element)
+        found[response.find(DAV + "href").text] = properties
+    return found
+
+
+def lock(wire, target, *fields, scope="exclusive", owner="<D:href>me</D:href>"):
+    body = (f'<?xml version="1.0" encoding="utf-8"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:{scope}/></D:lockscope>'
+            f"<D:locktype><D:write/></D:locktype><D:owner>{owner}</D:owner></D:lockinfo>")
+    answer = wire.ask("LOCK", target, "Depth: 0", "Timeout: Second-600", *fields, 'Content-Type: text/xml; charset="utf-8"', body=body)
+    token = (answer["Lock-Token"] or "").strip("<>")
+    return answer, token
+
+
+@pytest.fixture
+def wire(server):
+    with Wire(server) as connection:
+        yield connection
+
+
+FINDER = ("User-Agent: WebDAVFS/3.0.0 (03008000) Darwin/22.6.0 (x86_64)", "Accept: */*")
+
+
+def test_finder_mounts_for_writing(wire):
+    answer = wire.ask("OPTIONS", "/", *FINDER)
+    assert answer.status == 200
+    classes = [part.strip() for part in answer["DAV"].split(",")]
+    assert {"1", "2", "3"} <= set(classes)
+    assert {"LOCK", "UNLOCK", "PUT", "PROPFIND"} <= {part.strip() for part in answer["Allow"].split(",")}
+    assert answer["MS-Author-Via"] == "DAV"
+    body = ('<?xml version="1.0" encoding="utf-8"?>\n<D:propfind xmlns:D="DAV:">\n<D:prop>\n<D:getlastmodified/>\n<D:getcontentlength/>\n'
+            "<D:creationdate/>\n<D:resourcetype/>\n</D:prop>\n</D:propfind>\n")
+    properties = multistatus(wire.ask("PROPFIND", "/", *FINDER, "Depth: 0", "Content-Type: text/xml", body=body))["/"]
+    assert properties[DAV + "resourcetype"][1].find(DAV + "collection") is not None
+    assert properties[DAV + "getlastmodified"][1].text.endswith(" GMT")
+    quota = ('<?xml version="1.0" encoding="utf-8"?>\n<D:propfind xmlns:D="DAV:">\n<D:prop>\n<D:quota-available-bytes/>\n<D:quota-used-bytes/>\n'
+             "<D:quota/>\n<D:quotaused/>\n</D:prop>\n</D:propfind>\n")
+    properties = multistatus(wire.ask("PROPFIND", "/", *FINDER, "Depth: 0", "Content-Type: text/xml", body=quota))["/"]
+    assert int(properties[DAV + "quota-available-bytes"][1].text) > 0
+    assert int(properties[DAV + "quota-used-bytes"][1].text) >= 0
+
+
+def test_finder_writes_a_file(wire, server):
+    name = "/u%CC%88ber.txt"
+    for probe in ("/._u%CC%88ber.txt", "/.DS_Store", "/.hidden", "/.Spotlight-V100", name):
+        assert wire.ask("PROPFIND", probe, *FINDER, "Depth: 0").status == 404
+    assert wire.ask("PUT", name, *FINDER, "Content-Length: 0").status == 201
+    answer, token = lock(wire, name, *FINDER)
+    assert answer.status == 200 and token
+    assert token in answer.text
+    wire.request("PUT", name, *FINDER, "X-Expected-Entity-Length: 11", "Transfer-Encoding: chunked", f"If: (<{token}>)")
+    wire.send("b\r\nhello world\r\n0\r\n\r\n")
+    assert wire.response().status in (200, 204)
+    properties = multistatus(wire.ask("PROPFIND", name, *FINDER, "Depth: 0"))[name]
+    assert properties[DAV + "getcontentlength"][1].text == "11"
+    assert wire.ask("GET", name, *FINDER).text == "hello world", "a locked file is read without the token"
+    assert wire.ask("UNLOCK", name, *FINDER, f"Lock-Token: <{token}>").status == 204
+    assert wire.ask("PUT", "/._u%CC%88ber.txt", *FINDER, body=b"\x00\x05\x16\x07").status == 201
+    assert (server.root / "u\u0308ber.txt").read_text() == "hello world"
+
+
+WINDOWS = ("User-Agent: Microsoft-WebDAV-MiniRedir/10.0.19045", "Translate: f")
+
+
+def test_windows_mounts_and_saves(wire, server):
+    (server.root / "folder").mkdir()
+    answer = wire.ask("OPTIONS", "/", *WINDOWS)
+    assert answer.status == 200 and answer["MS-Author-Via"] == "DAV"
+    for target in ("/", "/folder"):
+        found = multistatus(wire.ask("PROPFIND", target, *WINDOWS, "Depth: 0", "Content-Length: 0"))
+        assert list(found) in ([target], [target + "/"])
+    multistatus(wire.ask("PROPFIND", "/folder", *WINDOWS, "Content-Length: 0"))
+    assert wire.ask("PROPFIND", "/folder/new.docx", *WINDOWS, "Depth: 0").status == 404
+    assert wire.ask("PUT", "/folder/new.docx", *WINDOWS, "Content-Length: 0").status == 201
+    answer, token = lock(wire, "/folder/new.docx", *WINDOWS, owner="<D:href>PC\\user</D:href>")
+    assert answer.status == 200
+    assert wire.ask("HEAD", "/folder/new.docx", *WINDOWS).status == 200
+    assert wire.ask("PUT", "/folder/new.docx", *WINDOWS, f"If: (<{token}>)", body="document").status == 204
+    patch = ('<?xml version="1.0" encoding="utf-8" ?><D:propertyupdate xmlns:D="DAV:" xmlns:Z="urn:schemas-microsoft-com:"><D:set><D:prop>'
+             "<Z:Win32CreationTime>Tue, 19 Nov 2019 10:00:00 GMT</Z:Win32CreationTime>"
+             "<Z:Win32LastAccessTime>Tue, 19 Nov 2019 10:00:01 GMT</Z:Win32LastAccessTime>"
+             "<Z:Win32LastModifiedTime>Tue, 19 Nov 2019 10:00:02 GMT</Z:Win32LastModifiedTime>"
+             "<Z:Win32FileAttributes>00000020</Z:Win32FileAttributes></D:prop></D:set></D:propertyupdate>")
+    answer = wire.ask("PROPPATCH", "/folder/new.docx", *WINDOWS, f"If: (<{token}>)", "Content-Type: text/xml", body=patch)
+    assert all(status == 200 for status, _ in multistatus(answer)["/folder/new.docx"].values())
+    # The redirector leaves the brackets away.
+    assert wire.ask("UNLOCK", "/folder/new.docx", *WINDOWS, f"Lock-Token: {token}").status == 204
+    assert (server.root / "folder" / "new.docx").stat().st_mtime == 1574157602
+    everything = multistatus(wire.ask("PROPFIND", "/folder", *WINDOWS, "Depth: 1", "Content-Length: 0"))
+    names = {key.split("}")[-1] for key in everything["/folder/new.docx"]}
+    assert {"Win32FileAttributes", "Win32CreationTime", "getlastmodified"} <= names
+
+
+def test_office_saves_under_a_lock(wire, server):
+    (server.root / "a.docx").write_text("old")
+    office = ("User-Agent: Microsoft Office Word 2014",)
+    assert wire.ask("HEAD", "/", *office).status == 200
+    answer, token = lock(wire, "/a.docx", *office)
+    assert answer.status == 200
+    with Wire(server) as other:
+        assert other.ask("PUT", "/a.docx", body="theirs").status == 423
+        second, _ = lock(other, "/a.docx")
+        assert second.status == 423
+        assert "no-conflicting-lock" in second.text and "/a.docx" in second.text
+    refreshed = wire.ask("LOCK", "/a.docx", *office, f"If: (<{token}>)", "Timeout: Second-3600")
+    assert refreshed.status == 200 and token in refreshed.text
+    assert wire.ask("PUT", "/a.docx", *office, f"If: (<{token}>)", body="new").status == 204
+    assert wire.ask("UNLOCK", "/a.docx", *office, f"Lock-Token: <{token}>").status == 204
+    assert (server.root / "a.docx").read_text() == "new"
+
+
+def test_keepass_moves_a_temporary_file_over_the_old_one(wire, server):
+    (server.root / "db.kdbx").write_text("old")
+    assert wire.ask("PUT", "/db.kdbx.tmp", body="new").status == 201
+    assert wire.ask("MOVE", "/db.kdbx.tmp", f"Destination: {server.url}/db.kdbx", "Overwrite: T").status == 204
+    assert (server.root / "db.kdbx").read_text() == "new"
+
+
+def test_zotero_sets_itself_up(wire, server):
+    assert wire.ask("MKCOL", "/zotero/").status == 201
+    assert "1" in wire.ask("OPTIONS", "/zotero/")["DAV"]
+    body = '<propfind xmlns="DAV:"><prop><getcontentlength/></prop></propfind>'
+    found = multistatus(wire.ask("PROPFIND", "/zotero/", "Depth: 0", "Content-Type: text/xml; charset=utf-8", body=body))
+    assert list(found) == ["/zotero/"]
+    assert wire.ask("GET", "/zotero/nonexistent.prop").status == 404
+    assert wire.ask("PUT", "/zotero/zotero-test-file.prop", body=" ").status == 201
+    assert wire.ask("GET", "/zotero/zotero-test-file.prop").text == " "
+    assert wire.ask("DELETE", "/zotero/zotero-test-file.prop").status == 204
+
+
+def test_joplin_synchronises(wire, server):
+    # Its bucket of quirks: an unquoted If-None-Match on every method but GET and HEAD.
+    quirk = "If-None-Match: JoplinIgnore-4711"
+    assert wire.ask("MKCOL", "/joplin/", quirk).status == 201
+    assert wire.ask("MKCOL", "/joplin/", quirk).status == 405
+    assert wire.ask("PUT", "/joplin/info.json", quirk, body="{}").status == 201
+    assert wire.ask("PUT", "/joplin/info.json", quirk, body="{ }").status == 204
+    body = '<?xml version="1.0" encoding="UTF-8"?><d:propfind xmlns:d="DAV:"><d:prop><d:getlastmodified/><d:resourcetype/></d:prop></d:propfind>'
+    found = multistatus(wire.ask("PROPFIND", "/joplin/", quirk, "Depth: 1", body=body))
+    assert set(found) == {"/joplin/", "/joplin/info.json"}
+    assert wire.ask("MOVE", "/joplin/info.json", quirk, f"Destination: {server.url}/joplin/other.json").status == 201
+    assert wire.ask("DELETE", "/joplin/other.json", quirk).status == 204
+
+
+@pytest.mark.parametrize("origin", ["app://obsidian.md", "capacitor://localhost", "http://localhost"])
+def test_obsidian_preflight(serve, origin):
+    server = serve("--cors", "app://obsidian.md", "--cors", "capacitor://localhost", "--cors", "http://localhost")
+    for method in ("PROPFIND", "PUT", "MKCOL", "DELETE", "MOVE"):
+        answer = ask(server, "OPTIONS", "/vault/", f"Origin: {origin}", f"Access-Control-Request-Method: {method}",
+                     "Access-Control-Request-Headers: authorization, content-type, depth, if-match, x-custom")
+        assert answer.status in (200, 204)
+        assert answer["Access-Control-Allow-Origin"] in (origin, "*")
+        assert method in answer["Access-Control-Allow-Methods"]
+        allowed = answer["Access-Control-Allow-Headers"].lower()
+        assert allowed == "*" or {"authorization", "depth", "if-match"} <= set(re.split(r"[,\s]+", allowed))
+    answer = ask(server, "PROPFIND", "/", f"Origin: {origin}", "Depth: 1")
+    assert answer.status == 207 and "etag" in answer["Access-Control-Expose-Headers"].lower()
+
+
+def test_nextcloud_and_rclone_upload(wire, server):
+    answer = wire.ask("PUT", "/a", "X-OC-Mtime: 1500000000", "OC-Total-Length: 5",
+                      "OC-Checksum: SHA1:aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d", body="hello")
+    assert answer.status == 201 and answer["X-OC-MTime"] == "accepted"
+    assert answer["ETag"] and answer["OC-ETag"] == answer["ETag"]
+    assert answer["OC-FileId"]
+    body = '<d:propfind xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns"><d:prop><oc:checksums/><d:getlastmodified/></d:prop></d:propfind>'
+    found = multistatus(wire.ask("PROPFIND", "/a", "Depth: 0", body=body))["/a"]
+    status, element = found["{http://owncloud.org/ns}checksums"]
+    assert status == 200 and "SHA1:aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d" in "".join(element.itertext())
+    wrong = wire.ask("PUT", "/a", "OC-Checksum: SHA1:0000000000000000000000000000000000000000", body="other")
+    assert wrong.status == 400
+    assert (server.root / "a").read_text() == "hello"
+
+
+def test_xml_without_a_content_type(wire):
+    assert wire.ask("PROPFIND", "/", "Depth: 0", body='<propfind xmlns="DAV:"><allprop/></propfind>').status == 207
+
+
+BILLION = (
+    '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY l0 "lol">'
+    + "".join(f'<!ENTITY l{index} "{f"&l{index - 1};" * 10}">' for index in range(1, 10))
+    + ']><propfind xmlns="DAV:"><prop><displayname>&l9;</displayname></prop></propfind>')
+
+
+@pytest.mark.parametrize("body", [
+    BILLION,
+    '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><propfind xmlns="DAV:"><prop><x>&e;</x></prop></propfind>',
+    '<!DOCTYPE x SYSTEM "http://127.0.0.1:1/x.dtd"><propfind xmlns="DAV:"><allprop/></propfind>',
+    "<a>" * 5000, "<propfind", "", "\0", '<propfind xmlns="DAV:"><allprop/></propfind><extra/>',
+], ids=["billion laughs", "external entity", "external subset", "deep", "cut", "empty", "nul", "two roots"])
+def test_hostile_xml(server, body):
+    for method in ("PROPFIND", "PROPPATCH", "LOCK"):
+        if body == "" and method != "PROPPATCH":
+            continue
+        answer = ask(server, method, "/", "Depth: 0", body=body)
+        assert answer.status in (400, 403, 413, 415, 422), (method, answer)
+        assert "root:" not in answer.text
+    assert ask(server, "GET", "/").status == 200
+    assert server.cpu_seconds() < 5

@@ -14,7 +14,87 @@ static const unsigned char app_css[] = {
 };
 
 static const unsigned char app_js[] = {
+#embed "../../Resources/app/words.js"
+,
+#embed "../../Resources/app/dom.js"
+,
+#embed "../../Resources/app/api.js"
+,
+#embed "../../Resources/app/listing.js"
+,
+#embed "../../Resources/app/view.js"
+,
+#embed "../../Resources/app/menu.js"
+,
+#embed "../../Resources/app/actions.js"
+,
+#embed "../../Resources/app/keys.js"
+,
+#embed "../../Resources/app/drop.js"
+,
+#embed "../../Resources/app/live.js"
+,
 #embed "../../Resources/app/main.js"
+};
+
+static const unsigned char transfer_js[] = {
+#embed "../../Resources/transfer.js"
+};
+
+static const unsigned char send_js[] = {
+#embed "../../Resources/send.js"
+};
+
+static const unsigned char tus_js[] = {
+#embed "../../Resources/tus.js"
+};
+
+static const unsigned char gather_js[] = {
+#embed "../../Resources/gather.js"
+};
+
+static const unsigned char hash_js[] = {
+#embed "../../Resources/hash.js"
+};
+
+static const unsigned char conflict_js[] = {
+#embed "../../Resources/conflict.js"
+};
+
+static const unsigned char preview_js[] = {
+#embed "../../Resources/preview.js"
+};
+
+static const unsigned char editor_js[] = {
+#embed "../../Resources/editor.js"
+};
+
+static const unsigned char markdown_js[] = {
+#embed "../../Resources/markdown.js"
+};
+
+static const unsigned char picker_js[] = {
+#embed "../../Resources/picker.js"
+};
+
+static const unsigned char links_js[] = {
+#embed "../../Resources/links.js"
+};
+
+static const unsigned char qr_js[] = {
+#embed "../../Resources/qr.js"
+};
+
+static const unsigned char help_js[] = {
+#embed "../../Resources/help.js"
+};
+
+static const unsigned char trash_js[] = {
+#embed "../../Resources/trash.js"
+};
+
+static const unsigned char login_js[] = {
+#embed "../../Resources/login.js"
 };
 
 static const unsigned char en_json[] = {
@@ -29,6 +109,21 @@ static const struct BundledAsset assets[] = {
     ASSET("index.html", "text/html; charset=utf-8", index_html),
     ASSET("app.css", "text/css; charset=utf-8", app_css),
     ASSET("app.js", JAVASCRIPT, app_js),
+    ASSET("transfer.js", JAVASCRIPT, transfer_js),
+    ASSET("send.js", JAVASCRIPT, send_js),
+    ASSET("tus.js", JAVASCRIPT, tus_js),
+    ASSET("gather.js", JAVASCRIPT, gather_js),
+    ASSET("hash.js", JAVASCRIPT, hash_js),
+    ASSET("conflict.js", JAVASCRIPT, conflict_js),
+    ASSET("preview.js", JAVASCRIPT, preview_js),
+    ASSET("editor.js", JAVASCRIPT, editor_js),
+    ASSET("markdown.js", JAVASCRIPT, markdown_js),
+    ASSET("picker.js", JAVASCRIPT, picker_js),
+    ASSET("links.js", JAVASCRIPT, links_js),
+    ASSET("qr.js", JAVASCRIPT, qr_js),
+    ASSET("help.js", JAVASCRIPT, help_js),
+    ASSET("trash.js", JAVASCRIPT, trash_js),
+    ASSET("login.js", JAVASCRIPT, login_js),
     ASSET("languages/en.json", JSON, en_json),
 };
 

@@ -143,7 +143,7 @@ int sys_reopen(int descriptor, int flags) {
 
 static int attributes(int directory, const char *name, int flags, struct sys_attributes *out) {
     struct statx info;
-    int result = RETRY(statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &info));
+    int result = RETRY(statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &info));
     if (result < 0) return result;
     *out = (struct sys_attributes){
         .mode = info.stx_mode,
@@ -164,6 +164,7 @@ static int attributes(int directory, const char *name, int flags, struct sys_att
         .born_ns = info.stx_btime.tv_nsec,
         .has_birth = (info.stx_mask & STATX_BTIME) != 0,
         .is_mount_root = (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0,
+        .mount = info.stx_mask & STATX_MNT_ID ? info.stx_mnt_id : 0,
     };
     return 0;
 }

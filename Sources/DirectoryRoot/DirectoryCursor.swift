@@ -19,11 +19,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let hasUniformRights: Bool
     private let isReadable: Bool
 
-    /// Records as the kernel packed them; the unread ones are at `position ..< filled`.
-    private let buffer: UnsafeMutableRawBufferPointer
-    private var position = 0
-    private var filled = 0
-    private var isAtEnd = false
+    private var reader: DirectoryReader
 
     /// - Parameters:
     ///   - share: who asks.
@@ -37,13 +33,10 @@ public final class DirectoryCursor: @unchecked Sendable {
         descriptor = directory.release()
         hasUniformRights = share.rights.isUniform(below: realPath)
         isReadable = share.rights.rights(at: realPath).contains(.read)
-        buffer = .allocate(byteCount: 65_536, alignment: 16)
+        reader = DirectoryReader(descriptor: descriptor, byteCount: 65_536)
     }
 
-    deinit {
-        buffer.deallocate()
-        _ = sys_close(descriptor)
-    }
+    deinit { _ = sys_close(descriptor) }
 
     /// The next members, at most `limit` of them; empty at the end. A member that vanishes meanwhile is left out.
     /// Links that stay inside the root appear as what they point at, others not at all.
@@ -59,30 +52,15 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// The next record that can be a member of a share; nil at the end.
     private func nextRecord() throws(RootError) -> sys_name? {
-        var record = sys_name()
-        while true {
-            if sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
-                if isCandidate(record) { return record }
+        while let record = try reader.next() {
+            switch record.type {
+            case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
+                if share.root.policy.shows(name: record.bytes) { return record }
+            default:
                 continue
             }
-            if isAtEnd { return nil }
-            let answer = sys_getdents(descriptor, buffer.baseAddress, buffer.count)
-            // A directory that was removed while we read it has no more members.
-            filled = answer == -ENOENT ? 0 : try check(answer, "getdents64")
-            position = 0
-            isAtEnd = filled == 0
         }
-    }
-
-    private func isCandidate(_ record: sys_name) -> Bool {
-        switch record.type {
-        case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN): break
-        default: return false
-        }
-        let name = record.bytes
-        guard let first = name.first else { return false }
-        if first == UInt8(ascii: "."), name.count == 1 || name.count == 2 && name[1] == first { return false }
-        return share.root.policy.shows(name: name)
+        return nil
     }
 
     private func member(_ record: sys_name) -> DirectoryMember? {
@@ -105,12 +83,5 @@ public final class DirectoryCursor: @unchecked Sendable {
         if hasUniformRights { return isReadable }
         guard let path = try? realPath.appending(name) else { return false }
         return share.maySee(path, isDirectory: isDirectory, listed: true)
-    }
-}
-
-extension sys_name {
-    /// The name, valid until the next record is read.
-    var bytes: UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: UnsafeRawPointer(name).assumingMemoryBound(to: UInt8.self), count: Int(length))
     }
 }

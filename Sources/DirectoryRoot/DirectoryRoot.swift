@@ -24,8 +24,7 @@ public final class DirectoryRoot: Sendable {
     package let commitLock = Mutex<Void>(())
     /// What this system and file system can do; tests take abilities away.
     package let abilities: Abilities
-    /// The file creation mask of the process, read once.
-    package let creationMask: UInt32
+    package let scratch: ScratchFolder
     /// The root's own inode and device.
     package let identity: (inode: UInt64, device: UInt64)
     /// What lives in `.shareserve/`.
@@ -57,13 +56,14 @@ public final class DirectoryRoot: Sendable {
         identity = (status.inode, status.device)
         descriptor = opened.release()
         resolver = Resolver(root: descriptor, method: method)
-        creationMask = sys_umask()
+        scratch = ScratchFolder(root: descriptor, status: status)
         self.policy = policy
         self.abilities = abilities
         state = SharedState(
             root: descriptor, rootDevice: identity.device, policy: policy, abilities: abilities, clock: clock)
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
+        if !policy.isReadOnly { scratch.removeLeftovers() }
     }
 
     deinit { _ = sys_close(descriptor) }

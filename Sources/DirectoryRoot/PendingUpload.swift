@@ -1,20 +1,141 @@
-/// A new content on its way to a name. Dropped without ``commit()``, it leaves nothing behind.
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A new content on its way to a name.
 ///
-/// Used by one task at a time. Writes go to an unnamed file on the target's file system; the name changes by one rename.
+/// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on the
+/// target's file system; the name changes by one rename.
 public final class PendingUpload: @unchecked Sendable {
     /// Bytes written so far.
-    public var written: Int64 { fatalError() }
+    public private(set) var written: Int64 = 0
+
+    private let share: Share
+    private let path: SharePath
+    private let replacing: Replacement
+    private let limit: Int64
+    private var file: TemporaryFile?
+    private var modified: Timestamp?
+    /// The first thing that went wrong; whatever comes after it fails in the same way.
+    private var failure: RootError?
+    /// Up to here the kernel was told to write back.
+    private var flushed: Int64 = 0
+
+    /// How much is written before the disk is set to work on it.
+    private static let flushInterval: Int64 = 8 << 20
+
+    init(share: Share, path: SharePath, replacing: Replacement, file: TemporaryFile) {
+        self.share = share
+        self.path = path
+        self.replacing = replacing
+        self.file = file
+        limit = share.root.policy.maxUploadSize ?? .max
+    }
 
     /// Appends all the bytes, or throws; waits for the disk.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) { fatalError() }
+    ///
+    /// - Throws: ``RootError/noSpace``, ``RootError/tooLarge`` and whatever else the disk has against it; the upload can't
+    ///   go on then.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
+        try guarded { (file) throws(RootError) in
+            try self.admit(bytes.count)
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = try check(sys_pwrite(file.descriptor, rest.baseAddress, rest.count, self.written), "pwrite")
+                // A disk that takes nothing and says nothing would keep us here for ever.
+                guard count > 0 else { throw .noSpace }
+                self.written += Int64(count)
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+            try self.flush(file)
+        }
+    }
+
+    /// The same for an array.
+    public func write(_ bytes: [UInt8]) throws(RootError) {
+        let outcome = bytes.withUnsafeBytes { bytes in
+            Result { () throws(RootError) in try write(bytes) }
+        }
+        try outcome.get()
+    }
+
+    /// Moves what a socket holds into the file, without waiting for the socket.
+    ///
+    /// - Parameters:
+    ///   - socket: connected; need not be in non-blocking mode.
+    ///   - scratch: room for the bytes on their way.
+    ///   - limit: the most bytes to take from the socket.
+    /// - Returns: what came.
+    /// - Throws: as ``write(_:)``; the socket's own errors as ``RootError/system(errno:call:)``.
+    package func receive(
+        from socket: Int32, scratch: UnsafeMutableRawBufferPointer, limit: Int
+    ) throws(RootError) -> Received {
+        let room = min(scratch.count, limit)
+        guard room > 0 else { return .bytes(0) }
+        let count = sys_recv(socket, scratch.baseAddress, room)
+        if count == -Int(EAGAIN) || count == -Int(EWOULDBLOCK) { return .wouldBlock }
+        guard count >= 0 else { throw .system(errno: Int32(-count), call: "recv") }
+        if count == 0 { return .end }
+        try write(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        return .bytes(count)
+    }
+
+    /// What one look at a socket brought.
+    package enum Received: Equatable, Sendable {
+        case bytes(Int)
+        case wouldBlock
+        /// The peer sends nothing more.
+        case end
+    }
 
     /// The modification time that the file shall have instead of now.
-    public func setModified(_ time: Timestamp) { fatalError() }
+    public func setModified(_ time: Timestamp) { modified = time }
 
     /// Puts the content under the name: precondition, locks and rename under one lock.
+    ///
     /// - Returns: the new attributes (for `ETag`) and whether the name is new.
-    public func commit() throws(RootError) -> (attributes: FileAttributes, created: Bool) { fatalError() }
+    public func commit() throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        try guarded { (file) throws(RootError) in
+            let result = try self.share.commit(file, to: self.path, replacing: self.replacing, modified: self.modified)
+            self.file = nil
+            return result
+        }
+    }
 
     /// Drops the content at once instead of at the end of this object's life.
-    public func abandon() { fatalError() }
+    public func abandon() { file = nil }
+
+    private func admit(_ count: Int) throws(RootError) {
+        let (total, overflow) = written.addingReportingOverflow(Int64(count))
+        guard !overflow, total <= limit else { throw .tooLarge }
+    }
+
+    /// Sets the disk to work while more is coming, and looks whether the reserve of free space is touched.
+    private func flush(_ file: TemporaryFile) throws(RootError) {
+        guard written - flushed >= Self.flushInterval else { return }
+        // Only a hint: the commit waits for it, and reports what went wrong.
+        _ = sys_sync_range(file.descriptor, flushed, written - flushed, sys_sync_write)
+        flushed = written
+        try share.root.requireSpace(for: 0, at: file.descriptor)
+    }
+
+    private func guarded<Answer>(
+        _ body: (TemporaryFile) throws(RootError) -> Answer
+    ) throws(RootError) -> Answer {
+        if let failure { throw failure }
+        guard let file else { throw .notFound }
+        do throws(RootError) {
+            return try body(file)
+        } catch {
+            failure = error
+            self.file = nil
+            throw error
+        }
+    }
 }

@@ -27,6 +27,9 @@ extension RootPolicy {
         return hidden.isEmpty || !hidden.contains { pattern in sys_matches(pattern, name.baseAddress, name.count) == 1 }
     }
 
+    /// The same for one name.
+    func shows(name: [UInt8]) -> Bool { name.withUnsafeBufferPointer { shows(name: $0) } }
+
     /// Whether a new file may have this name.
     func allowsExtension(of name: some Collection<UInt8>) -> Bool {
         if allowedExtensions.isEmpty { return true }

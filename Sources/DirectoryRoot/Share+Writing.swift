@@ -1,19 +1,137 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 extension Share {
-    /// Creates one directory; `precondition` as in ``beginUpload(to:replacing:size:)``.
+    /// Creates one directory.
+    ///
+    /// - Parameters:
+    ///   - path: whose parent must exist.
+    ///   - replacing: nothing is ever replaced; the closure of ``Replacement/when(_:)`` is asked before the name is looked at.
+    /// - Throws: ``RootError/exists``, ``RootError/parentMissing``, ``RootError/preconditionFailed`` and what forbids it.
     public func createDirectory(at path: SharePath, replacing: Replacement = .nothing) throws(RootError) {
-        fatalError()
+        let path = try writable(path, orElse: .exists)
+        try root.commitLock.withLock { (_) throws(RootError) in
+            let location = try locateTarget(path, followsLink: false)
+            try requireMatch(replacing, location.status)
+            guard location.status == nil else { throw .exists }
+            try requireRights(.create, at: path, location.path)
+            try checkLocks(WriteUse(bindings: [location.path]))
+            try root.requireSpace(for: 0, at: location.directory.number)
+            try check(location.withName { sys_mkdirat(location.directory.number, $0, 0o777) }, "mkdirat")
+            if root.policy.waitsForDisk { try location.syncDirectory() }
+        }
     }
 
     /// Starts writing a new content for `path`; nothing shows under the name before ``PendingUpload/commit()``.
+    ///
     /// Checks rights, locks, parent and precondition at once, so that a hopeless body need not be read; all are checked
-    /// again in the commit.
-    /// - Parameter size: the number of bytes that will come, where known: refused early when there is no room.
+    /// again in the commit. A link to a file inside the root stays, and the file that it points at is replaced. A replaced
+    /// file's permission bits are kept when it belongs to the process's user, and its dead properties always.
+    /// - Parameters:
+    ///   - path: a file, there or not, whose parent exists.
+    ///   - replacing: what may be there.
+    ///   - size: the number of bytes that will come, where known: refused early when there is no room.
+    /// - Returns: the upload.
+    /// - Throws: ``RootError/isDirectory``, ``RootError/exists``, ``RootError/parentMissing``, ``RootError/tooLarge``,
+    ///   ``RootError/noSpace``, ``RootError/preconditionFailed`` and what forbids it.
     public func beginUpload(
         to path: SharePath, replacing: Replacement, size: Int64? = nil
-    ) throws(RootError) -> PendingUpload { fatalError() }
+    ) throws(RootError) -> PendingUpload {
+        let path = try writable(path, orElse: .isDirectory)
+        let location = try locateTarget(path, followsLink: true)
+        try requireFileTarget(location, asked: path, replacing)
+        if let size, size > root.policy.maxUploadSize ?? .max { throw .tooLarge }
+        try root.requireSpace(for: size ?? 0, at: location.directory.number)
+        let file = try TemporaryFile(in: root, near: location.directory)
+        return PendingUpload(share: self, path: path, replacing: replacing, file: file)
+    }
 
     /// Sets times of a file or directory as a client asked (`X-OC-Mtime`, Win32LastModifiedTime); nil leaves one alone.
     public func setTimes(of path: SharePath, modified: Timestamp?, accessed: Timestamp? = nil) throws(RootError) {
-        fatalError()
+        let path = try writable(path, orElse: .selfReference)
+        try root.commitLock.withLock { (_) throws(RootError) in
+            let location = try locateSource(path, followsLink: true)
+            try requireRights(.overwrite, at: path, location.path)
+            try checkLocks(WriteUse(changes: [location.path]))
+            let answer = location.withName { name in
+                sys_set_times_at(
+                    location.directory.number, name, accessed?.seconds ?? 0, Int64(accessed?.nanoseconds ?? -1),
+                    modified?.seconds ?? 0, Int64(modified?.nanoseconds ?? -1))
+            }
+            try check(answer, "utimensat")
+        }
+    }
+
+    /// Gives a finished file its name: the one way by which a file's content changes.
+    ///
+    /// - Parameters:
+    ///   - file: with all its bytes.
+    ///   - path: from the root, already known to be ``writable(_:orElse:)``.
+    ///   - replacing: checked under the commit lock.
+    ///   - modified: nil for now.
+    /// - Returns: the new attributes, and whether the name is new.
+    /// - Throws: as ``beginUpload(to:replacing:size:)``.
+    package func commit(
+        _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        try file.setModified(modified)
+        try file.order(durably: root.policy.waitsForDisk)
+        for _ in 0..<8 {
+            do throws(RootError) {
+                return try root.commitLock.withLock { (_) throws(RootError) in
+                    try place(file, at: path, replacing: replacing)
+                }
+            } catch .exists {
+                // Another process took the free name between our look and our link: look again.
+                if case .nothing = replacing { throw .exists }
+            }
+        }
+        throw .exists
+    }
+
+    private func place(
+        _ file: TemporaryFile, at path: SharePath, replacing: Replacement
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        let location = try locateTarget(path, followsLink: true)
+        try requireFileTarget(location, asked: path, replacing)
+        let old = location.status
+        if let old {
+            try keepProperties(of: location, in: file.descriptor)
+            try file.keepPermissions(of: old)
+        }
+        try file.place(at: location, of: root)
+        if root.policy.waitsForDisk { try location.syncDirectory() }
+        var status = sys_attributes()
+        try check(sys_fstat(file.descriptor, &status), "fstat")
+        guard let attributes = FileAttributes(status) else { throw .notFound }
+        return (attributes, old == nil)
+    }
+}
+
+extension TemporaryFile {
+    /// Stamps the modification time, in the clock's full resolution where none is given: two contents written within one
+    /// tick of the kernel's coarse clock must differ in their entity tags.
+    func setModified(_ time: Timestamp?) throws(RootError) {
+        var now = Timestamp(seconds: 0)
+        sys_now(&now.seconds, &now.nanoseconds)
+        let time = time ?? now
+        let nanoseconds = Int64(min(max(time.nanoseconds, 0), 999_999_999))
+        try check(sys_set_times(descriptor, 0, -1, time.seconds, nanoseconds), "futimens")
+    }
+
+    /// Takes over the permission bits of the file that will be replaced, when it belongs to the same user.
+    func keepPermissions(of old: sys_attributes) throws(RootError) {
+        var new = sys_attributes()
+        try check(sys_fstat(descriptor, &new), "fstat")
+        guard old.isFile, old.owner == new.owner, old.mode != new.mode else { return }
+        try check(sys_chmod(descriptor, old.mode & 0o777), "fchmod")
     }
 }

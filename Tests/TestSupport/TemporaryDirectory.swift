@@ -68,6 +68,41 @@ public final class TemporaryDirectory: Sendable {
         guard symlink(target, path(of: member)) == 0 else { throw Failure(call: "symlink", code: errno) }
     }
 
+    /// Makes a second name of a file.
+    public func hardLink(_ member: String, to target: String) throws {
+        guard makeHardLink(path(of: target), path(of: member)) == 0 else { throw Failure(call: "link", code: errno) }
+    }
+
+    /// Makes directories one in the other, deeper than any path can name, with a file in the last.
+    public func makeDeepTree(_ member: String, levels: Int) throws {
+        try makeDirectory(member)
+        var current = open(path(of: member), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(current) }
+        for _ in 1..<levels {
+            guard mkdirat(current, "d", 0o755) == 0 else { throw Failure(call: "mkdirat", code: errno) }
+            let next = openat(current, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard next >= 0 else { throw Failure(call: "openat", code: errno) }
+            close(current)
+            current = next
+        }
+        let file = openat(current, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw Failure(call: "openat", code: errno) }
+        close(file)
+    }
+
+    /// How many directories named `d` lie one in the other, the first included.
+    public func depth(of member: String) -> Int {
+        var depth = 0
+        var current = open(path(of: member), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        while current >= 0 {
+            depth += 1
+            let next = openat(current, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            close(current)
+            current = next
+        }
+        return depth
+    }
+
     /// A file's bytes, behind the server's back; nil when it is not there.
     public func read(_ member: String) -> [UInt8]? {
         let file = open(path(of: member), O_RDONLY | O_CLOEXEC)
@@ -111,6 +146,8 @@ public final class TemporaryDirectory: Sendable {
         public var code: Int32
     }
 }
+
+private func makeHardLink(_ target: String, _ name: String) -> Int32 { link(target, name) }
 
 private func writeBytes(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     write(file, bytes.baseAddress, bytes.count)

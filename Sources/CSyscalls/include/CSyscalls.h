@@ -20,6 +20,7 @@ struct sys_attributes {
     uint32_t modified_ns, changed_ns, accessed_ns, born_ns;
     uint32_t has_birth;
     uint32_t is_mount_root;
+    uint64_t mount;  // which mount it is on; 0 where unknown
 };
 
 struct sys_space {

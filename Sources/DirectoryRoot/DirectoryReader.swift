@@ -1,0 +1,62 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The raw names of an open directory, one buffer of kernel records at a time, without `.` and `..`.
+struct DirectoryReader: ~Copyable {
+    let descriptor: Int32
+    private let buffer: UnsafeMutableRawBufferPointer
+    private var position = 0
+    private var filled = 0
+    private var isAtEnd = false
+
+    /// - Parameters:
+    ///   - descriptor: a directory open for reading; stays the caller's.
+    ///   - byteCount: how much is read at once.
+    init(descriptor: Int32, byteCount: Int = 32_768) {
+        self.descriptor = descriptor
+        buffer = .allocate(byteCount: byteCount, alignment: 16)
+    }
+
+    deinit { buffer.deallocate() }
+
+    /// The next record, valid until the next call; nil at the end.
+    mutating func next() throws(RootError) -> sys_name? {
+        var record = sys_name()
+        while true {
+            while sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
+                let name = record.bytes
+                guard let first = name.first else { continue }
+                let isDots = first == UInt8(ascii: ".") && (name.count == 1 || name.count == 2 && name[1] == first)
+                if !isDots { return record }
+            }
+            if isAtEnd { return nil }
+            let answer = sys_getdents(descriptor, buffer.baseAddress, buffer.count)
+            // A directory that was removed while we read it has no more members.
+            filled = answer == -ENOENT ? 0 : try check(answer, "getdents64")
+            position = 0
+            isAtEnd = filled == 0
+        }
+    }
+
+    /// Starts over.
+    mutating func rewind() throws(RootError) {
+        try check(sys_rewind(descriptor), "lseek")
+        position = 0
+        filled = 0
+        isAtEnd = false
+    }
+}
+
+extension sys_name {
+    /// The name, valid until the next record is read.
+    var bytes: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: UnsafeRawPointer(name).assumingMemoryBound(to: UInt8.self), count: Int(length))
+    }
+}

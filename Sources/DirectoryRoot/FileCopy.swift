@@ -1,0 +1,70 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Copies the bytes of one open file into another, empty one, by the cheapest way that the file systems have.
+enum FileCopy {
+    private static let step = 16 << 20
+
+    /// - Parameters:
+    ///   - source: open for reading.
+    ///   - target: empty, open for writing.
+    ///   - usesKernel: whether reflinks and `copy_file_range` may be tried.
+    ///   - progress: called after every few megabytes; throws to stop.
+    static func run(
+        from source: Int32, to target: Int32, usesKernel: Bool, progress: () throws(RootError) -> Void
+    ) throws(RootError) {
+        if usesKernel {
+            if sys_clone(source, target) == 0 { return }
+            if try copyInKernel(from: source, to: target, progress: progress) { return }
+        }
+        try copyThroughMemory(from: source, to: target, progress: progress)
+    }
+
+    /// False when the kernel can't do it for these two, and nothing has been copied.
+    private static func copyInKernel(
+        from source: Int32, to target: Int32, progress: () throws(RootError) -> Void
+    ) throws(RootError) -> Bool {
+        var input: Int64 = 0
+        var output: Int64 = 0
+        while true {
+            let count = sys_copy_range(source, &input, target, &output, step)
+            if count == 0 { return output > 0 }
+            switch -count {
+            case Int(EXDEV), Int(EINVAL), Int(ENOSYS), Int(EOPNOTSUPP), Int(EPERM), Int(EIO), Int(ETXTBSY):
+                if output == 0 { return false }
+            default: break
+            }
+            try check(count, "copy_file_range")
+            try progress()
+        }
+    }
+
+    private static func copyThroughMemory(
+        from source: Int32, to target: Int32, progress: () throws(RootError) -> Void
+    ) throws(RootError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = try check(sys_pread(source, buffer.baseAddress, buffer.count, offset), "pread")
+            if count == 0 { return }
+            var done = 0
+            while done < count {
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[done..<count])
+                let written = try check(
+                    sys_pwrite(target, rest.baseAddress, rest.count, offset + Int64(done)), "pwrite")
+                guard written > 0 else { throw .noSpace }
+                done += written
+            }
+            offset += Int64(count)
+            try progress()
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A name in an open directory, and what is there: where a write happens.
+///
+/// The directory was opened beneath the root; whatever happens to the path meanwhile, `*at` calls with the one name can't
+/// lead anywhere else.
+package struct Location: ~Copyable {
+    /// The directory that holds the name; good for `*at` calls only.
+    package let directory: Descriptor
+    /// The real path from the root: links above (and, where asked for, in) the name are resolved.
+    package let path: SharePath
+    /// What is at the name now, not following a link; nil when nothing is.
+    package private(set) var status: sys_attributes?
+
+    fileprivate init(directory: consuming Descriptor, path: SharePath) throws(RootError) {
+        self.directory = directory
+        self.path = path
+        try refresh()
+    }
+
+    /// Looks again at what is there.
+    package mutating func refresh() throws(RootError) {
+        var found = sys_attributes()
+        let answer = withName { name in sys_statat(directory.number, name, &found) }
+        if answer != -ENOENT { try check(answer, "statx") }
+        status = answer == 0 ? found : nil
+    }
+
+    /// The name for the C library.
+    package func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
+        CString.with(path.name, body)
+    }
+
+    /// The same place, for keeping.
+    func place() throws(RootError) -> ScratchPlace {
+        let copy = try Descriptor(sys_dup(directory.number), "dup")
+        return ScratchPlace(directory: SharedDescriptor(copy), name: Array(path.name))
+    }
+
+    /// Makes name changes in the directory durable.
+    package func syncDirectory() throws(RootError) {
+        let opened = try Descriptor(sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        let answer = sys_fsync(opened.number)
+        // Some network and FUSE file systems have nothing to say about directories.
+        if answer != -EINVAL, answer != -ENOSYS, answer != -EOPNOTSUPP { try check(answer, "fsync") }
+    }
+}
+
+extension DirectoryRoot {
+    /// Opens the directory that holds `path` and looks at the name.
+    /// - Parameters:
+    ///   - path: from the root; not the root itself.
+    ///   - followsLink: whether a link at the name is replaced by the place that it points at. It must exist.
+    /// - Returns: the place.
+    /// - Throws: ``RootError/parentMissing``; ``RootError/forbidden`` for a link that leads outside or nowhere.
+    package func locate(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
+        guard !path.isRoot else { throw .selfReference }
+        var path = path
+        for _ in 0..<3 {
+            let location = try hold(path)
+            guard followsLink, let status = location.status, status.isLink else { return location }
+            do throws(RootError) {
+                path = try resolver.walk(location.path, flags: sys_o_path).realPath ?? location.path
+            } catch {
+                throw error == .notFound ? .forbidden : error
+            }
+            guard !path.isRoot else { throw .isDirectory }
+        }
+        // Somebody turns names into links faster than we look.
+        throw .forbidden
+    }
+
+    private func hold(_ path: SharePath) throws(RootError) -> Location {
+        do throws(RootError) {
+            let parent = path.parent
+            let opened = try resolver.open(parent, flags: sys_o_path | O_DIRECTORY)
+            let real = try opened.realPath?.appending(path.name) ?? path
+            return try Location(directory: opened.descriptor, path: real)
+        } catch {
+            throw error == .notFound ? .parentMissing : error
+        }
+    }
+}

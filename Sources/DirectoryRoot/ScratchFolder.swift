@@ -1,0 +1,92 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Where unfinished and doomed files stand while they have no name of their own: `.shareserve/tmp` in the root, or, for
+/// other file systems mounted below the root, a reserved name in the directory itself. No door shows either.
+package final class ScratchFolder: Sendable {
+    private static let name = "tmp"
+    private let root: Int32
+    private let device: UInt64
+    private let mount: UInt64
+    private let open = Mutex<SharedDescriptor?>(nil)
+
+    init(root: Int32, status: sys_attributes) {
+        self.root = root
+        device = status.device
+        mount = status.mount
+    }
+
+    /// A fresh name on the file system of `directory`.
+    ///
+    /// - Parameters:
+    ///   - directory: the one that the thing shall be moved into later, or is moved away from.
+    ///   - besides: true to stay in `directory` itself, after a rename out of the folder was refused.
+    /// - Returns: the place; nothing is there yet.
+    /// - Throws: what opening the directory met.
+    func place(near directory: borrowing Descriptor, besides: Bool = false) throws(RootError) -> ScratchPlace {
+        let status = try directory.status()
+        if !besides, status.device == device, status.mount == mount, let folder = try? folder() {
+            return ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8))
+        }
+        let copy = try Descriptor(sys_dup(directory.number), "dup")
+        return ScratchPlace(directory: SharedDescriptor(copy), name: Array(ReservedName.fresh().utf8))
+    }
+
+    /// The folder, made on first need.
+    private func folder() throws(RootError) -> SharedDescriptor {
+        try open.withLock { (known) throws(RootError) -> SharedDescriptor in
+            var status = sys_attributes()
+            // Somebody may have removed the folder behind our back.
+            if let known, sys_fstat(known.number, &status) == 0, status.links > 0 { return known }
+            let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+            let made = sys_mkdirat(root, ReservedName.folder, 0o700)
+            if made != -EEXIST { try check(made, "mkdirat") }
+            let state = try Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat")
+            let nested = sys_mkdirat(state.number, Self.name, 0o700)
+            if nested != -EEXIST { try check(nested, "mkdirat") }
+            let folder = SharedDescriptor(try Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat"))
+            known = folder
+            return folder
+        }
+    }
+
+    /// Removes what crashes left behind: what is older than a day, and doomed trees of any age.
+    func removeLeftovers() {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+        guard let state = try? Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat"),
+            let folder = try? Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat")
+        else { return }
+        var reader = DirectoryReader(descriptor: folder.number)
+        while let record = try? reader.next() {
+            let name = Array(record.bytes)
+            guard Self.isLeftover(folder.number, record.name) else { continue }
+            _ = TreeRemoval.remove(name, in: folder.number)
+        }
+    }
+
+    /// Whether a reserved name in `directory` stands for something that nobody works on any more.
+    static func isLeftover(_ directory: Int32, _ name: UnsafePointer<CChar>) -> Bool {
+        var status = sys_attributes()
+        var now: Int64 = 0
+        var fraction: Int32 = 0
+        sys_now(&now, &fraction)
+        return sys_statat(directory, name, &status) == 0 && status.changed < now - 86_400
+    }
+}
+
+/// A name in an open directory where something stands for a while.
+package struct ScratchPlace: Sendable {
+    let directory: SharedDescriptor
+    let name: [UInt8]
+
+    /// The name for the C library.
+    func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer { CString.with(name, body) }
+}

@@ -1,0 +1,170 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// Copies a file or a tree, with dead properties and modification times and without locks.
+    ///
+    /// The copy is built out of sight and then swapped in: an existing target is replaced whole or not at all. When
+    /// members could not be copied, a new target holds the others, and an existing one stays as it was. Links count as
+    /// what they point at.
+    /// - Parameters:
+    ///   - source: must exist.
+    ///   - target: whose parent must exist.
+    ///   - recursive: false copies a folder without its members.
+    ///   - replacing: what may be at the target.
+    /// - Returns: whether the target is new, and the members that could not be copied.
+    /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``, ``RootError/selfReference``,
+    ///   ``RootError/noSpace``, …
+    public func copy(
+        _ source: SharePath, to target: SharePath, recursive: Bool = true, replacing: Replacement
+    ) throws(RootError) -> TransferResult {
+        guard !target.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
+        let target = try writable(target, orElse: .selfReference)
+        return try transfer(
+            absolute(source), to: target, recursive: recursive, replacing: replacing, isMove: false)
+    }
+
+    /// Copies for ``copy(_:to:recursive:replacing:)`` and for moves across file systems. Paths are from the root.
+    func transfer(
+        _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement, isMove: Bool
+    ) throws(RootError) -> TransferResult {
+        let origin = try openVisible(source, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
+        guard rights.rights(at: source).contains(.read) else { throw .forbidden }
+        let request = CopyRequest(
+            source: source, realSource: origin.realPath, target: target, replacing: replacing,
+            isDirectory: origin.attributes.isDirectory)
+        let status = try origin.descriptor.status()
+        let location = try locateTarget(target, followsLink: false)
+        try requireCopyTarget(location, request, status)
+        guard !origin.attributes.isDirectory else {
+            return try copyTree(origin, near: location, request, recursive: recursive, isMove: isMove)
+        }
+        try root.requireSpace(for: origin.attributes.size, at: location.directory.number)
+        let file = try TemporaryFile(in: root, near: location.directory)
+        try copyContent(of: origin.descriptor.number, status, to: file.descriptor, keepsMode: isMove)
+        try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
+        try file.order(durably: root.policy.waitsForDisk)
+        return try root.commitLock.withLock { (_) throws(RootError) -> TransferResult in
+            let location = try locateTarget(target, followsLink: false)
+            try requireCopyTarget(location, request, status)
+            guard let old = location.status else {
+                try file.place(at: location, of: root)
+                return try finishCopy(location, created: true)
+            }
+            if try takeToTrash(location) || !old.isDirectory {
+                var location = location
+                try location.refresh()
+                try didRemove(location.path)
+                try file.place(at: location, of: root)
+                return try finishCopy(location, created: false)
+            }
+            let place = try file.nameInScratch(near: location.directory, of: root)
+            try check(root.swap(place, with: location), "renameat2")
+            file.didPlace()
+            try didRemove(location.path)
+            discard(place)
+            return try finishCopy(location, created: false)
+        }
+    }
+
+    /// Builds a folder out of sight and swaps it in.
+    private func copyTree(
+        _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool,
+        isMove: Bool
+    ) throws(RootError) -> TransferResult {
+        let place = try root.scratch.place(near: location.directory)
+        try check(place.withName { sys_mkdirat(place.directory.number, $0, 0o777) }, "mkdirat")
+        var isPlaced = false
+        defer { if !isPlaced { discard(place) } }
+        let answer = place.withName { sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+        let top = try Descriptor(answer, "openat")
+        var copy = TreeCopy(share: self, source: origin.realPath, target: location.path, keepsMode: isMove)
+        let failures = try copy.run(from: origin.descriptor.number, to: top.number, recursive: recursive)
+        if !failures.isEmpty, isMove || location.status != nil {
+            return TransferResult(created: false, failures: failures)
+        }
+        if root.policy.waitsForDisk { try check(sys_fsync(top.number), "fsync") }
+        let status = try origin.descriptor.status()
+        let outcome = try root.commitLock.withLock {
+            (_) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
+            var location = try locateTarget(request.target, followsLink: false)
+            try requireCopyTarget(location, request, status)
+            let created = location.status == nil
+            if !created {
+                if try takeToTrash(location) { try location.refresh() }
+                try didRemove(location.path)
+            }
+            if location.status == nil {
+                try root.renameToFreeName(place, location)
+            } else {
+                try check(root.swap(place, with: location), "renameat2")
+            }
+            isPlaced = true
+            _ = try finishCopy(location, created: created)
+            return (created, location.status == nil ? nil : place)
+        }
+        if let replaced = outcome.replaced { discard(replaced) }
+        return TransferResult(created: outcome.created, failures: failures)
+    }
+
+    private func finishCopy(_ location: borrowing Location, created: Bool) throws(RootError) -> TransferResult {
+        if root.policy.waitsForDisk { try location.syncDirectory() }
+        return TransferResult(created: created, failures: [])
+    }
+
+    /// Everything that decides whether the copy may take its place.
+    private func requireCopyTarget(
+        _ location: borrowing Location, _ request: CopyRequest, _ status: sys_attributes
+    ) throws(RootError) {
+        for source in [request.source, request.realSource] {
+            guard !source.contains(location.path), !location.path.isAncestor(of: source) else {
+                throw .selfReference
+            }
+        }
+        if status.isDirectory {
+            if let old = location.status, old.isSame(as: status) { throw .selfReference }
+            guard try !root.isBelow(status, location.directory) else { throw .selfReference }
+        }
+        try requireMatch(request.replacing, try contentStatus(of: location))
+        if let old = location.status {
+            if old.isDirectory {
+                try requireRights(throughout: [.overwrite, .delete], at: request.target, location.path)
+                guard !root.policy.refusesDelete else { throw .forbidden }
+            }
+            try requireReplaceable(location, asked: request.target)
+            try checkLocks(WriteUse(trees: [location.path]))
+        } else {
+            try requireReplaceableName(request.target, location.path, isDirectory: request.isDirectory)
+            if request.isDirectory { try requireRights(throughout: .create, at: request.target, location.path) }
+            try checkLocks(WriteUse(bindings: [location.path]))
+        }
+    }
+
+    /// Copies bytes and times of one file into an empty one.
+    func copyContent(
+        of source: Int32, _ status: sys_attributes, to target: Int32, keepsMode: Bool
+    ) throws(RootError) {
+        try FileCopy.run(from: source, to: target, usesKernel: root.abilities.kernelCopies) { () throws(RootError) in
+            try root.requireSpace(for: 0, at: target)
+        }
+        if keepsMode { try check(sys_chmod(target, status.mode & 0o777), "fchmod") }
+        try check(sys_set_times(target, 0, -1, status.modified, Int64(status.modified_ns)), "futimens")
+    }
+}
+
+/// What a copy shall do, with paths from the root.
+struct CopyRequest: Sendable {
+    var source: SharePath
+    var realSource: SharePath
+    var target: SharePath
+    var replacing: Replacement
+    var isDirectory: Bool
+}

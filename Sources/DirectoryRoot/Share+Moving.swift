@@ -1,0 +1,153 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// Moves a file or tree: one rename, or copy and delete across file systems.
+    ///
+    /// Locks of the source end, dead properties follow. A replaced folder is replaced whole. Of a link, the link itself
+    /// is moved.
+    /// - Parameters:
+    ///   - source: must exist.
+    ///   - target: whose parent must exist.
+    ///   - replacing: what may be at the target.
+    /// - Returns: whether the target is new, and the members that could not be moved (then nothing was).
+    /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``, ``RootError/selfReference``, …
+    public func move(
+        _ source: SharePath, to target: SharePath, replacing: Replacement
+    ) throws(RootError) -> TransferResult {
+        guard !source.isRoot, !target.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
+        let source = try writable(source, orElse: .selfReference)
+        let target = try writable(target, orElse: .selfReference)
+        guard !root.policy.refusesDelete else { throw .forbidden }
+        let outcome = try root.commitLock.withLock { (_) throws(RootError) -> MoveOutcome in
+            let from = try locateSource(source, followsLink: false)
+            try requireRights(throughout: .delete, at: source, from.path)
+            let to = try locateTarget(target, followsLink: false)
+            try requireMovable(from, to, asked: source, target, replacing)
+            let changed = to.status == nil ? WriteUse(bindings: [to.path]) : WriteUse(trees: [to.path])
+            try checkLocks(
+                WriteUse(bindings: changed.bindings, trees: changed.trees + [from.path]))
+            return try rename(from, to)
+        }
+        switch outcome {
+        case .done(let created, let replaced):
+            if let replaced { discard(replaced) }
+            return TransferResult(created: created, failures: [])
+        case .otherFileSystem:
+            return try moveByCopying(source, to: target, replacing: replacing)
+        }
+    }
+
+    private enum MoveOutcome {
+        /// - Parameter replaced: what was at the target, still to be removed.
+        case done(created: Bool, replaced: ScratchPlace?)
+        case otherFileSystem
+    }
+
+    /// Everything that decides whether the one may take the place of the other.
+    private func requireMovable(
+        _ from: borrowing Location, _ to: borrowing Location, asked source: SharePath, _ target: SharePath,
+        _ replacing: Replacement
+    ) throws(RootError) {
+        guard let moved = from.status else { throw .notFound }
+        try requireSeparate(from, to)
+        try requireMatch(replacing, try contentStatus(of: to))
+        if let old = to.status {
+            if old.isDirectory {
+                try requireRights(throughout: [.overwrite, .delete], at: target, to.path)
+            }
+            try requireReplaceable(to, asked: target)
+        } else {
+            try requireReplaceableName(target, to.path, isDirectory: moved.isDirectory)
+        }
+    }
+
+    /// Rights and policy for a new name, of which only files need an allowed extension.
+    func requireReplaceableName(_ path: SharePath, _ realPath: SharePath, isDirectory: Bool) throws(RootError) {
+        try requireRights(.create, at: path, realPath)
+        guard isDirectory || root.policy.allowsExtension(of: path.name) else { throw .forbidden }
+    }
+
+    /// Refuses a target that is the source, lies in it or holds it: by name, and by what the directories really are.
+    func requireSeparate(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
+        guard !from.path.contains(to.path), !to.path.isAncestor(of: from.path) else { throw .selfReference }
+        guard let moved = from.status, moved.isDirectory else { return }
+        if let old = to.status, old.isSame(as: moved) { throw .selfReference }
+        // A mount of the same directory at two places, or a file system that does not tell names apart by case.
+        guard try !root.isBelow(moved, to.directory) else { throw .selfReference }
+    }
+
+    private func rename(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> MoveOutcome {
+        let origin = from.directory.number
+        guard let old = to.status, let moved = from.status else {
+            let answer = from.withName { root.renameToFreeName(origin, $0, to) }
+            if answer == -EXDEV { return .otherFileSystem }
+            try check(answer, "renameat2")
+            try finish(from, to)
+            return .done(created: true, replaced: nil)
+        }
+        if try takeToTrash(to) {
+            let answer = from.withName { root.renameToFreeName(origin, $0, to) }
+            if answer == -EXDEV { return .otherFileSystem }
+            try check(answer, "renameat2")
+            try finish(from, to)
+            return .done(created: false, replaced: nil)
+        }
+        if !old.isDirectory, !moved.isDirectory {
+            let answer = from.withName { name in to.withName { sys_renameat(origin, name, to.directory.number, $0) } }
+            if answer == -EXDEV { return .otherFileSystem }
+            try check(answer, "renameat")
+            // Of two names of one file, rename removes neither.
+            if old.isSame(as: moved) { try check(from.withName { sys_unlinkat(origin, $0, 0) }, "unlinkat") }
+            try finish(from, to)
+            return .done(created: false, replaced: nil)
+        }
+        return try swapAndDetach(from, to)
+    }
+
+    /// Puts a tree in the place of another thing, which is left to be removed.
+    private func swapAndDetach(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> MoveOutcome {
+        // Swapping the two names in one step loses nothing at any moment; what was replaced then stands under the
+        // source's name until it is hidden in the next call.
+        let source = try from.place()
+        let answer = root.swap(source, with: to)
+        if answer == -EXDEV { return .otherFileSystem }
+        try check(answer, "renameat2")
+        let replaced = try root.hide(source) ?? source
+        try finish(from, to)
+        return .done(created: false, replaced: replaced)
+    }
+
+    private func finish(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
+        try didMove(from.path, to: to.path)
+        guard root.policy.waitsForDisk else { return }
+        try to.syncDirectory()
+        try from.syncDirectory()
+    }
+
+    /// The long way across file systems: the source goes only when the copy stands.
+    private func moveByCopying(
+        _ source: SharePath, to target: SharePath, replacing: Replacement
+    ) throws(RootError) -> TransferResult {
+        let result = try transfer(source, to: target, recursive: true, replacing: replacing, isMove: true)
+        guard result.failures.isEmpty else { return result }
+        let left = try root.commitLock.withLock { (_) throws(RootError) -> ScratchPlace? in
+            let from = try locateSource(source, followsLink: false)
+            let place = try from.place()
+            let left = try root.hide(place) ?? place
+            try didRemove(from.path)
+            if root.policy.waitsForDisk { try from.syncDirectory() }
+            return left
+        }
+        if let left { discard(left) }
+        return result
+    }
+}

@@ -1,0 +1,124 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// Removes a file or tree with its locks and properties.
+    ///
+    /// A tree vanishes from its name at once and is taken apart out of sight; what can't be removed comes back under its
+    /// name. Of a link, the link itself goes.
+    /// - Parameters:
+    ///   - path: must exist.
+    ///   - precondition: what may be there.
+    /// - Returns: the members that could not be removed; empty when all is gone.
+    /// - Throws: ``RootError/notFound``, ``RootError/selfReference`` for the root, and what forbids the whole.
+    public func remove(
+        _ path: SharePath, when precondition: Replacement = .anything
+    ) throws(RootError) -> [MemberFailure] {
+        guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
+        let path = try writable(path, orElse: .selfReference)
+        guard !root.policy.refusesDelete else { throw .forbidden }
+        let doomed = try root.commitLock.withLock { (_) throws(RootError) -> DoomedTree? in
+            let location = try locateSource(path, followsLink: false)
+            if case .when = precondition { try requireMatch(precondition, try contentStatus(of: location)) }
+            try requireRights(throughout: .delete, at: path, location.path)
+            try checkLocks(WriteUse(trees: [location.path]))
+            let doomed = try takeToTrash(location) ? nil : detach(location)
+            // What can't be hidden is taken apart in its place, and is not gone yet.
+            if doomed?.isInPlace != true { try didRemove(location.path) }
+            if root.policy.waitsForDisk { try location.syncDirectory() }
+            return doomed
+        }
+        guard let doomed else { return [] }
+        return try takeApart(doomed)
+    }
+
+    /// A directory that waits for its removal.
+    private struct DoomedTree: Sendable {
+        /// Where it stands now.
+        var place: ScratchPlace
+        /// Where it stood, from the root.
+        var path: SharePath
+        /// Whether it still has its own name, because it could not be hidden.
+        var isInPlace = false
+    }
+
+    /// Removes a name at once: a file or an empty directory entirely, any other tree by hiding it.
+    /// - Returns: the tree that is left to remove.
+    private func detach(_ location: borrowing Location) throws(RootError) -> DoomedTree? {
+        let directory = location.directory.number
+        guard location.status?.isDirectory == true else {
+            try check(location.withName { sys_unlinkat(directory, $0, 0) }, "unlinkat")
+            return nil
+        }
+        let answer = location.withName { sys_unlinkat(directory, $0, 1) }
+        if answer == 0 { return nil }
+        guard answer == -ENOTEMPTY || answer == -EEXIST else { throw RootError(answer, "unlinkat") }
+        let place = try location.place()
+        guard let hidden = try root.hide(place) else {
+            return DoomedTree(place: place, path: location.path, isInPlace: true)
+        }
+        return DoomedTree(place: hidden, path: location.path)
+    }
+
+    /// Removes a hidden tree; what stays gets its old name back, or the next free one.
+    private func takeApart(_ doomed: DoomedTree) throws(RootError) -> [MemberFailure] {
+        let path = doomed.path
+        let failures = TreeRemoval.remove(doomed.place.name, in: doomed.place.directory.number)
+        guard !failures.isEmpty else {
+            if doomed.isInPlace { try didRemove(path) }
+            return []
+        }
+        let restored = doomed.isInPlace ? path : try restore(doomed.place, to: path)
+        return failures.map { failure in
+            var member = restored
+            for name in failure.names { member = (try? member.appending(name)) ?? member }
+            return MemberFailure(path: member.relative(to: base) ?? .root, error: failure.error)
+        }
+    }
+
+    /// Gives what could not be removed a name that users see.
+    private func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
+        try root.commitLock.withLock { (_) throws(RootError) -> SharePath in
+            for number in 1..<1_000 {
+                let suffix = number == 1 ? "" : " (\(number))"
+                let name = Array(path.name.prefix(SharePath.longestName - suffix.utf8.count)) + Array(suffix.utf8)
+                let location = try root.locate(path.parent.appending(name), followsLink: false)
+                if location.status != nil { continue }
+                do throws(RootError) {
+                    try root.renameToFreeName(place, location)
+                    return location.path
+                } catch .exists {
+                    continue
+                }
+            }
+            throw .exists
+        }
+    }
+
+    /// Removes what was replaced; nobody gets back what can't be removed, but a later start tries again.
+    func discard(_ place: ScratchPlace) {
+        _ = TreeRemoval.remove(place.name, in: place.directory.number)
+    }
+
+    /// What is at a location when a link counts as what it points at.
+    func contentStatus(of location: borrowing Location) throws(RootError) -> sys_attributes? {
+        guard let status = location.status, status.isLink else { return location.status }
+        return try look(at: location.path, waiting: true).status
+    }
+
+    /// As ``requireRights(_:at:_:)`` for the path and everything below it.
+    func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
+        guard rights.allows(wanted, throughout: path), path == realPath || rights.allows(wanted, throughout: realPath)
+        else {
+            throw rights.rights(at: path) == .none ? .notFound : .forbidden
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What every write asks before it changes a name.
+extension Share {
+    /// The path from the root of something that may be written at all.
+    ///
+    /// - Parameters:
+    ///   - path: from ``base``.
+    ///   - error: thrown for the shared directory itself.
+    /// - Returns: the path from the root.
+    /// - Throws: ``RootError/readOnly``; ``RootError/forbidden`` for names that do not exist for anybody.
+    package func writable(_ path: SharePath, orElse error: RootError) throws(RootError) -> SharePath {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        let path = try absolute(path)
+        guard !path.isRoot else { throw error }
+        guard root.policy.shows(path) else { throw .forbidden }
+        return path
+    }
+
+    /// The place of something that shall be written, there or not.
+    func locateTarget(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
+        let location: Location
+        do throws(RootError) {
+            location = try root.locate(path, followsLink: followsLink)
+        } catch {
+            // A requester without any right here learns nothing about parents either.
+            throw rights.rights(at: path) == .none ? .forbidden : error
+        }
+        guard root.policy.shows(location.path), base.contains(location.path) else { throw .forbidden }
+        if let status = location.status, !status.isFile, !status.isDirectory {
+            // A FIFO or device does not exist, but its name is taken. So is that of a link, which a write that does not
+            // follow it replaces, when it leads to something.
+            guard status.isLink, (try? look(at: location.path, waiting: true)) != nil else { throw .forbidden }
+        }
+        return location
+    }
+
+    /// The place of something that must be there.
+    func locateSource(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
+        let location: Location
+        do throws(RootError) {
+            location = try locateTarget(path, followsLink: followsLink)
+        } catch {
+            switch error {
+            case .parentMissing: throw .notFound
+            case .forbidden: throw isForbiddenByFileSystem(path) ? .forbidden : .notFound
+            default: throw error
+            }
+        }
+        guard location.status != nil else { throw .notFound }
+        return location
+    }
+
+    /// Tells "you may not" from "there is no such thing".
+    private func isForbiddenByFileSystem(_ path: SharePath) -> Bool {
+        do throws(RootError) {
+            _ = try look(at: path, waiting: true)
+            return false
+        } catch {
+            return error == .forbidden
+        }
+    }
+
+    /// - Parameters:
+    ///   - wanted: the rights that it takes.
+    ///   - path: as asked for.
+    ///   - realPath: with links resolved.
+    /// - Throws: ``RootError/forbidden``, or ``RootError/notFound`` where the requester may not know of anything.
+    func requireRights(_ wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
+        guard rights.rights(at: path).isSuperset(of: wanted),
+            path == realPath || rights.rights(at: realPath).isSuperset(of: wanted)
+        else { throw .forbidden }
+    }
+
+    /// Applies a precondition to what is there; a link counts as what it points at.
+    func requireMatch(_ replacing: Replacement, _ status: sys_attributes?) throws(RootError) {
+        switch replacing {
+        case .nothing: if status != nil { throw .exists }
+        case .anything: break
+        case .when(let holds):
+            guard holds(status.flatMap { FileAttributes($0) }) else { throw .preconditionFailed }
+        }
+    }
+
+    /// Everything that decides whether a file may be written at a place.
+    func requireFileTarget(
+        _ location: borrowing Location, asked path: SharePath, _ replacing: Replacement
+    ) throws(RootError) {
+        let status = location.status
+        if let status, status.isDirectory { throw .isDirectory }
+        try requireMatch(replacing, status)
+        try requireReplaceable(location, asked: path)
+        try checkLocks(status == nil ? WriteUse(bindings: [location.path]) : WriteUse(changes: [location.path]))
+    }
+
+    /// Rights and policy for a new or a replaced name.
+    func requireReplaceable(_ location: borrowing Location, asked path: SharePath) throws(RootError) {
+        if location.status == nil {
+            try requireRights(.create, at: path, location.path)
+        } else {
+            try requireRights(.overwrite, at: path, location.path)
+            guard !root.policy.refusesOverwrite else { throw .forbidden }
+        }
+        guard location.status != nil || root.policy.allowsExtension(of: path.name) else { throw .forbidden }
+    }
+}
+
+extension DirectoryRoot {
+    /// Refuses what would not fit, or would touch the reserve of free space.
+    func requireSpace(for size: Int64, at descriptor: Int32) throws(RootError) {
+        guard size > 0 || policy.minFreeSpace > 0 else { return }
+        var space = sys_space()
+        try check(sys_space(descriptor, &space), "fstatvfs")
+        let (needed, overflow) = max(0, size).addingReportingOverflow(max(0, policy.minFreeSpace))
+        guard !overflow, UInt64(needed) <= space.available else { throw .noSpace }
+    }
+}

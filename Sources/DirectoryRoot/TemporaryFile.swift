@@ -1,0 +1,118 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A file on its way to a name: unnamed where the file system can, else under a reserved name.
+///
+/// Dropped before it was ``place(at:replacing:)``d, it leaves nothing behind.
+package final class TemporaryFile: @unchecked Sendable {
+    package let descriptor: Int32
+    /// Where the file stands for now; nil while it is unnamed, and after it got its name.
+    private var scratch: ScratchPlace?
+
+    private init(descriptor: Int32, scratch: ScratchPlace?) {
+        self.descriptor = descriptor
+        self.scratch = scratch
+    }
+
+    deinit {
+        if let scratch { _ = scratch.withName { sys_unlinkat(scratch.directory.number, $0, 0) } }
+        _ = sys_close(descriptor)
+    }
+
+    /// Makes an empty file on the file system of `directory`, with the permissions that `open(0666)` gives there.
+    package convenience init(in root: DirectoryRoot, near directory: borrowing Descriptor) throws(RootError) {
+        if root.abilities.unnamedFiles, sys_o_tmpfile != 0 {
+            let answer = sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, 0o666)
+            switch -answer {
+            case EOPNOTSUPP, ENOTSUP, EISDIR, EINVAL, ENOSYS, ENOENT: break
+            default:
+                self.init(descriptor: try check(answer, "open unnamed"), scratch: nil)
+                return
+            }
+        }
+        try self.init(named: root.scratch.place(near: directory))
+    }
+
+    private convenience init(named place: ScratchPlace) throws(RootError) {
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+        let answer = place.withName { sys_openat(place.directory.number, $0, flags, 0o666) }
+        self.init(descriptor: try check(answer, "openat"), scratch: place)
+    }
+
+    /// Takes over a file that has a name in a directory of the server's own.
+    package convenience init(adopting descriptor: consuming Descriptor, named place: ScratchPlace) {
+        self.init(descriptor: descriptor.release(), scratch: place)
+    }
+
+    /// Waits until the data is on its way to the disk before any later change of names: after a power cut a name then
+    /// leads to the whole old or the whole new content.
+    /// - Parameter durably: wait for the disk itself, journal and cache too.
+    func order(durably: Bool) throws(RootError) {
+        if durably {
+            _ = try check(sys_fsync(descriptor), "fsync")
+            return
+        }
+        let answer = sys_sync_range(descriptor, 0, 0, sys_sync_wait)
+        // Where there is no such call, only the strong one gives the promise.
+        if answer == -ENOSYS || answer == -EINVAL {
+            try check(sys_fdatasync(descriptor), "fdatasync")
+        } else if answer != -ESPIPE {
+            try check(answer, "sync_file_range")
+        }
+    }
+
+    /// Gives the file its name.
+    /// - Parameters:
+    ///   - location: freshly looked at, under the commit lock.
+    ///   - root: for scratch names and abilities.
+    /// - Throws: ``RootError/exists`` when nothing was there and now something is.
+    func place(at location: borrowing Location, of root: DirectoryRoot) throws(RootError) {
+        if location.status == nil {
+            try placeAtFreeName(location, of: root)
+        } else {
+            let place = try nameInScratch(near: location.directory, of: root)
+            let answer = place.withName { name in
+                location.withName { sys_renameat(place.directory.number, name, location.directory.number, $0) }
+            }
+            try check(answer, "renameat")
+        }
+        scratch = nil
+    }
+
+    private func placeAtFreeName(_ location: borrowing Location, of root: DirectoryRoot) throws(RootError) {
+        guard let place = scratch else {
+            let answer = location.withName { sys_link_descriptor(descriptor, location.directory.number, $0) }
+            if answer >= 0 || answer == -EEXIST || answer == -ENOSPC || answer == -EDQUOT {
+                try check(answer, "linkat")
+                return
+            }
+            // Without /proc, or where links to unnamed files are forbidden, there is nothing more to try.
+            throw RootError(answer, "linkat")
+        }
+        try root.renameToFreeName(place, location)
+    }
+
+    /// Gives an unnamed file a name that no door shows.
+    func nameInScratch(near directory: borrowing Descriptor, of root: DirectoryRoot) throws(RootError) -> ScratchPlace {
+        if let scratch { return scratch }
+        var place = try root.scratch.place(near: directory)
+        var answer = place.withName { sys_link_descriptor(descriptor, place.directory.number, $0) }
+        if answer == -EXDEV {
+            place = try root.scratch.place(near: directory, besides: true)
+            answer = place.withName { sys_link_descriptor(descriptor, place.directory.number, $0) }
+        }
+        try check(answer, "linkat")
+        scratch = place
+        return place
+    }
+
+    /// The name has been given away: nothing is left to clean up.
+    func didPlace() { scratch = nil }
+}

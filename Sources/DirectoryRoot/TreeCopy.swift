@@ -1,0 +1,175 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Copies the members of one directory into a fresh one, as a requester sees them, with bounded descriptors and memory
+/// for any depth and breadth.
+///
+/// Links are copied as what they point at, where that is inside the root. What can't be read is reported and left out;
+/// when the disk is full, everything ends.
+struct TreeCopy: ~Copyable {
+    private static let mostOpen = 24
+    private static let mostFailures = 1_000
+
+    private let share: Share
+    private let source: SharePath
+    private let target: SharePath
+    private let keepsMode: Bool
+    private var levels: [CopyLevel] = []
+    private var failures: [MemberFailure] = []
+    private var writeBack = WriteBackQueue()
+
+    /// - Parameters:
+    ///   - share: who asks.
+    ///   - source: the real path of what is copied, for rights and reports.
+    ///   - target: where it will be.
+    ///   - keepsMode: whether permission bits come along, as for a move.
+    init(share: Share, source: SharePath, target: SharePath, keepsMode: Bool) {
+        self.share = share
+        self.source = source
+        self.target = target
+        self.keepsMode = keepsMode
+    }
+
+    /// - Parameters:
+    ///   - origin: the directory to copy, open for reading.
+    ///   - top: the new directory.
+    ///   - recursive: false leaves the members out.
+    /// - Returns: the members that could not be copied.
+    /// - Throws: what makes going on pointless.
+    mutating func run(from origin: Int32, to top: Int32, recursive: Bool) throws(RootError) -> [MemberFailure] {
+        let first = CopyLevel(
+            paths: (source, target), source: try Descriptor(sys_dup(origin), "dup").release(),
+            target: try Descriptor(sys_dup(top), "dup").release(), isLinked: true)
+        guard let first else { throw .tooMany }
+        levels.append(first)
+        try share.copyProperties(from: origin, at: source, to: top, at: target)
+        while let level = levels.last {
+            do throws(RootError) {
+                if recursive, let name = try level.nextName() {
+                    if share.root.policy.shows(name: name) { try copyMember(name, of: level) }
+                } else {
+                    try leave(level)
+                }
+            } catch {
+                try report(error, at: level.failing)
+                level.failing = nil
+                if levels.last === level, !level.isOpen || level.isBroken { levels.removeLast() }
+            }
+        }
+        try writeBack.finish()
+        return failures
+    }
+
+    private mutating func copyMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
+        level.failing = name
+        guard let member = try openMember(name, of: level) else { return }
+        let status = try member.descriptor.status()
+        if status.isDirectory {
+            try enter(name, of: level, member)
+        } else if status.isFile {
+            try copyFile(name, of: level, member.descriptor.number, status)
+        }
+        level.failing = nil
+    }
+
+    /// Opens a member, or what it points at; nil for what does not exist for the requester.
+    private func openMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) -> CopyMember? {
+        let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
+        let answer = CString.with(name) { sys_openat(level.source, $0, flags | O_NOFOLLOW, 0) }
+        if answer == -ENOENT || answer == -ENXIO || answer == -ENODEV { return nil }
+        if answer == -ELOOP {
+            let path = try level.paths.source.appending(name)
+            guard let target = try? share.root.resolver.walk(path, flags: flags), let real = target.realPath,
+                share.root.policy.shows(real), share.base.contains(real), share.maySee(real, isDirectory: false)
+            else { return nil }
+            return CopyMember(descriptor: target.descriptor, isLinked: true)
+        }
+        let descriptor = try Descriptor(answer, "openat")
+        if !share.rights.isUniform(below: source) {
+            let path = try level.paths.source.appending(name)
+            guard share.rights.rights(at: path).contains(.read) || share.rights.leadsToReadable(below: path) else {
+                return nil
+            }
+        }
+        return CopyMember(descriptor: descriptor, isLinked: false)
+    }
+
+    private mutating func enter(_ name: [UInt8], of level: CopyLevel, _ member: borrowing CopyMember) throws(RootError)
+    {
+        let status = try member.descriptor.status()
+        let isLinked = member.isLinked
+        if isLinked || levels.dropFirst().contains(where: \.isLinked) {
+            // A link to a directory that we are in has no end.
+            guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
+        }
+        try check(CString.with(name) { sys_mkdirat(level.target, $0, 0o777) }, "mkdirat")
+        let answer = CString.with(name) { sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+        let made = try Descriptor(answer, "openat")
+        let paths = (level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name))
+        try share.copyProperties(from: member.descriptor.number, at: paths.0, to: made.number, at: paths.1)
+        guard
+            let next = CopyLevel(
+                paths: paths, source: try Descriptor(sys_dup(member.descriptor.number), "dup").release(),
+                target: made.release(), isLinked: isLinked)
+        else { throw .tooMany }
+        level.failing = nil
+        levels.append(next)
+        if levels.count > Self.mostOpen { levels[levels.count - 1 - Self.mostOpen].close(isNeeded: isLinked) }
+    }
+
+    private mutating func copyFile(
+        _ name: [UInt8], of level: CopyLevel, _ file: Int32, _ status: sys_attributes
+    ) throws(RootError) {
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+        let made = try Descriptor(CString.with(name) { sys_openat(level.target, $0, flags, 0o666) }, "openat")
+        do throws(RootError) {
+            try share.copyContent(of: file, status, to: made.number, keepsMode: keepsMode)
+            try share.copyProperties(
+                from: file, at: level.paths.source.appendingIfFits(name), to: made.number,
+                at: level.paths.target.appendingIfFits(name))
+        } catch {
+            _ = CString.with(name) { sys_unlinkat(level.target, $0, 0) }
+            throw error
+        }
+        try writeBack.add(made, durably: share.root.policy.waitsForDisk)
+    }
+
+    /// Finishes a directory and goes up.
+    private mutating func leave(_ level: CopyLevel) throws(RootError) {
+        levels.removeLast()
+        if share.root.policy.waitsForDisk { try check(sys_fsync(level.target), "fsync") }
+        if keepsMode { try check(sys_chmod(level.target, level.identity.mode & 0o777), "fchmod") }
+        try check(
+            sys_set_times(level.target, 0, -1, level.identity.modified, Int64(level.identity.modified_ns)), "futimens")
+        guard let parent = levels.last, !parent.isOpen else { return }
+        try parent.reopen(from: level)
+    }
+
+    private mutating func report(_ error: RootError, at name: [UInt8]?) throws(RootError) {
+        switch error {
+        case .noSpace, .readOnly, .tooMany, .system: throw error
+        default: break
+        }
+        guard failures.count < Self.mostFailures, let level = levels.last else { return }
+        var path = level.paths.source
+        if let name {
+            level.skip(name)
+            path = path.appendingIfFits(name)
+        }
+        failures.append(MemberFailure(path: path.relative(to: share.base) ?? .root, error: error))
+    }
+}
+
+/// An open member of a directory that is being copied.
+private struct CopyMember: ~Copyable {
+    let descriptor: Descriptor
+    /// Reached through a link, so that its `..` is not where we came from.
+    let isLinked: Bool
+}

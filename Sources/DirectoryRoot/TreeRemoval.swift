@@ -1,0 +1,191 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Removes a tree bottom-up, never following a link, with bounded descriptors and memory for any depth and breadth.
+///
+/// What can't be removed is reported and stays, with the directories above it; everything else goes.
+struct TreeRemoval: ~Copyable {
+    /// What stayed: names from the top of the tree down, and why.
+    struct Failure {
+        var names: [[UInt8]]
+        var error: RootError
+    }
+
+    /// Only this many of the deepest directories stay open; those above are opened again through `..`, and only when
+    /// that is the very directory we came from.
+    private static let mostOpen = 32
+    private static let mostFailures = 1_000
+
+    private var levels: [Level] = []
+    private var failures: [Failure] = []
+
+    private init() {}
+
+    /// Removes `name` in `directory`, whatever it is.
+    /// - Parameters:
+    ///   - name: one component.
+    ///   - directory: open; stays the caller's.
+    /// - Returns: what stayed; empty when all is gone, or was before.
+    static func remove(_ name: [UInt8], in directory: Int32) -> [Failure] {
+        let answer = unlink(name, in: directory, isDirectory: false)
+        if answer == 0 || answer == -ENOENT { return [] }
+        guard isDirectoryAnswer(answer) else { return [Failure(names: [], error: RootError(answer, "unlinkat"))] }
+        var removal = TreeRemoval()
+        removal.run(name, in: directory)
+        return removal.failures
+    }
+
+    private mutating func run(_ name: [UInt8], in directory: Int32) {
+        if let error = enter(name, from: directory) {
+            report(error, name: nil)
+            return
+        }
+        while let level = levels.last {
+            guard level.isOpen else {
+                // The directory was moved while we worked: what is left of it is no longer ours to remove.
+                return report(.forbidden, name: nil)
+            }
+            do throws(RootError) {
+                if let child = try level.nextChild() {
+                    removeChild(child, of: level)
+                } else {
+                    leave(level, into: directory)
+                }
+            } catch {
+                report(error, name: nil)
+                leave(level, into: directory)
+            }
+        }
+    }
+
+    private mutating func removeChild(_ child: [UInt8], of level: Level) {
+        let answer = Self.unlink(child, in: level.number, isDirectory: false)
+        if answer == 0 || answer == -ENOENT { return }
+        if Self.isDirectoryAnswer(answer) {
+            guard let error = enter(child, from: level.number) else { return }
+            level.keep(child)
+            return report(answer == -EPERM ? .forbidden : error, name: child)
+        }
+        level.keep(child)
+        report(RootError(answer, "unlinkat"), name: child)
+    }
+
+    /// Opens a directory as the new deepest level; an error when that can't be.
+    private mutating func enter(_ name: [UInt8], from directory: Int32) -> RootError? {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | sys_o_noatime
+        var answer = CString.with(name) { sys_openat(directory, $0, flags, 0) }
+        // O_NOATIME is only for owners.
+        if answer == -EPERM { answer = CString.with(name) { sys_openat(directory, $0, flags & ~sys_o_noatime, 0) } }
+        if answer == -EACCES {
+            // An empty directory can be removed without reading it.
+            let removed = Self.unlink(name, in: directory, isDirectory: true)
+            if removed == 0 || removed == -ENOENT { return nil }
+        }
+        guard answer >= 0, let level = Level(name: name, owning: answer) else { return RootError(answer, "openat") }
+        levels.append(level)
+        if levels.count > Self.mostOpen { levels[levels.count - 1 - Self.mostOpen].close() }
+        return nil
+    }
+
+    /// Goes up, and removes the directory that is empty now.
+    private mutating func leave(_ level: Level, into top: Int32) {
+        levels.removeLast()
+        guard let parent = levels.last else {
+            level.close()
+            finish(level, in: top)
+            return
+        }
+        parent.reopen(from: level)
+        level.close()
+        if parent.isOpen { finish(level, in: parent.number) }
+    }
+
+    private mutating func finish(_ level: Level, in directory: Int32) {
+        let answer = Self.unlink(level.name, in: directory, isDirectory: true)
+        if answer == 0 || answer == -ENOENT { return }
+        levels.last?.keep(level.name)
+        // A directory that only stays because of its members is not a failure of its own. RFC 4918 §9.6.1.
+        if !level.hasKept { report(RootError(answer, "unlinkat"), name: level.name) }
+    }
+
+    private mutating func report(_ error: RootError, name: [UInt8]?) {
+        for level in levels { level.hasKept = true }
+        guard failures.count < Self.mostFailures else { return }
+        failures.append(Failure(names: levels.dropFirst().map(\.name) + (name.map { [$0] } ?? []), error: error))
+    }
+
+    private static func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
+        CString.with(name) { sys_unlinkat(directory, $0, isDirectory ? 1 : 0) }
+    }
+
+    /// What unlinking a directory answers: EISDIR on Linux, EPERM elsewhere.
+    private static func isDirectoryAnswer(_ answer: Int32) -> Bool { answer == -EISDIR || answer == -EPERM }
+}
+
+/// One directory on the way down.
+private final class Level {
+    let name: [UInt8]
+    private(set) var number: Int32
+    private let identity: sys_attributes
+    private var pending: [[UInt8]] = []
+    private var kept: Set<[UInt8]> = []
+    /// Something in or below it could not be removed.
+    var hasKept = false
+
+    init?(name: [UInt8], owning descriptor: Int32) {
+        var status = sys_attributes()
+        guard sys_fstat(descriptor, &status) == 0 else {
+            _ = sys_close(descriptor)
+            return nil
+        }
+        self.name = name
+        number = descriptor
+        identity = status
+    }
+
+    deinit { close() }
+
+    var isOpen: Bool { number >= 0 }
+
+    func close() {
+        if number >= 0 { _ = sys_close(number) }
+        number = -1
+        pending = []
+    }
+
+    func keep(_ name: [UInt8]) { kept.insert(name) }
+
+    /// Opens this directory again through the `..` of a child, if that still leads here.
+    func reopen(from child: Level) {
+        guard !isOpen, child.isOpen else { return }
+        let answer = sys_openat(child.number, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        var status = sys_attributes()
+        guard answer >= 0 else { return }
+        guard sys_fstat(answer, &status) == 0, status.isSame(as: identity) else {
+            _ = sys_close(answer)
+            return
+        }
+        number = answer
+    }
+
+    /// A member that was not kept before; nil when there is none left.
+    func nextChild() throws(RootError) -> [UInt8]? {
+        if pending.isEmpty {
+            // Removing while reading may skip names on some file systems, so each look starts over.
+            try check(sys_rewind(number), "lseek")
+            var reader = DirectoryReader(descriptor: number)
+            while pending.count < 1_024, let record = try reader.next() {
+                let name = Array(record.bytes)
+                if !kept.contains(name) { pending.append(name) }
+            }
+        }
+        return pending.popLast()
+    }
+}

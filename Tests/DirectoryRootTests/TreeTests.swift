@@ -1,0 +1,117 @@
+import DirectoryRoot
+import TestSupport
+import Testing
+
+@Suite("Trees") struct TreeTests {
+    func tree(_ fixture: Fixture) throws {
+        try fixture.directory.write("1", to: "t/a/one")
+        try fixture.directory.write("2", to: "t/a/b/two")
+        try fixture.directory.makeDirectory("t/empty")
+    }
+
+    @Test("A tree is copied with all its members", arguments: SystemUnderTest.allCases)
+    func copy(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try tree(fixture)
+        let result = try fixture.copy("/t", to: "/u")
+        #expect(result.created && result.failures == [])
+        #expect(fixture.directory.text("u/a/one") == "1" && fixture.directory.text("u/a/b/two") == "2")
+        #expect(try fixture.list("/u") == ["a", "empty"] && fixture.directory.text("t/a/one") == "1")
+        #expect(fixture.leftovers == [])
+    }
+
+    @Test("A folder is replaced whole, without a merge", arguments: SystemUnderTest.allCases)
+    func replace(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try tree(fixture)
+        try fixture.directory.write("old", to: "u/old/file")
+        #expect(throws: RootError.exists) { try fixture.copy("/t", to: "/u", replacing: .nothing) }
+        let copied = try fixture.copy("/t", to: "/u")
+        #expect(!copied.created && fixture.directory.names(in: "u") == ["a", "empty"])
+        try fixture.directory.write("old", to: "v/old/file")
+        #expect(throws: RootError.exists) { try fixture.move("/t", to: "/v", replacing: .nothing) }
+        let moved = try fixture.move("/t", to: "/v")
+        #expect(!moved.created && fixture.directory.names(in: "v") == ["a", "empty"])
+        #expect(!fixture.directory.exists("t") && fixture.leftovers == [])
+    }
+
+    @Test("Files and folders take each other's place", arguments: SystemUnderTest.allCases)
+    func kinds(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try tree(fixture)
+        try fixture.directory.write("file", to: "f")
+        #expect(try !fixture.copy("/f", to: "/t/a").created)
+        #expect(fixture.directory.text("t/a") == "file")
+        #expect(try !fixture.copy("/t", to: "/f").created)
+        #expect(fixture.directory.text("f/a") == "file")
+        try fixture.directory.write("g", to: "g")
+        #expect(try !fixture.move("/g", to: "/f").created)
+        #expect(fixture.directory.text("f") == "g" && !fixture.directory.exists("g"))
+        #expect(try !fixture.move("/t", to: "/f").created)
+        #expect(fixture.directory.text("f/a") == "file" && fixture.leftovers == [])
+    }
+
+    @Test("A move is a move", arguments: SystemUnderTest.allCases) func move(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try tree(fixture)
+        #expect(try fixture.move("/t/a/one", to: "/t/uno").created)
+        #expect(try fixture.move("/t/a", to: "/moved").created)
+        #expect(fixture.directory.names(in: "t") == ["empty", "uno"] && fixture.directory.text("moved/b/two") == "2")
+        #expect(throws: RootError.notFound) { try fixture.move("/none", to: "/x") }
+        #expect(throws: RootError.parentMissing) { try fixture.move("/moved", to: "/x/y") }
+    }
+
+    @Test(
+        "Into itself, onto itself, over what holds it: refused",
+        arguments: [
+            ("/t", "/t"), ("/t", "/t/a/new"), ("/t", "/t/a"), ("/t/a/b", "/t/a"), ("/", "/t"), ("/", "/new"),
+            ("/t", "/"), ("/t/a/one", "/t/a/one"), ("/t", "/alias/new"),
+        ])
+    func selfReference(_ row: (String, String)) throws {
+        let fixture = try Fixture()
+        try tree(fixture)
+        try fixture.directory.link("alias", to: "t/a")
+        #expect(throws: RootError.selfReference) { try fixture.move(row.0, to: row.1) }
+        #expect(throws: RootError.selfReference) { try fixture.copy(row.0, to: row.1) }
+        #expect(fixture.directory.text("t/a/b/two") == "2" && fixture.leftovers == [])
+    }
+
+    @Test("A removed tree is gone entirely", arguments: SystemUnderTest.allCases)
+    func remove(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try tree(fixture)
+        #expect(try fixture.remove("/t/a/one") == [] && fixture.remove("/t/empty") == [])
+        #expect(fixture.directory.names(in: "t/a") == ["b"])
+        #expect(try fixture.remove("/t") == [])
+        #expect(try fixture.list() == [] && fixture.leftovers == [])
+        #expect(throws: RootError.notFound) { try fixture.remove("/t") }
+        #expect(throws: RootError.selfReference) { try fixture.remove("/") }
+    }
+
+    @Test("Hard links of one file: a move over the other leaves one name", arguments: SystemUnderTest.allCases)
+    func hardLinks(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try fixture.directory.write("same", to: "a")
+        try fixture.directory.hardLink("b", to: "a")
+        #expect(try !fixture.move("/a", to: "/b").created)
+        #expect(try fixture.list() == ["b"] && fixture.get("/b") == "same")
+    }
+
+    @Test("A tree of 3,000 levels is copied, moved and removed") func deep() throws {
+        let fixture = try Fixture()
+        try fixture.directory.makeDeepTree("deep", levels: 3_000)
+        #expect(try fixture.copy("/deep", to: "/copy").failures == [])
+        #expect(try fixture.move("/copy", to: "/moved").created)
+        #expect(fixture.directory.depth(of: "moved") == 3_000)
+        #expect(try fixture.remove("/moved") == [] && fixture.remove("/deep") == [])
+        #expect(try fixture.list() == [] && fixture.leftovers == [])
+    }
+
+    @Test("A wide folder is copied and removed") func wide() throws {
+        let fixture = try Fixture()
+        for number in 0..<3_000 { try fixture.directory.write("\(number)", to: "w/\(number)") }
+        #expect(try fixture.copy("/w", to: "/x").failures == [])
+        #expect(fixture.directory.names(in: "x").count == 3_000 && fixture.directory.text("x/2999") == "2999")
+        #expect(try fixture.remove("/x") == [] && !fixture.directory.exists("x"))
+    }
+}

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "Sockets.h"
+
 // What one statx says, in the same shape on every system.
 struct sys_attributes {
     uint32_t mode;

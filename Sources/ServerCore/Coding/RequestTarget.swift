@@ -117,7 +117,9 @@ package struct RequestTarget: Equatable, Sendable {
             }
             start = end
         }
-        guard bytes.count < 4_096 else { throw HTTPError(.uriTooLong, "This path is longer than a disk can hold.") }
+        guard bytes.count <= SharePath.longestPath else {
+            throw HTTPError(.uriTooLong, "This path is longer than a disk can hold.")
+        }
         return (SharePath(unchecked: bytes), rest.last == UInt8(ascii: "/") || rest.isEmpty)
     }
 
@@ -140,33 +142,11 @@ package struct RequestTarget: Equatable, Sendable {
             bytes.append(byte)
         }
         let count = bytes.count - begin
+        guard count <= SharePath.longestName else {
+            throw HTTPError(.badRequest, "A name in the address is longer than a disk can hold.")
+        }
         if bytes[begin] == UInt8(ascii: "."), count == 1 || (count == 2 && bytes[begin + 1] == UInt8(ascii: ".")) {
             throw HTTPError(.badRequest, "The address holds “.” or “..”: write it without.")
         }
     }
-
-    /// Writes `bytes` as a path, every byte that a path segment cannot carry percent-encoded.
-    ///
-    /// RFC 3986 §3.3.
-    package static func encode(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
-        for byte in bytes {
-            if isPlain(byte) {
-                output.append(byte)
-            } else {
-                output.append(UInt8(ascii: "%"))
-                output.append(upperHex(byte >> 4))
-                output.append(upperHex(byte & 15))
-            }
-        }
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E, 0x2F: true
-        case 0x21, 0x24, 0x28, 0x29, 0x2A, 0x2B, 0x2C, 0x3A, 0x3D, 0x40: true
-        default: false
-        }
-    }
-
-    private static func upperHex(_ digit: UInt8) -> UInt8 { digit < 10 ? digit + 48 : digit + 55 }
 }

@@ -50,9 +50,23 @@ public struct Response: Sendable {
 
 /// Where a stream body writes to.
 public struct BodyWriter: Sendable {
+    let sink: BodySink
+
     /// Returns when the connection can take more.
-    public func write(_ bytes: [UInt8]) async throws { fatalError() }
+    /// - Throws: `CancellationError` when nobody reads any more.
+    public func write(_ bytes: [UInt8]) async throws {
+        guard !bytes.isEmpty else { return }
+        try await sink.write(.bytes(bytes))
+    }
 
     /// Sends a span of an open file.
-    public func write(_ entry: Entry, _ range: Range<Int64>) async throws { fatalError() }
+    ///
+    /// - Parameters:
+    ///   - entry: an open file.
+    ///   - range: a half-open span within it.
+    /// - Throws: `CancellationError` when nobody reads any more.
+    public func write(_ entry: Entry, _ range: Range<Int64>) async throws {
+        guard !range.isEmpty else { return }
+        try await sink.write(.file(entry, range))
+    }
 }

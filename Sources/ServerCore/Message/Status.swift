@@ -59,6 +59,8 @@ public struct Status: Hashable, Sendable {
     public static let unsupportedMediaType = Status(code: 415)
     /// 416 Range Not Satisfiable.
     public static let rangeNotSatisfiable = Status(code: 416)
+    /// 417 Expectation Failed.
+    public static let expectationFailed = Status(code: 417)
     /// 421 Misdirected Request.
     public static let misdirectedRequest = Status(code: 421)
     /// 422 Unprocessable Content.
@@ -79,6 +81,8 @@ public struct Status: Hashable, Sendable {
     public static let badGateway = Status(code: 502)
     /// 503 Service Unavailable.
     public static let serviceUnavailable = Status(code: 503)
+    /// 505 HTTP Version Not Supported.
+    public static let httpVersionNotSupported = Status(code: 505)
     /// 507 Insufficient Storage.
     public static let insufficientStorage = Status(code: 507)
 }

@@ -1,10 +1,13 @@
 /// The bounded pool of threads for everything that may wait for a disk.
 public struct IOPool: Sendable {
-    /// Runs the work at once, on the caller's thread: for tests.
-    package static let inline = IOPool()
+    let threads: PoolThreads?
 
-    /// Runs `work` on a thread of the pool.
+    /// Runs the work at once, on the caller's thread: for tests.
+    package static let inline = IOPool(threads: nil)
+
+    /// Runs `work` on a thread of the pool: right here where the caller is on one already, as every handler's task is.
     public func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
-        try work()
+        guard let threads else { return try work() }
+        return try await threads.run(work)
     }
 }

@@ -1,23 +1,63 @@
-public import DirectoryRoot
+import Synchronization
 
 /// Listens, and answers with its handlers.
+///
+/// Add the handlers, then ``run()``; ``shutDown(grace:)`` from anywhere ends it.
 public final class Server: Sendable {
-    public init(configuration: ServerConfiguration) throws { fatalError() }
+    private struct State {
+        var handlers: [any Handler] = []
+        var access: (any AccessControl)?
+        var runtime: Runtime?
+    }
 
-    /// Adds a handler, asked before those added earlier. Before ``run()``.
-    public func add(_ handler: any Handler) { fatalError() }
+    private let configuration: ServerConfiguration
+    private let state = Mutex(State())
 
-    /// Serves until ``shutDown(grace:)`` has ended everything or the task is cancelled.
-    public func run() async throws { fatalError() }
+    /// A server that does not listen yet.
+    public init(configuration: ServerConfiguration) throws {
+        self.configuration = configuration
+    }
+
+    /// Adds a handler, asked before those added earlier.
+    ///
+    /// Before ``start()``.
+    public func add(_ handler: any Handler) {
+        state.withLock { $0.handlers.insert(handler, at: 0) }
+    }
+
+    /// Has every request admitted by `access` before a handler sees it; without one, everybody comes in.
+    ///
+    /// Before ``start()``.
+    package func setAccess(_ access: any AccessControl) {
+        state.withLock { $0.access = access }
+    }
+
+    /// Begins to listen.
+    ///
+    /// - Returns: where, with the real numbers of ports that were given as 0.
+    /// - Throws: ``ListenError``.
+    @discardableResult
+    public func start() async throws -> [ListenAddress] {
+        let (handlers, access) = state.withLock { ($0.handlers, $0.access) }
+        let runtime = try await Runtime.start(configuration, handlers: handlers, access: access)
+        state.withLock { $0.runtime = runtime }
+        return runtime.addresses
+    }
+
+    /// Serves until ``shutDown(grace:)`` has ended everything or the task is cancelled; begins to listen if ``start()``
+    /// was not called.
+    public func run() async throws {
+        if state.withLock({ $0.runtime == nil }) { try await start() }
+        guard let runtime = state.withLock({ $0.runtime }) else { return }
+        await withTaskCancellationHandler {
+            await runtime.untilEnded()
+        } onCancel: {
+            Task { await runtime.shutDown(grace: .zero) }
+        }
+    }
 
     /// No new connections; running transfers get `grace` to finish.
-    public func shutDown(grace: Duration) async { fatalError() }
-}
-
-/// Everything a server is told; every member has the default that the command line shows.
-public struct ServerConfiguration: Sendable {
-    public var root: DirectoryRoot
-    public var pathPrefix = ""
-
-    public init(root: DirectoryRoot) { self.root = root }
+    public func shutDown(grace: Duration) async {
+        await state.withLock { $0.runtime }?.shutDown(grace: grace)
+    }
 }

@@ -1,0 +1,71 @@
+#define _GNU_SOURCE
+#include "Sockets.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#ifdef __linux__
+#include <sys/sendfile.h>
+#include <sys/vfs.h>
+#endif
+
+ssize_t sys_send(int socket, const void *bytes, size_t count, int more) {
+    int flags = MSG_DONTWAIT;
+#ifdef __linux__
+    flags |= MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+#else
+    (void)more;
+#endif
+    ssize_t sent;
+    do sent = send(socket, bytes, count, flags);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
+}
+
+ssize_t sys_sendfile(int socket, int file, int64_t offset, size_t count) {
+#ifdef __linux__
+    off_t position = offset;
+    ssize_t sent;
+    do sent = sendfile(socket, file, &position, count);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
+#else
+    (void)socket, (void)file, (void)offset, (void)count;
+    return -ENOSYS;
+#endif
+}
+
+int sys_wait_readable(int socket, int milliseconds) {
+    struct pollfd wanted = {.fd = socket, .events = POLLIN};
+    int ready = poll(&wanted, 1, milliseconds);
+    return ready < 0 ? -errno : ready;
+}
+
+int sys_is_memory(int file) {
+#ifdef __linux__
+    struct statfs info;
+    if (fstatfs(file, &info) != 0) return 0;
+    return (unsigned long)info.f_type == 0x01021994UL || ((unsigned long)info.f_type & 0xFFFFFFFFUL) == 0x858458F6UL;
+#else
+    (void)file;
+    return 0;
+#endif
+}
+
+int64_t sys_raise_file_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+    if (limit.rlim_cur < limit.rlim_max) {
+        struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+        // Above a million the tables cost more than anybody needs.
+        if (raised.rlim_cur > 1048576) raised.rlim_cur = 1048576;
+        if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+    }
+    return limit.rlim_cur > 1048576 ? 1048576 : (int64_t)limit.rlim_cur;
+}
+
+const int sys_again = EAGAIN;
+const int sys_not_supported = EOPNOTSUPP;
+const int sys_no_call = ENOSYS;
+const int sys_invalid = EINVAL;

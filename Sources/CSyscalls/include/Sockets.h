@@ -1,0 +1,19 @@
+// The socket calls whose flags the C library overlays do not carry over. Each answers -errno instead of -1, and goes on
+// after EINTR.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Sends without waiting and without SIGPIPE; `more` holds the packet back for what follows at once.
+ssize_t sys_send(int socket, const void *bytes, size_t count, int more);
+// Sends a span of a file out of the page cache; -ENOSYS where the system has no such call.
+ssize_t sys_sendfile(int socket, int file, int64_t offset, size_t count);
+// Waits at most this long for bytes or the end of the stream; 1 when there are some.
+int sys_wait_readable(int socket, int milliseconds);
+// 1 when a file's bytes are always in memory (tmpfs, ramfs).
+// Error numbers that callers tell apart.
+extern const int sys_again, sys_not_supported, sys_no_call, sys_invalid;
+int sys_is_memory(int file);
+// The soft limit of open files, raised to the hard one first.
+int64_t sys_raise_file_limit(void);

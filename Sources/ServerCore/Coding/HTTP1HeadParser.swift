@@ -1,0 +1,198 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Reads the head of one HTTP/1 request after the other, strictly: whatever two readers might understand differently is
+/// refused, and the connection that sent it must be closed.
+///
+/// RFC 9112 §2 to §6.
+///
+/// Works line by line on bytes that arrive in pieces, looks at no byte twice but for those of an unfinished line, and
+/// allocates nothing beyond the room that its ``RequestHead`` keeps.
+package struct HTTP1HeadParser {
+    /// How much of a head is taken.
+    package struct Limits: Sendable {
+        /// The whole head; 431 beyond it.
+        package var headBytes = 64 * 1_024
+        /// Field lines; 431 beyond it.
+        package var fieldCount = 128
+        /// The request target; 414 beyond it.
+        package var targetBytes = 32 * 1_024
+
+        package init() {}
+    }
+
+    private let limits: Limits
+    /// Where the next unread line begins, from the start of the head.
+    private var lineStart = 0
+    /// How far the unfinished line was searched for its end.
+    private var searched = 0
+    private var hasRequestLine = false
+    /// Empty lines before the request line.
+    private var skipped = 0
+
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// Whether some bytes of a head were seen already.
+    package var isInside: Bool { hasRequestLine || searched > 0 || lineStart > 0 }
+
+    /// Reads on.
+    ///
+    /// - Parameters:
+    ///   - bytes: all bytes since the last complete head, those of earlier calls included.
+    ///   - head: empty before the first call for a head; complete when a count is returned.
+    /// - Returns: the length of the head, or nil when more bytes are needed.
+    /// - Throws: ``HTTPError`` with the status to refuse the request with; nothing after it may be read as a request.
+    package mutating func parse(_ bytes: UnsafeRawBufferPointer, into head: RequestHead) throws(HTTPError) -> Int? {
+        while true {
+            guard let end = lineEnd(in: bytes) else {
+                try checkUnfinished(bytes)
+                return nil
+            }
+            guard end > lineStart, bytes[end - 1] == 0x0D else { throw Self.bareLineEnd }
+            guard end < limits.headBytes else { throw tooLarge }
+            let line = lineStart..<(end - 1)
+            lineStart = end + 1
+            searched = lineStart
+            if !hasRequestLine {
+                if line.isEmpty {
+                    // RFC 9112 §2.2: one empty line before a request is an old client's mistake.
+                    skipped += 1
+                    guard skipped == 1 else { throw Self.malformed }
+                    continue
+                }
+                try readRequestLine(bytes, line, into: head)
+                hasRequestLine = true
+            } else if line.isEmpty {
+                let count = lineStart
+                self = HTTP1HeadParser(limits: limits)
+                head.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[0..<count]))
+                try head.settle()
+                return count
+            } else {
+                guard head.slots.count < limits.fieldCount else { throw tooLarge }
+                try readField(bytes, line, into: head)
+            }
+        }
+    }
+
+    private func lineEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
+        guard searched < bytes.count, let base = bytes.baseAddress else { return nil }
+        guard let found = memchr(base + searched, 0x0A, bytes.count - searched) else { return nil }
+        return UnsafeRawPointer(found) - base
+    }
+
+    /// What can be said of a line whose end has not come: a client that will never send one gets its answer now.
+    private mutating func checkUnfinished(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
+        if !hasRequestLine, lineStart < bytes.count {
+            let lead = bytes[lineStart]
+            guard Self.isToken(lead) || lead == 0x0D else { throw Self.malformed }
+        }
+        // A CR that is not the last byte stands before something else than LF.
+        var index = max(searched - 1, lineStart)
+        while index + 1 < bytes.count {
+            if bytes[index] == 0x0D { throw Self.bareLineEnd }
+            index += 1
+        }
+        searched = bytes.count
+        if bytes.count >= limits.headBytes || (!hasRequestLine && bytes.count - lineStart > limits.targetBytes + 64) {
+            throw tooLarge
+        }
+    }
+
+    private var tooLarge: HTTPError {
+        hasRequestLine
+            ? HTTPError(.headerFieldsTooLarge, "The head of this request is larger than the server takes.")
+            : HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
+    }
+
+    private static var bareLineEnd: HTTPError {
+        HTTPError(.badRequest, "Lines of a request end in CR LF, and neither stands alone.")
+    }
+
+    private static var malformed: HTTPError { HTTPError(.badRequest, "This is not an HTTP/1.1 request.") }
+
+    // MARK: - The request line. RFC 9112 §3
+
+    private func readRequestLine(
+        _ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, into head: RequestHead
+    ) throws(HTTPError) {
+        var index = line.lowerBound
+        while index < line.upperBound, Self.isToken(bytes[index]) { index += 1 }
+        guard index > line.lowerBound, index < line.upperBound, bytes[index] == 0x20 else { throw Self.malformed }
+        head.methodRange = line.lowerBound..<index
+        let targetStart = index + 1
+        index = targetStart
+        while index < line.upperBound, bytes[index] > 0x20, bytes[index] != 0x7F { index += 1 }
+        guard index - targetStart <= limits.targetBytes else {
+            throw HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
+        }
+        guard index > targetStart, index < line.upperBound, bytes[index] == 0x20 else { throw Self.malformed }
+        head.targetRange = targetStart..<index
+        try readVersion(bytes, (index + 1)..<line.upperBound, into: head)
+    }
+
+    private func readVersion(
+        _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, into head: RequestHead
+    ) throws(HTTPError) {
+        let start = range.lowerBound
+        guard range.count == 8, bytes[start] == UInt8(ascii: "H"), bytes[start + 1] == UInt8(ascii: "T"),
+            bytes[start + 2] == UInt8(ascii: "T"), bytes[start + 3] == UInt8(ascii: "P"),
+            bytes[start + 4] == UInt8(ascii: "/"), ASCII.isDigit(bytes[start + 5]),
+            bytes[start + 6] == UInt8(ascii: "."), ASCII.isDigit(bytes[start + 7])
+        else { throw Self.malformed }
+        guard bytes[start + 5] == UInt8(ascii: "1"), bytes[start + 7] <= UInt8(ascii: "1") else {
+            throw HTTPError(.httpVersionNotSupported, "This server speaks HTTP/1.1 and HTTP/1.0 here.")
+        }
+        head.minorVersion = Int(bytes[start + 7] - 0x30)
+    }
+
+    // MARK: - Fields. RFC 9112 §5
+
+    private func readField(
+        _ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, into head: RequestHead
+    ) throws(HTTPError) {
+        var index = line.lowerBound
+        while index < line.upperBound, Self.isToken(bytes[index]) { index += 1 }
+        // Refuses a folded line, a blank before the colon, an empty name and a line without colon alike.
+        guard index > line.lowerBound, index < line.upperBound, bytes[index] == UInt8(ascii: ":") else {
+            throw HTTPError(.badRequest, "A header field of this request is malformed.")
+        }
+        let name = line.lowerBound..<index
+        var start = index + 1
+        var end = line.upperBound
+        while start < end, ASCII.isBlank(bytes[start]) { start += 1 }
+        while end > start, ASCII.isBlank(bytes[end - 1]) { end -= 1 }
+        index = start
+        while index < end {
+            let byte = bytes[index]
+            guard (byte >= 0x20 && byte != 0x7F) || byte == 0x09 else {
+                throw HTTPError(.badRequest, "A header field of this request holds a control character.")
+            }
+            index += 1
+        }
+        head.add(
+            FieldSlot(
+                nameStart: UInt32(truncatingIfNeeded: name.lowerBound),
+                nameCount: UInt32(truncatingIfNeeded: name.count), valueStart: UInt32(truncatingIfNeeded: start),
+                valueCount: UInt32(truncatingIfNeeded: end - start),
+                known: KnownField.named(UnsafeRawBufferPointer(rebasing: bytes[name]))))
+    }
+
+    /// Token bytes as two words of bits: no table in memory, no bounds check.
+    ///
+    /// RFC 9110 §5.6.2.
+    @inline(__always)
+    static func isToken(_ byte: UInt8) -> Bool {
+        let low: UInt64 = 0x03FF_6CFA_0000_0000
+        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+        if byte < 64 { return (low >> UInt64(byte)) & 1 != 0 }
+        return byte < 128 && (high >> UInt64(byte & 63)) & 1 != 0
+    }
+}

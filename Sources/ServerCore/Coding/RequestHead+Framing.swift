@@ -1,0 +1,56 @@
+extension RequestHead {
+    /// Reads the fields that say where the message ends, whom it is for and what becomes of the connection, and refuses
+    /// every head of which two servers might think differently.
+    ///
+    /// RFC 9112 §3.2, §6, §9.3.
+    func settle() throws(HTTPError) {
+        try settleHost()
+        try settleLength()
+        settleConnection()
+        guard let expect = self[.expect] else { return }
+        guard !repeated.contains(.expect), ASCII.equalIgnoringCase(expect, "100-continue".utf8) else {
+            throw HTTPError(.expectationFailed, "This server can only be expected to say 100-continue.")
+        }
+        // RFC 9110 §10.1.1: not of an HTTP/1.0 client.
+        expectsContinue = minorVersion == 1
+    }
+
+    private func settleHost() throws(HTTPError) {
+        guard let host = self[.host] else {
+            guard minorVersion == 0 else { throw HTTPError(.badRequest, "This request names no host.") }
+            return
+        }
+        guard !repeated.contains(.host), RequestTarget.isAuthority(host) else {
+            throw HTTPError(.badRequest, "The Host field of this request is malformed.")
+        }
+    }
+
+    private func settleLength() throws(HTTPError) {
+        if let coding = self[.transferEncoding] {
+            guard minorVersion == 1, !known.contains(.contentLength), !repeated.contains(.transferEncoding),
+                ASCII.equalIgnoringCase(coding, "chunked".utf8)
+            else { throw HTTPError(.badRequest, "A body comes either chunked or with its length, not otherwise.") }
+            isChunked = true
+        } else if let text = self[.contentLength] {
+            guard !repeated.contains(.contentLength), let length = ASCII.decimal(text) else {
+                throw HTTPError(.badRequest, "The Content-Length of this request is not one number.")
+            }
+            contentLength = length
+        }
+    }
+
+    private func settleConnection() {
+        keepsAlive = minorVersion == 1
+        guard known.contains(.connection) else { return }
+        var closes = false
+        var keeps = false
+        for slot in slots where slot.known == .connection {
+            for option in bytes[slot.value].split(separator: UInt8(ascii: ",")) {
+                let option = ASCII.trimmed(option)
+                if ASCII.equalIgnoringCase(option, "close".utf8) { closes = true }
+                if ASCII.equalIgnoringCase(option, "keep-alive".utf8) { keeps = true }
+            }
+        }
+        keepsAlive = !closes && (keepsAlive || keeps)
+    }
+}

@@ -1,0 +1,107 @@
+import DirectoryRoot
+import Logging
+import NIOCore
+
+/// The connection's side of an exchange: how one protocol carries a request's body in and a response out.
+///
+/// On its loop only.
+protocol Carrier: AnyObject {
+    /// The reader of the request body waits for more of it.
+    func readBody(of exchange: Exchange)
+    /// The answer is there; a stream's pieces follow in the exchange's sink.
+    func respond(_ response: Response, to exchange: Exchange)
+    /// The sink has more.
+    func pump(_ exchange: Exchange)
+}
+
+/// One request that a task answers, whatever protocol brought it.
+///
+/// The task runs on the I/O pool; everything else here happens on the connection's loop.
+final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
+    let engine: Engine
+    let loop: any EventLoop
+    /// Filled by a stream body.
+    let sink = BodySink()
+    /// Gone when the connection is; loop only.
+    private(set) weak var carrier: (any Carrier)?
+    private var task: Task<Void, Never>?
+    private var isDetached = false
+
+    init(engine: Engine, loop: any EventLoop, carrier: any Carrier) {
+        self.engine = engine
+        self.loop = loop
+        self.carrier = carrier
+    }
+
+    /// Runs `work` for `request` and hands its response to the carrier; then writes a stream body, unless nobody would
+    /// see it.
+    func start(
+        _ request: Request, sendsBody: Bool, _ work: @escaping @Sendable (Request) async throws -> Response
+    ) {
+        guard engine.enterFlight() else {
+            var response = Response.text(
+                .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.")
+            response.fields["Retry-After"] = "2"
+            carrier?.respond(response, to: self)
+            return
+        }
+        sink.onMore { [weak self] in self?.notifyMore() }
+        let engine = engine
+        task = Task(executorPreference: engine.pool) {
+            let response: Response
+            do {
+                response = try await work(request)
+            } catch {
+                response = engine.response(to: error)
+            }
+            self.onLoop { $0.respond(response, to: self) }
+            if sendsBody, case .stream(_, let writer) = response.body, response.status.allowsBody {
+                await self.stream(writer)
+            }
+            engine.leaveFlight()
+        }
+    }
+
+    private func stream(_ writer: @Sendable (BodyWriter) async throws -> Void) async {
+        do {
+            try await writer(BodyWriter(sink: sink))
+            sink.finish(isWhole: true)
+        } catch {
+            if !(error is CancellationError) {
+                engine.logger.debug("a body broke off", metadata: ["error": "\(String(reflecting: error))"])
+            }
+            sink.finish(isWhole: false)
+        }
+    }
+
+    private func notifyMore() {
+        onLoop { $0.pump(self) }
+    }
+
+    private func onLoop(_ body: @escaping @Sendable (any Carrier) -> Void) {
+        loop.execute {
+            guard !self.isDetached, let carrier = self.carrier else { return }
+            body(carrier)
+        }
+    }
+
+    func bodyWanted() {
+        onLoop { $0.readBody(of: self) }
+    }
+
+    /// The connection is gone, or done with this exchange: a task that still runs is cancelled.
+    func detach(cancelling: Bool) {
+        isDetached = true
+        carrier = nil
+        sink.close()
+        if cancelling { task?.cancel() }
+        task = nil
+    }
+}
+
+extension Status {
+    /// Whether an answer of this status has a body at all.
+    ///
+    /// RFC 9110 §6.4.1.
+    var allowsBody: Bool { code >= 200 && code != 204 && code != 304 }
+}

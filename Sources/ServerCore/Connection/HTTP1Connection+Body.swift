@@ -1,0 +1,102 @@
+import NIOCore
+
+extension HTTP1Connection {
+    /// A body that nobody wants is still read to its end, for the connection's sake, when it is no longer than this.
+    static let skippable: Int64 = 256 * 1_024
+
+    var isBodyDone: Bool {
+        if case .none = incoming { return true }
+        return false
+    }
+
+    /// Takes what came of the body to its reader.
+    func receiveBody() {
+        guard inbound.readableBytes > 0 || isBodyDone else { return }
+        switch incoming {
+        case .none: break
+        case .counted(let remaining):
+            let count = Int(min(remaining, Int64(inbound.readableBytes)))
+            take(count)
+            incoming = remaining == Int64(count) ? .none : .counted(remaining - Int64(count))
+        case .chunked(var decoder):
+            // Taken out meanwhile, so that the decoder is not copied.
+            incoming = .none
+            receiveChunks(&decoder)
+            incoming = decoder.isDone || isBodyBroken ? .none : .chunked(decoder)
+        }
+        if isBodyBroken {
+            endPipe(.failure(HTTPError(.badRequest, "The chunks of this body are malformed.")))
+            closesAfter = true
+        } else if isBodyDone {
+            endPipe(.success(()))
+            if !isAnswered { deadline = .max }
+        } else if !isAnswered, pipe?.isWanted == true {
+            setDeadline(engine.limits.bodyStallTime)
+        }
+        if isAnswered, !isBodyDone, discarded > Int(Self.skippable) { closesAfter = true }
+    }
+
+    private func take(_ count: Int) {
+        guard count > 0 else { return }
+        owesContinue = false
+        guard !isAnswered, let pipe else {
+            discarded &+= count
+            inbound.moveReaderIndex(forwardBy: count)
+            return
+        }
+        if let bytes = inbound.readBytes(length: count) { push(bytes, to: pipe) }
+    }
+
+    private func push(_ bytes: [UInt8], to pipe: BodyPipe) {
+        receivedBody &+= Int64(bytes.count)
+        if let limit = engine.limits.bodyBytes, receivedBody > limit {
+            isBodyBroken = true
+            return endPipe(
+                .failure(HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")))
+        }
+        pipe.push(bytes)
+    }
+
+    private func receiveChunks(_ decoder: inout HTTP1ChunkDecoder) {
+        let pipe = isAnswered ? nil : pipe
+        var index = 0
+        var joined: [UInt8] = []
+        inbound.withUnsafeReadableBytes { bytes in
+            joined.reserveCapacity(pipe == nil ? 0 : bytes.count)
+            do {
+                while let span = try decoder.next(bytes, from: &index) {
+                    if pipe != nil {
+                        joined.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[span]))
+                    } else {
+                        discarded &+= span.count
+                    }
+                }
+            } catch {
+                isBodyBroken = true
+            }
+        }
+        if index > 0 { owesContinue = false }
+        inbound.moveReaderIndex(forwardBy: index)
+        if let pipe, !joined.isEmpty { push(joined, to: pipe) }
+    }
+
+    func endPipe(_ end: Result<Void, HTTPError>) {
+        guard let pipe else { return }
+        self.pipe = nil
+        pipe.finish(end)
+    }
+
+    // MARK: - Carrier
+
+    func readBody(of exchange: Exchange) {
+        guard exchange === self.exchange, phase == .exchange, !isBodyDone, !isAnswering else { return }
+        if owesContinue {
+            owesContinue = false
+            room.out.append("HTTP/1.1 100 Continue\r\n\r\n")
+            flush(more: false)
+        }
+        setDeadline(engine.limits.bodyStallTime)
+        work()
+        readIfUseful()
+    }
+}

@@ -1,0 +1,209 @@
+import DirectoryRoot
+import NIOCore
+
+extension HTTP1Connection {
+    /// Reads on in the head; when it is complete, begins its exchange.
+    /// - Returns: whether anything more can be done now.
+    func readHead() -> Bool {
+        do throws(HTTPError) {
+            // Not through `withUnsafeReadableBytes` rethrowing: typed throws there crash swiftc 6.3.1.
+            let result = inbound.withUnsafeReadableBytes { bytes -> Result<Int?, HTTPError> in
+                do throws(HTTPError) {
+                    return .success(try parser.parse(bytes, into: head))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            guard let count = try result.get() else {
+                if !isTimingHead {
+                    isTimingHead = true
+                    setDeadline(engine.limits.headTime)
+                }
+                return false
+            }
+            inbound.moveReaderIndex(forwardBy: count)
+            isTimingHead = false
+            deadline = .max
+            try beginExchange()
+        } catch {
+            isTimingHead = false
+            refuse(error)
+        }
+        return true
+    }
+
+    private func beginExchange() throws(HTTPError) {
+        engine.counters.request()
+        phase = .exchange
+        isAnswering = false
+        isAnswered = false
+        isBodyBroken = false
+        discarded = 0
+        sentBytes = 0
+        receivedBody = 0
+        closesAfter = !head.keepsAlive || engine.isShuttingDown
+        owesContinue = head.expectsContinue
+        if head.isChunked {
+            incoming = .chunked(HTTP1ChunkDecoder())
+        } else if let length = head.contentLength, length > 0 {
+            incoming = .counted(length)
+        } else {
+            incoming = .none
+            owesContinue = false
+        }
+        let method = head.method
+        isHeadOnly = method == .head
+        guard method.rawValue != "CONNECT" else {
+            throw HTTPError(.notImplemented, "This server is no proxy.")
+        }
+        let target = try RequestTarget(head.target)
+        guard !target.isAsterisk || method == .options else {
+            throw HTTPError(.badRequest, "“*” is an address for OPTIONS only.")
+        }
+        if let limit = engine.limits.bodyBytes, let length = head.contentLength, length > limit {
+            throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
+        }
+        let view = RequestHeadView(
+            head: head, method: method, target: target,
+            authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "",
+            scheme: isSecure ? "https" : "http", peer: peer, isPrivate: isSecure || peer == "unix")
+        switch engine.access.admit(view) {
+        case .check(let question): ask(question, view)
+        case let decided: dispatch(decided, view)
+        }
+    }
+
+    /// Asks on the pool, and dispatches back on the loop.
+    private func ask(_ question: @escaping @Sendable () -> Admission, _ view: RequestHeadView) {
+        let exchange = Exchange(engine: engine, loop: room.loop, carrier: self)
+        self.exchange = exchange
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        let loop = room.loop
+        engine.pool.submit {
+            let decided = question()
+            loop.execute {
+                let connection = bound.value
+                guard connection.phase == .exchange, connection.exchange === exchange else { return }
+                connection.exchange = nil
+                connection.dispatch(decided, view)
+                connection.work()
+                connection.readIfUseful()
+            }
+        }
+    }
+
+    private func dispatch(_ admission: Admission, _ view: RequestHeadView) {
+        switch admission {
+        case .allow(let share, let prefix, let path):
+            let request = makeRequest(view, share: share, prefix: prefix, path: path)
+            answer(request)
+        case .refuse(let response): respond(response)
+        case .check:
+            respond(.text(.internalServerError, "The server failed. Ask the one who runs it."))
+        }
+    }
+
+    private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
+        let body: RequestBody
+        var upstream: Exchange?
+        switch incoming {
+        case .none: body = RequestBody(length: 0, pipe: nil)
+        case .counted(let length):
+            let made = Exchange(engine: engine, loop: room.loop, carrier: self)
+            upstream = made
+            body = RequestBody(length: length, pipe: BodyPipe(upstream: made))
+        case .chunked:
+            let made = Exchange(engine: engine, loop: room.loop, carrier: self)
+            upstream = made
+            body = RequestBody(length: nil, pipe: BodyPipe(upstream: made))
+        }
+        pipe = body.pipe
+        exchange = upstream
+        let slash = view.target.path.isEmpty || view.target.path.last == UInt8(ascii: "/")
+        return Request(
+            storage: RequestStorage(
+                head: view.head, method: view.method, path: path, hasTrailingSlash: slash,
+                query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: engine.io,
+                prefix: prefix, scheme: view.scheme, authority: view.authority))
+    }
+
+    private func answer(_ request: Request) {
+        switch engine.route(request) {
+        case .pass: respond(.text(.notFound, "There is nothing at this address."))
+        case .now(let response):
+            if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
+                start(request) { _ in response }
+            } else {
+                respond(response)
+            }
+        case .later(let work):
+            // What is here already goes to the reader without another turn.
+            receiveBody()
+            start(request, work)
+        }
+    }
+
+    private func start(_ request: Request, _ work: @escaping @Sendable (Request) async throws -> Response) {
+        let exchange = exchange ?? Exchange(engine: engine, loop: room.loop, carrier: self)
+        self.exchange = exchange
+        exchange.start(request, sendsBody: !isHeadOnly, work)
+    }
+
+    /// The exchange is over on both sides: the next one can begin.
+    /// - Returns: false when there is none.
+    func finishExchange() -> Bool {
+        if !isBodyDone, !closesAfter {
+            // The rest of a body that nobody wanted; bounded by the choice made in `respond`.
+            return false
+        }
+        exchange?.detach(cancelling: !isBodyDone)
+        exchange = nil
+        pipe = nil
+        owesContinue = false
+        if !isKnownUniquelyReferenced(&head) { head = RequestHead() } else { head.reset() }
+        if closesAfter || engine.isShuttingDown {
+            linger()
+            return false
+        }
+        phase = .head
+        setDeadline(engine.limits.idleTime)
+        return true
+    }
+
+    // MARK: - Refusing
+
+    /// Answers a request that cannot be understood or taken, and ends the connection so that nothing after it is read as
+    /// a request.
+    func refuse(_ error: HTTPError) {
+        phase = .exchange
+        closesAfter = true
+        isBodyBroken = true
+        endPipe(.failure(error))
+        respond(Response(error))
+        if phase == .exchange, isAnswered { _ = finishExchange() }
+    }
+
+    /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us would
+    /// reset it.
+    ///
+    /// RFC 9112 §9.6.
+    private func linger() {
+        flush(more: false)
+        guard phase != .closed else { return }
+        if isInputClosed || (isBodyDone && !isBodyBroken && inbound.readableBytes == 0 && outstanding == 0) {
+            return close()
+        }
+        phase = .lingering
+        setDeadline(outstanding > 0 ? engine.limits.readerStallTime : engine.limits.lingerTime)
+        inbound.clear()
+        context?.close(mode: .output, promise: nil)
+        readIfUseful()
+    }
+
+    func discard() {
+        discarded &+= inbound.readableBytes
+        inbound.clear()
+        // Somebody who goes on for this long does not read answers.
+        if discarded > 64 * 1_024 * 1_024 { abort() }
+    }
+}

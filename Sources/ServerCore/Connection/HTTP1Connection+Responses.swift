@@ -1,0 +1,128 @@
+import CSyscalls
+import DirectoryRoot
+import NIOCore
+
+/// What is being sent behind a response's head.
+enum Outgoing {
+    case none
+    /// A span of a file; `isPiece` of a stream, else the whole body.
+    case file(FileSpan, isPiece: Bool)
+    /// The sink's pieces; chunked, or a number of bytes still to come, or until the connection ends.
+    case stream(isChunked: Bool, remaining: Int64?)
+}
+
+extension HTTP1Connection {
+    func respond(_ response: Response, to exchange: Exchange) {
+        guard exchange === self.exchange, phase == .exchange, !isAnswering else { return }
+        respond(response)
+        work()
+        readIfUseful()
+    }
+
+    /// Composes the head and begins to send; complete for bodies that are at hand.
+    func respond(_ response: Response) {
+        guard !isAnswering, phase == .exchange else { return }
+        isAnswering = true
+        deadline = .max
+        if !isBodyDone { settleUnreadBody(response) }
+        let framing = writeHead(response)
+        guard !isHeadOnly, response.status.allowsBody else { return finishAnswer() }
+        switch response.body {
+        case .empty: finishAnswer()
+        case .bytes(let bytes):
+            sentBytes = Int64(bytes.count)
+            bytes.withUnsafeBytes { emit($0) }
+            finishAnswer()
+        case .file(let entry, let range):
+            sentBytes = Int64(range.count)
+            send(FileSpan(entry, range), isPiece: false)
+        case .stream:
+            outgoing = .stream(isChunked: framing == .chunked, remaining: framing == .counted ? framingLength : nil)
+            pump()
+        }
+    }
+
+    /// Decides what becomes of a body that the handler has not read to its end.
+    private func settleUnreadBody(_ response: Response) {
+        if case .stream = response.body, !isHeadOnly, pipe != nil, !owesContinue {
+            // Its writer may still be reading.
+            return
+        }
+        if case .counted(let remaining) = incoming, remaining <= Self.skippable, !owesContinue, !isBodyBroken { return }
+        closesAfter = true
+    }
+
+    enum Framing { case none, counted, chunked, untilClose }
+
+    private func writeHead(_ response: Response) -> Framing {
+        let out = room.out
+        if out.room < 32 * 1_024 { flush(more: true) }
+        let status = response.status
+        out.append("HTTP/1.1 ")
+        out.append(decimal: Int64(status.code))
+        out.append(byte: 0x20)
+        out.append(status.reason)
+        out.append("\r\n")
+        room.writeDate()
+        for line in response.fields.lines where !Self.isOwn(line.name) {
+            guard line.name.utf8.count + line.value.utf8.count + 1_024 < out.room else { continue }
+            out.append(line.name)
+            out.append(": ")
+            out.append(line.value)
+            out.append("\r\n")
+        }
+        if !response.fields.contains("X-Content-Type-Options") { out.append("X-Content-Type-Options: nosniff\r\n") }
+        let framing = writeFraming(response)
+        if closesAfter {
+            out.append("Connection: close\r\n")
+        } else if head.minorVersion == 0 {
+            out.append("Connection: keep-alive\r\n")
+        }
+        out.append("\r\n")
+        return framing
+    }
+
+    private func writeFraming(_ response: Response) -> Framing {
+        guard response.status.allowsBody else { return .none }
+        let length: Int64?
+        switch response.body {
+        case .empty: length = 0
+        case .bytes(let bytes): length = Int64(bytes.count)
+        case .file(_, let range): length = Int64(range.count)
+        case .stream(let announced, _): length = announced
+        }
+        if let length {
+            framingLength = length
+            room.out.append("Content-Length: ")
+            room.out.append(decimal: length)
+            room.out.append("\r\n")
+            return .counted
+        }
+        guard head.minorVersion == 1 else {
+            closesAfter = true
+            return .untilClose
+        }
+        room.out.append("Transfer-Encoding: chunked\r\n")
+        return .chunked
+    }
+
+    /// The fields that are the connection's own.
+    private static func isOwn(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 4: ASCII.equalIgnoringCase(name.utf8, "date".utf8)
+        case 10: ASCII.equalIgnoringCase(name.utf8, "connection".utf8)
+        case 14: ASCII.equalIgnoringCase(name.utf8, "content-length".utf8)
+        case 17: ASCII.equalIgnoringCase(name.utf8, "transfer-encoding".utf8)
+        default: false
+        }
+    }
+
+    func finishAnswer() {
+        outgoing = .none
+        isAnswered = true
+        if !isBodyDone {
+            endPipe(.failure(HTTPError(.badRequest, "The request was answered already.")))
+            setDeadline(engine.limits.bodyStallTime)
+        }
+    }
+}

@@ -1,0 +1,290 @@
+import CSyscalls
+import DirectoryRoot
+import NIOCore
+import NIOPosix
+
+/// One HTTP/1 connection: heads come in, responses go out in order, and nothing is held while it is idle.
+///
+/// On a plain connection answers are sent straight on the socket while nothing is queued, and only what the socket does
+/// not take goes through the channel, whose completion says when to go on; over TLS all goes through the channel.
+/// Requests are read one at a time: while one is in work, at most one read of later bytes is held.
+final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    enum Phase {
+        /// Between requests, or inside a head.
+        case head
+        /// A request is in work.
+        case exchange
+        /// Refused: whatever still comes is thrown away until the client has seen why.
+        case lingering
+        case closed
+    }
+
+    /// What of the current request's body is still to come.
+    enum Incoming {
+        case none
+        case counted(Int64)
+        case chunked(HTTP1ChunkDecoder)
+    }
+
+    let engine: Engine
+    let room: LoopRoom
+    let isSecure: Bool
+    var context: ChannelHandlerContext?
+    /// The socket, for sending straight on it; -1 over TLS and before the channel is active.
+    var socket: Int32 = -1
+    var peer = ""
+    var roomIndex = -1
+
+    // Reading
+    var inbound = ByteBuffer()
+    var parser: HTTP1HeadParser
+    var head = RequestHead()
+    var storage: RequestStorage?
+    var phase = Phase.head
+    var hasReadPending = false
+    var isInputClosed = false
+    var incoming = Incoming.none
+    var pipe: BodyPipe?
+    var owesContinue = false
+    /// The body came apart: nothing after it can be read.
+    var isBodyBroken = false
+    /// Body bytes that came and nobody wanted.
+    var discarded = 0
+    /// Body bytes that went to the reader.
+    var receivedBody: Int64 = 0
+    /// Whether the time for the head runs.
+    var isTimingHead = false
+
+    // Answering
+    var exchange: Exchange?
+    var outgoing = Outgoing.none
+    var isAnswering = false
+    var isAnswered = false
+    var closesAfter = false
+    var isHeadOnly = false
+    /// Bytes given to the channel that the socket has not taken yet.
+    var outstanding = 0
+    /// Bytes of this response's body.
+    var sentBytes: Int64 = 0
+    /// The announced length of a counted body.
+    var framingLength: Int64 = 0
+    /// What to go back to when a file within a stream has been sent.
+    var streamFraming = Outgoing.none
+    var isPumpScheduled = false
+    var isWarming = false
+
+    // Time
+    var deadline: UInt32 = .max
+    var lastActivity: UInt32
+
+    init(engine: Engine, room: LoopRoom, isSecure: Bool) {
+        self.engine = engine
+        self.room = room
+        self.isSecure = isSecure
+        parser = HTTP1HeadParser(limits: engine.headLimits)
+        lastActivity = room.tick
+    }
+
+    // MARK: - The channel's calls
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { begin(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        guard roomIndex < 0, phase != .closed else { return }
+        room.enter(self)
+        engine.counters.opened()
+        peer = context.channel.remoteAddress?.ipAddress ?? "unix"
+        if !isSecure {
+            socket =
+                (try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+                    $0
+                }) ?? -1
+        }
+        setDeadline(engine.limits.idleTime)
+        read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        hasReadPending = false
+        var buffer = unwrapInboundIn(data)
+        engine.counters.received(buffer.readableBytes)
+        lastActivity = room.tick
+        if inbound.readableBytes == 0 {
+            inbound = buffer
+        } else {
+            inbound.writeBuffer(&buffer)
+        }
+        work()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        readIfUseful()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .some(ChannelEvent.inputClosed) = event as? ChannelEvent else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        isInputClosed = true
+        hasReadPending = false
+        work()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A reset, a broken pipe, a failed handshake: the peer's affair.
+        abort()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        becomeClosed()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        becomeClosed()
+        self.context = nil
+    }
+
+    private func becomeClosed() {
+        phase = .closed
+        if roomIndex >= 0 {
+            room.leave(self)
+            engine.counters.closed()
+        }
+        socket = -1
+        endPipe(.failure(HTTPError(.badRequest, "The connection ended within the body.")))
+        exchange?.detach(cancelling: true)
+        exchange = nil
+        outgoing = .none
+        storage = nil
+        inbound = ByteBuffer()
+    }
+
+    // MARK: - Turns of the loop
+
+    /// Goes on with whatever can go on, sends what was gathered, and reads if more can be used.
+    func work() {
+        process()
+        flush(more: false)
+        if isInputClosed { endOfInput() }
+    }
+
+    private func process() {
+        while true {
+            switch phase {
+            case .head:
+                guard inbound.readableBytes > 0, !closesAfter, readHead() else { return }
+            case .exchange:
+                if !isBodyDone { receiveBody() }
+                guard isAnswered, phase == .exchange else { return }
+                guard finishExchange() else { return }
+            case .lingering:
+                discard()
+                return
+            case .closed:
+                return
+            }
+        }
+    }
+
+    /// The peer sends nothing more: what it asked for is still answered.
+    private func endOfInput() {
+        switch phase {
+        case .head: close()
+        case .lingering: close()
+        case .exchange:
+            if !isBodyDone {
+                isBodyBroken = true
+                closesAfter = true
+                endPipe(.failure(HTTPError(.badRequest, "The connection ended within the body.")))
+            }
+        case .closed: break
+        }
+    }
+
+    func read() {
+        guard !hasReadPending, !isInputClosed, phase != .closed, let context else { return }
+        hasReadPending = true
+        context.read()
+    }
+
+    func readIfUseful() {
+        switch phase {
+        case .head, .lingering: read()
+        case .exchange:
+            if isBodyDone {
+                // One read ahead, so that a peer that leaves is noticed; then back-pressure.
+                if inbound.readableBytes == 0 { read() }
+            } else if isAnswered || pipe?.isWanted == true {
+                read()
+            }
+        case .closed: break
+        }
+    }
+
+    // MARK: - Time
+
+    func setDeadline(_ time: Duration) {
+        let seconds = UInt32(clamping: min(max(time.components.seconds, 1), 1_000_000))
+        // The tick may be due at once, so one more.
+        deadline = room.tick &+ seconds &+ 1
+    }
+
+    func secondPassed(_ tick: UInt32) {
+        guard tick >= deadline else { return }
+        deadline = .max
+        switch phase {
+        case .head:
+            guard parser.isInside || inbound.readableBytes > 0 else { return close() }
+            refuse(HTTPError(.requestTimeout, "The head of this request came too slowly."))
+            flush(more: false)
+        case .exchange:
+            if outstanding > 0 { return abort() }
+            isBodyBroken = true
+            endPipe(.failure(HTTPError(.requestTimeout, "The body of this request came too slowly.")))
+        case .lingering: abort()
+        case .closed: break
+        }
+    }
+
+    var idleSince: UInt32? {
+        phase == .head || phase == .lingering ? lastActivity : nil
+    }
+
+    func drain() {
+        switch phase {
+        case .head where !parser.isInside && inbound.readableBytes == 0: close()
+        default: closesAfter = closesAfter || !isAnswering
+        }
+    }
+
+    func abort() {
+        guard phase != .closed else { return }
+        context?.close(promise: nil)
+        if phase != .closed { becomeClosed() }
+    }
+
+    /// Closes when all that was sent is on its way.
+    func close() {
+        guard phase != .closed else { return }
+        flush(more: false)
+        if outstanding > 0 {
+            phase = .lingering
+            setDeadline(engine.limits.readerStallTime)
+            context?.close(mode: .output, promise: nil)
+            return
+        }
+        abort()
+    }
+}

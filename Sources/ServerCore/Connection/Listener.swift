@@ -1,0 +1,153 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Opens the listening sockets of a server.
+struct Listener {
+    let group: MultiThreadedEventLoopGroup
+    let engine: Engine
+    let rooms: Rooms
+
+    /// Listens on every address; on none when one fails.
+    /// - Returns: the listening channels, and the addresses with their real ports.
+    /// - Throws: ``ListenError``.
+    func bindAll(_ addresses: [ListenAddress]) async throws -> ([any Channel], [ListenAddress]) {
+        var attempt = 0
+        while true {
+            do {
+                return try await bindOnce(addresses)
+            } catch ListenError.portInUse(_, let port) where attempt < 8 && addresses.allSatisfy({ $0.port == 0 }) {
+                // A port that was free for one family was taken for the other: try with another one.
+                _ = port
+                attempt += 1
+            }
+        }
+    }
+
+    private func bindOnce(_ addresses: [ListenAddress]) async throws -> ([any Channel], [ListenAddress]) {
+        var channels: [any Channel] = []
+        var bound: [ListenAddress] = []
+        var chosenPort = 0
+        do {
+            for address in addresses {
+                switch address {
+                case .unix(let path):
+                    channels.append(try await bind(path: path))
+                    bound.append(address)
+                case .internet(let host, let port):
+                    let wanted = port == 0 ? chosenPort : port
+                    guard
+                        let channel = try await bind(host: host, port: wanted, isOptional: addresses.count > 1)
+                    else { continue }
+                    channels.append(channel)
+                    let real = channel.localAddress?.port ?? wanted
+                    if port == 0 { chosenPort = real }
+                    bound.append(.internet(host: host, port: real))
+                }
+            }
+            guard !channels.isEmpty else {
+                throw ListenError.refused(address: "", reason: "there is no address to listen on")
+            }
+        } catch {
+            for channel in channels { try? await channel.close() }
+            throw error
+        }
+        return (channels, bound)
+    }
+
+    private func bind(host: String, port: Int, isOptional: Bool) async throws -> (any Channel)? {
+        do {
+            return try await bootstrap(isIPv6: host.contains(":")).bind(host: host, port: port).get()
+        } catch let error as IOError {
+            switch error.errnoCode {
+            case EADDRINUSE: throw ListenError.portInUse(host: host, port: port)
+            case EAFNOSUPPORT, EADDRNOTAVAIL:
+                // A machine without IPv6 still serves IPv4.
+                if host == "::", isOptional { return nil }
+            default: break
+            }
+            throw ListenError.refused(
+                address: "\(host):\(port)", reason: String(cString: strerror(error.errnoCode)))
+        } catch let error as SocketAddressError {
+            throw ListenError.refused(address: "\(host):\(port)", reason: "\(error)")
+        } catch {
+            throw ListenError.refused(address: "\(host):\(port)", reason: "\(error)")
+        }
+    }
+
+    private func bind(path: String) async throws -> any Channel {
+        try await clearStaleSocket(path)
+        do {
+            return try await bootstrap(isIPv6: false).bind(unixDomainSocketPath: path).get()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw ListenError.socketInUse(path: path)
+        } catch let error as IOError {
+            throw ListenError.refused(address: path, reason: String(cString: strerror(error.errnoCode)))
+        } catch {
+            throw ListenError.refused(address: path, reason: "\(error)")
+        }
+    }
+
+    /// Removes a socket file that a dead process left; never one that somebody listens on, and nothing else.
+    private func clearStaleSocket(_ path: String) async throws {
+        var info = stat()
+        guard lstat(path, &info) == 0 else { return }
+        guard info.st_mode & S_IFMT == S_IFSOCK else { throw ListenError.notASocket(path: path) }
+        do {
+            let channel = try await ClientBootstrap(group: group).connect(unixDomainSocketPath: path).get()
+            try? await channel.close()
+        } catch let error as IOError where error.errnoCode == ECONNREFUSED {
+            unlink(path)
+            return
+        } catch {
+            return
+        }
+        throw ListenError.socketInUse(path: path)
+    }
+
+    private func bootstrap(isIPv6: Bool) -> ServerBootstrap {
+        let engine = engine
+        let rooms = rooms
+        return ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1_024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                guard isIPv6, let options = channel.syncOptions else {
+                    return channel.eventLoop.makeSucceededVoidFuture()
+                }
+                return channel.eventLoop.makeCompletedFuture {
+                    try options.setOption(ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 1)
+                }
+            }
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 2_048, maximum: 65_536)
+            )
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let room = rooms.room(of: channel.eventLoop) else {
+                        throw ChannelError.inappropriateOperationForState
+                    }
+                    let connection = HTTP1Connection(engine: engine, room: room, isSecure: false)
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                }
+            }
+    }
+}
+
+extension ListenAddress {
+    fileprivate var port: Int? {
+        if case .internet(_, let port) = self { return port }
+        return nil
+    }
+}

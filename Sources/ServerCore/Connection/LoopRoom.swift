@@ -1,0 +1,103 @@
+import NIOCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What the connections of one event loop share, so that none of it needs a lock.
+///
+/// Used on that loop only.
+final class LoopRoom {
+    let loop: any EventLoop
+    let out = OutBuffer()
+    /// Seconds since this room was made; moves while there are connections.
+    ///
+    /// All time limits count in it.
+    private(set) var tick: UInt32 = 0
+    private var members: [any LoopMember] = []
+    private var ticking: RepeatedTask?
+    private var dateSecond: time_t = 0
+    /// `Date: Tue, 15 Nov 1994 08:12:31 GMT` and its line end.
+    private var dateLine: [UInt8] = []
+
+    init(loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    /// A connection that wants to be looked at every second.
+    func enter(_ member: any LoopMember) {
+        member.roomIndex = members.count
+        members.append(member)
+        if ticking == nil {
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            ticking = loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+                bound.value.advance()
+            }
+        }
+    }
+
+    func leave(_ member: any LoopMember) {
+        let index = member.roomIndex
+        guard index >= 0, index < members.count, members[index] === member else { return }
+        let last = members.removeLast()
+        if last !== member {
+            members[index] = last
+            last.roomIndex = index
+        }
+        member.roomIndex = -1
+        if members.isEmpty {
+            ticking?.cancel()
+            ticking = nil
+        }
+    }
+
+    var connectionCount: Int { members.count }
+
+    /// Shows every connection, newest first, so that each may leave meanwhile.
+    func eachMember(_ body: (any LoopMember) -> Void) {
+        for index in members.indices.reversed() where index < members.count { body(members[index]) }
+    }
+
+    private func advance() {
+        tick &+= 1
+        eachMember { $0.secondPassed(tick) }
+    }
+
+    /// Writes the `Date` line of now.
+    ///
+    /// RFC 9110 §6.6.1.
+    func writeDate() {
+        var now = timespec()
+        #if os(Linux)
+            clock_gettime(CLOCK_REALTIME_COARSE, &now)
+        #else
+            clock_gettime(CLOCK_REALTIME, &now)
+        #endif
+        if now.tv_sec != dateSecond || dateLine.isEmpty {
+            dateSecond = now.tv_sec
+            dateLine.removeAll(keepingCapacity: true)
+            dateLine += "Date: ".utf8
+            HTTPDate.write(Int64(now.tv_sec), to: &dateLine)
+            dateLine += "\r\n".utf8
+        }
+        out.append(dateLine)
+    }
+}
+
+/// One connection as its loop's room sees it.
+protocol LoopMember: AnyObject {
+    /// Where the room keeps it; -1 outside.
+    var roomIndex: Int { get set }
+    /// A second has passed: end what has run out of time.
+    func secondPassed(_ tick: UInt32)
+    /// No more requests; close when idle.
+    func drain()
+    /// Close at once.
+    func abort()
+    /// The tick since when nothing happened and nothing is owed; nil while a request is in work.
+    var idleSince: UInt32? { get }
+}

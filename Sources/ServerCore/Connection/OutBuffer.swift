@@ -1,0 +1,82 @@
+/// Bytes on their way out, gathered by one event loop for the connection that it is serving at the moment.
+///
+/// One for each loop, not one for each connection: idle connections hold no memory for output. It is empty whenever the
+/// loop leaves a connection.
+final class OutBuffer {
+    /// More than this is sent before more is gathered.
+    static let capacity = 256 * 1_024
+
+    private let base: UnsafeMutableRawPointer
+    private(set) var count = 0
+
+    init() {
+        base = .allocate(byteCount: Self.capacity, alignment: 64)
+    }
+
+    deinit { base.deallocate() }
+
+    /// Bytes that still fit.
+    var room: Int { Self.capacity - count }
+
+    /// What was gathered.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+    /// The free part, for a read right into it; follow with ``advance(by:)``.
+    var free: UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(start: base + count, count: Self.capacity - count)
+    }
+
+    func advance(by more: Int) { count += min(max(more, 0), room) }
+
+    /// Takes back what was gathered after there were `earlier` bytes.
+    func truncate(to earlier: Int) { count = min(max(earlier, 0), count) }
+
+    func clear() { count = 0 }
+
+    /// Adds bytes that must fit: see ``room``.
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress, bytes.count <= room else { return }
+        (base + count).copyMemory(from: source, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    func append(byte: UInt8) {
+        guard room > 0 else { return }
+        base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        count += 1
+    }
+
+    func append(decimal number: Int64) {
+        var rest = number.magnitude
+        if number < 0 { append(byte: UInt8(ascii: "-")) }
+        var divisor: UInt64 = 1
+        while rest / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            append(byte: 48 + UInt8(truncatingIfNeeded: rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
+    }
+
+    func append(hexadecimal number: Int) {
+        var shift = max(0, (63 - number.leadingZeroBitCount) / 4 * 4)
+        while shift >= 0 {
+            let digit = UInt8(truncatingIfNeeded: (number >> shift) & 15)
+            append(byte: digit < 10 ? digit + 48 : digit + 87)
+            shift -= 4
+        }
+    }
+}

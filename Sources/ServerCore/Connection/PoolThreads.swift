@@ -1,0 +1,37 @@
+import NIOPosix
+
+/// The threads behind an ``IOPool``.
+///
+/// They also run the tasks that answer requests, as their preferred executor (SE-0417): such a task may wait for the disk
+/// right where it is, and a request costs one hop to a thread and one back instead of one for each call.
+final class PoolThreads: TaskExecutor {
+    private let pool: NIOThreadPool
+
+    init(count: Int) {
+        pool = NIOThreadPool(numberOfThreads: max(1, count))
+        pool.start()
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        // A job runs even when the pool is ending: a task that never went on could never be waited for.
+        pool.submit { _ in job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    /// Runs `work` on one of the threads; at once when the caller is on one already.
+    func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        let here = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
+        if here == asUnownedTaskExecutor() { return try work() }
+        return try await pool.runIfActive(work)
+    }
+
+    /// Runs `work` some time.
+    func submit(_ work: @escaping @Sendable () -> Void) {
+        pool.submit { _ in work() }
+    }
+
+    func shutDown() async {
+        // Only fails for a pool that was never started.
+        try? await pool.shutdownGracefully()
+    }
+}

@@ -1,0 +1,127 @@
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server while it listens: its threads, event loops and listening sockets.
+final class Runtime: Sendable {
+    let engine: Engine
+    /// Where it can be reached.
+    let addresses: [ListenAddress]
+    private let group: MultiThreadedEventLoopGroup
+    private let rooms: Rooms
+    private let listeners: [any Channel]
+    private let ending = Mutex(Ending())
+
+    private struct Ending {
+        var hasBegun = false
+        var isOver = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private init(
+        engine: Engine, addresses: [ListenAddress], group: MultiThreadedEventLoopGroup, rooms: Rooms,
+        listeners: [any Channel]
+    ) {
+        self.engine = engine
+        self.addresses = addresses
+        self.group = group
+        self.rooms = rooms
+        self.listeners = listeners
+    }
+
+    /// Starts the threads and listens on every address, or on none.
+    static func start(
+        _ configuration: ServerConfiguration, handlers: [any Handler], access: (any AccessControl)?
+    ) async throws -> Runtime {
+        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
+        let threads = configuration.ioThreads > 0 ? configuration.ioThreads : min(32, max(8, System.coreCount * 4))
+        let pool = PoolThreads(count: threads)
+        let engine = Engine(configuration: configuration, handlers: handlers, access: access, pool: pool)
+        let rooms = try await Rooms(group)
+        let listener = Listener(group: group, engine: engine, rooms: rooms)
+        do {
+            let (channels, addresses) = try await listener.bindAll(configuration.addresses)
+            return Runtime(engine: engine, addresses: addresses, group: group, rooms: rooms, listeners: channels)
+        } catch {
+            try? await group.shutdownGracefully()
+            await pool.shutDown()
+            throw error
+        }
+    }
+
+    /// Returns when everything has ended.
+    func untilEnded() async {
+        await withCheckedContinuation { continuation in
+            let isOver = ending.withLock { ending in
+                if !ending.isOver { ending.waiters.append(continuation) }
+                return ending.isOver
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    /// Stops listening, lets requests in work finish for `grace`, then ends everything.
+    func shutDown(grace: Duration) async {
+        let isFirst = ending.withLock { ending in
+            let isFirst = !ending.hasBegun
+            ending.hasBegun = true
+            return isFirst
+        }
+        guard isFirst else { return await untilEnded() }
+        engine.beginShutDown()
+        for listener in listeners { try? await listener.close() }
+        let clock = ContinuousClock()
+        let end = clock.now + grace
+        await rooms.inEach { $0.eachMember { $0.drain() } }
+        while clock.now < end, await rooms.connectionCount() > 0 {
+            // Cancelled or not, the loop ends with the grace time.
+            try? await clock.sleep(until: min(end, clock.now + .milliseconds(20)))
+        }
+        await rooms.inEach { $0.eachMember { $0.abort() } }
+        try? await group.shutdownGracefully()
+        await engine.pool.shutDown()
+        let waiters = ending.withLock { ending in
+            ending.isOver = true
+            let waiters = ending.waiters
+            ending.waiters = []
+            return waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+/// The room of each event loop.
+struct Rooms: Sendable {
+    private let rooms: [ObjectIdentifier: NIOLoopBound<LoopRoom>]
+    private let loops: [any EventLoop]
+
+    init(_ group: MultiThreadedEventLoopGroup) async throws {
+        var rooms: [ObjectIdentifier: NIOLoopBound<LoopRoom>] = [:]
+        loops = Array(group.makeIterator())
+        for loop in loops {
+            rooms[ObjectIdentifier(loop)] = try await loop.submit {
+                NIOLoopBound(LoopRoom(loop: loop), eventLoop: loop)
+            }.get()
+        }
+        self.rooms = rooms
+    }
+
+    /// The room of the loop that this is called on.
+    func room(of loop: any EventLoop) -> LoopRoom? { rooms[ObjectIdentifier(loop)]?.value }
+
+    func inEach(_ body: @escaping @Sendable (LoopRoom) -> Void) async {
+        for room in rooms.values {
+            try? await room.eventLoop.submit { body(room.value) }.get()
+        }
+    }
+
+    func connectionCount() async -> Int {
+        var sum = 0
+        for room in rooms.values {
+            sum += (try? await room.eventLoop.submit { room.value.connectionCount }.get()) ?? 0
+        }
+        return sum
+    }
+}

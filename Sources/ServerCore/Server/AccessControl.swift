@@ -1,0 +1,63 @@
+package import DirectoryRoot
+
+/// Who may come in, asked for every request before any handler sees it.
+package protocol AccessControl: Sendable {
+    /// Decides from the head alone, on an event loop: must not wait for anything.
+    func admit(_ head: RequestHeadView) -> Admission
+}
+
+/// What becomes of a request.
+package enum Admission: Sendable {
+    /// Let in, with the share as this requester may see it, and the path within it.
+    case allow(Share, prefix: String, path: SharePath)
+    /// Not let in.
+    case refuse(Response)
+    /// The answer takes a while (crypt(3)): ask this on a thread of the pool. Must not answer `check` again.
+    case check(@Sendable () -> Admission)
+}
+
+/// A request's head before it is let in.
+package struct RequestHeadView: Sendable {
+    /// The fields and where they lie.
+    package let head: RequestHead
+    /// What is asked for.
+    package let method: Method
+    /// The parts of the target.
+    package let target: RequestTarget
+    /// The host and port that the client asked for; empty in HTTP/1.0 without `Host`.
+    package let authority: String
+    /// `http` or `https`, as the client sees it.
+    package let scheme: String
+    /// The client's numeric address, as believed; `unix` for a Unix-domain socket.
+    package let peer: String
+    /// Whether the connection to the client is encrypted, or the client is on this machine.
+    package let isPrivate: Bool
+
+    /// The header fields.
+    package var fields: RequestFields { RequestFields(head: head) }
+}
+
+/// Everybody may come in.
+package struct OpenAccess: AccessControl {
+    private let share: Share
+    private let prefix: String
+
+    /// Lets everybody see `share`.
+    /// - Parameters:
+    ///   - share: the whole share.
+    ///   - prefix: the server's path prefix.
+    package init(share: Share, prefix: String) {
+        self.share = share
+        self.prefix = prefix
+    }
+
+    package func admit(_ head: RequestHeadView) -> Admission {
+        if head.target.isAsterisk { return .allow(share, prefix: prefix, path: .root) }
+        do {
+            return .allow(
+                share, prefix: prefix, path: try RequestTarget.decode(path: head.target.path, below: prefix).path)
+        } catch {
+            return .refuse(Response(error))
+        }
+    }
+}

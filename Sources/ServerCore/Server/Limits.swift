@@ -1,0 +1,41 @@
+/// Bounds on what peers can make the server hold and wait for; the defaults keep a machine of 512 MiB alive.
+public struct Limits: Sendable {
+    /// Bytes of a request's head; 431 beyond it.
+    public var headBytes = 64 * 1_024
+    /// Field lines of a request; 431 beyond it.
+    public var fieldCount = 128
+    /// Bytes of a request target; 414 beyond it.
+    public var targetBytes = 32 * 1_024
+    /// Bytes of a request body on the wire; 413 beyond it.
+    ///
+    /// nil for no limit but the disk's.
+    ///
+    ///
+    ///
+    public var bodyBytes: Int64?
+    /// How many times larger than what came a gzip body may become, beyond its first MiB.
+    public var expansionRatio = 100
+    /// From the first byte of a head to its last; 408 beyond it.
+    public var headTime: Duration = .seconds(20)
+    /// Between two requests.
+    public var idleTime: Duration = .seconds(75)
+    /// Without a byte of a body that is waited for; 408 beyond it.
+    public var bodyStallTime: Duration = .seconds(30)
+    /// Without a byte taken by the reader of an answer.
+    public var readerStallTime: Duration = .seconds(60)
+    /// For a client that was refused to read why.
+    public var lingerTime: Duration = .seconds(2)
+    /// Connections in all; 0 chooses by the limit of open files, at most 16,384.
+    ///
+    /// Beyond it, the longest idle one goes.
+    public var connections = 0
+    /// Connections from one address (IPv6: one /64 network); 0 for no bound of its own.
+    public var connectionsPerAddress = 0
+    /// Requests being answered by tasks at once; 503 beyond it.
+    public var requestsInFlight = 1_024
+    /// Bytes a second of one connection's answers and bodies; nil for no limit.
+    public var connectionRate: Int64?
+
+    /// The defaults.
+    public init() {}
+}

@@ -3,6 +3,8 @@ import DirectoryRoot
 import FoundationEssentials
 import Logging
 import ServerCore
+import WebDAV
+import WebUploader
 
 /// `shareserve [PATH] …`: reads the settings, opens the directory, serves it.
 struct ServeCommand: ParsableCommand {
@@ -18,14 +20,34 @@ struct ServeCommand: ParsableCommand {
 
     @OptionGroup(title: "Share") var share: ShareOptions
     @OptionGroup(title: "Network") var network: NetworkOptions
+    @OptionGroup(title: "Page") var page: PageOptions
+    @OptionGroup(title: "Limits") var limits: LimitOptions
     @OptionGroup(title: "Log and settings") var log: LogOptions
 
+    /// Serves until a signal ends it.
+    ///
     /// - Throws: ``StartError`` when there is nothing to serve or nowhere to serve it.
     func run() async throws {
+        Signals.ignoreFatalOnes()
         let settings = try Settings(
-            groups: [share, network, log], environment: ProcessInfo.processInfo.environment, readFile: Self.read)
+            groups: [share, network, page, limits, log], environment: ProcessInfo.processInfo.environment,
+            readFile: Self.read)
+        let logger = try Logger(settings)
         let root = try openRoot(settings)
-        _ = root
+        let configuration = try ServerConfiguration(settings, root: root, logger: logger)
+        let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
+        let server = try Server(configuration: configuration)
+        let startup = Startup(configuration: configuration, root: settings.text("path") ?? ".")
+        server.add(try UploaderHandler(UploaderConfiguration(settings, startup: startup)))
+        server.add(WebDAVHandler())
+        do {
+            startup.announce(try await server.start())
+        } catch let error as ListenError {
+            throw StartError(error)
+        }
+        let signals = Task { await Signals(server: server, grace: grace, logger: logger).obey() }
+        try await server.run()
+        signals.cancel()
     }
 
     private func openRoot(_ settings: Settings) throws(StartError) -> DirectoryRoot {

@@ -84,9 +84,9 @@ def test_busy_port_is_69_and_named(folder, host):
 
 
 def test_address_of_another_machine_is_69(folder):
-    ended = run(folder, "--port", 0, "--bind", "192.0.2.1")
+    ended = run(folder, "--port", 0, "--bind", "203.0.113.1")
     assert ended.returncode == 69
-    assert "192.0.2.1" in one_line(ended)
+    assert "203.0.113.1" in one_line(ended)
 
 
 def test_every_printed_address_answers(serve):

@@ -1,0 +1,90 @@
+import DirectoryRoot
+import Logging
+import ServerCore
+
+extension ServerConfiguration {
+    /// What the settings say about the network; the rest keeps its defaults.
+    init(_ settings: Settings, root: DirectoryRoot, logger: Logger) throws(StartError) {
+        self.init(root: root)
+        self.logger = logger
+        let port = try settings.number("port", in: 0...65_535) ?? 8_080
+        let hosts = settings.commaSeparatedList("bind")
+        addresses =
+            hosts.isEmpty
+            ? [.anyIPv6(port: port), .anyIPv4(port: port)] : hosts.map { ListenAddress(setting: $0, port: port) }
+        pathPrefix = try Self.pathPrefix(settings)
+        ioThreads = try settings.number("io-threads", in: 1...1_024) ?? ioThreads
+        eventLoops = try settings.number("event-loops", in: 1...1_024) ?? eventLoops
+        limits = try Limits(settings)
+    }
+
+    /// A path such as `/a/b`, without a last slash, or nothing.
+    ///
+    /// Its segments must be plain, so that no client spells it otherwise.
+    private static func pathPrefix(_ settings: Settings) throws(StartError) -> String {
+        let text = settings.text("path-prefix") ?? ""
+        let segments = text.split(separator: "/")
+        let isPlain = segments.allSatisfy { segment in
+            segment != "." && segment != ".."
+                && segment.utf8.allSatisfy { byte in
+                    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+                        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                        || "-._~".utf8.contains(byte)
+                }
+        }
+        guard isPlain else {
+            throw .usage("path-prefix: '\(text)' is not a path such as /files, of letters, digits and -._~")
+        }
+        return segments.map { "/\($0)" }.joined()
+    }
+}
+
+extension ListenAddress {
+    /// An address, a name, or the path of a socket (anything with a slash).
+    fileprivate init(setting: String, port: Int) {
+        if setting.hasPrefix("unix:") {
+            self = .unix(path: String(setting.dropFirst(5)))
+        } else if setting.contains("/") {
+            self = .unix(path: setting)
+        } else if setting.hasPrefix("["), setting.hasSuffix("]") {
+            self = .internet(host: String(setting.dropFirst().dropLast()), port: port)
+        } else {
+            self = .internet(host: setting, port: port)
+        }
+    }
+}
+
+extension Limits {
+    /// The limits that the settings name; the rest keep their defaults.
+    fileprivate init(_ settings: Settings) throws(StartError) {
+        self.init()
+        let many = 1...1_000_000
+        connections = try settings.number("max-connections", in: many) ?? connections
+        connectionsPerAddress = try settings.number("max-connections-per-address", in: many) ?? connectionsPerAddress
+        requestsInFlight = try settings.number("max-requests", in: many) ?? requestsInFlight
+        fieldCount = try settings.number("max-fields", in: 8...10_000) ?? fieldCount
+        if let bytes = try settings.bytes("max-head-size") {
+            guard 1_024...(1 << 24) ~= bytes else { throw .usage("max-head-size: from 1K to 16M") }
+            headBytes = Int(bytes)
+        }
+        headTime = try settings.duration("head-timeout") ?? headTime
+        bodyStallTime = try settings.duration("body-timeout") ?? bodyStallTime
+        readerStallTime = try settings.duration("read-timeout") ?? readerStallTime
+        idleTime = try settings.duration("idle-timeout") ?? idleTime
+        connectionRate = try settings.bytes("limit-rate") ?? connectionRate
+    }
+}
+
+extension StartError {
+    /// Why the server cannot listen.
+    init(_ error: ListenError) {
+        let message =
+            switch error {
+            case .portInUse(let host, let port): "port \(port) is in use at \(host); another is chosen by --port"
+            case .socketInUse(let path): "another process listens at the socket \(path)"
+            case .notASocket(let path): "\(path) exists and is not a socket"
+            case .refused(let address, let reason): "cannot listen at \(address): \(reason)"
+            }
+        self.init(status: .cannotListen, message: message)
+    }
+}

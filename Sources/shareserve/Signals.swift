@@ -1,0 +1,38 @@
+import Glibc
+import Logging
+import ServerCore
+import UnixSignals
+
+/// What the process does when it is told something from outside.
+struct Signals {
+    let server: Server
+    /// How long running transfers may go on after the first signal to end.
+    let grace: Duration
+    let logger: Logger
+
+    /// Signals that must not end a daemon: a peer that has gone, and a file over the process's size limit.
+    static func ignoreFatalOnes() {
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
+    /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once.
+    func obey() async {
+        var isEnding = false
+        for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup) {
+            switch signal {
+            case .sighup:
+                logger.info("reloading")
+            case _ where isEnding:
+                // The status of a process that a signal ended, as shells show it.
+                exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
+            default:
+                isEnding = true
+                logger.info("ending; once more to end at once")
+                let server = server
+                let grace = grace
+                Task { await server.shutDown(grace: grace) }
+            }
+        }
+    }
+}

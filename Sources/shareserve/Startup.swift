@@ -1,0 +1,58 @@
+import DirectoryRoot
+import FoundationEssentials
+import ServerCore
+import Synchronization
+
+/// What a person is told when the server listens: every address that reaches it, and whether anything protects it.
+final class Startup: Sendable {
+    private let configuration: ServerConfiguration
+    private let root: String
+    private let listening = Mutex<[ListenAddress]>([])
+
+    /// - Parameters:
+    ///   - configuration: of the server.
+    ///   - root: the shared directory as it was given.
+    init(configuration: ServerConfiguration, root: String) {
+        self.configuration = configuration
+        self.root = root
+    }
+
+    /// Every URL of the server: none before it listens.
+    ///
+    /// An address that stands for all of them becomes those of the interfaces, so that any of the lines can be typed in
+    /// elsewhere.
+    var urls: [String] {
+        var urls: [String] = []
+        for address in listening.withLock({ $0 }) {
+            guard case .internet(let host, let port) = address else { continue }
+            let hosts =
+                switch host {
+                case "0.0.0.0": ReachableAddresses.all().filter { !$0.contains(":") }
+                case "::": ReachableAddresses.all().filter { $0.contains(":") }
+                default: [host]
+                }
+            urls += hosts.map { "http://\(ReachableAddresses.host($0)):\(port)\(configuration.pathPrefix)/" }
+        }
+        return urls
+    }
+
+    /// Prints the addresses on standard output.
+    func announce(_ addresses: [ListenAddress]) {
+        listening.withLock { $0 = addresses }
+        var lines = ["Serving \(absoluteRoot)"]
+        lines += urls.map { "  \($0)" }
+        for case .unix(let path) in addresses {
+            lines.append("  unix:\(path)")
+        }
+        if !configuration.root.policy.isReadOnly {
+            lines.append(
+                "Whoever reaches these addresses can read, change and delete the files; --read-only or --auth prevents that."
+            )
+        }
+        StandardStreams.print(lines.joined(separator: "\n"))
+    }
+
+    private var absoluteRoot: String {
+        URL(filePath: root).standardizedFileURL.path(percentEncoded: false)
+    }
+}

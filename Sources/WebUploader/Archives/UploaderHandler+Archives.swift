@@ -107,7 +107,7 @@ extension UploaderHandler {
     }
 
     /// The chosen names: each `name` of the query, one component each.
-    private func names(_ request: Request) throws(HTTPError) -> [[UInt8]] {
+    func names(_ request: Request) throws(HTTPError) -> [[UInt8]] {
         let pairs = PercentCoding.formFields((request.query ?? "").utf8)
         var names: [[UInt8]] = []
         for pair in pairs where pair.name.elementsEqual("name".utf8) {

@@ -2,8 +2,85 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// POST at any address.
+    /// POST at any address: a form with files for the folder there.
     func post(_ request: Request) -> Answer {
-        .pass
+        .later { [self] in try await form($0) }
+    }
+
+    /// Stores a form's files while they come; each is there as soon as its last byte is.
+    private func form(_ request: Request) async throws -> Response {
+        let attributes = try await request.io.run { try request.share.attributes(of: request.path) }
+        guard attributes.isDirectory else {
+            throw HTTPError(
+                .methodNotAllowed, "Forms are sent to folders. To write this file, use PUT.",
+                fields: ["Allow": "GET, HEAD, OPTIONS, PUT, DELETE, PATCH, PROPFIND, PROPPATCH, COPY, MOVE, LOCK, UNLOCK"])
+        }
+        var parser = try MultipartParser(contentType: request.fields["content-type"] ?? "")
+        let store = FormStore(below: request.path, in: request.share)
+        do {
+            for try await bytes in request.body {
+                let events = try parser.feed(bytes)
+                guard !events.isEmpty else { continue }
+                try await request.io.run { try store.take(events) }
+            }
+            try parser.finish()
+        } catch {
+            throw failure(error, store)
+        }
+        guard !store.stored.isEmpty else {
+            throw HTTPError(.badRequest, "There is no file in this form. Choose one and send it again.")
+        }
+        if wantsPage(request) {
+            return Response(.seeOther, fields: ["Location": request.href(request.path, isDirectory: true)])
+        }
+        var response = Response.json(document(store.stored, request), status: .created)
+        if store.stored.count == 1 {
+            response.fields["Location"] = request.href(store.stored[0].path, isDirectory: false)
+        }
+        return response
+    }
+
+    private func document(_ stored: [FormStore.Stored], _ request: Request) -> [UInt8] {
+        let member = JSONMember(base: request.folderAddress(.root))
+        var writer = TextWriter()
+        writer.raw(#"{"files":["#)
+        for (index, file) in stored.enumerated() {
+            writer.raw(index > 0 ? ",\n" : "\n")
+            member.write(
+                path: file.path.bytes, shown: [UInt8(ascii: "/")] + file.path.bytes, file.attributes, to: &writer)
+        }
+        writer.raw("\n]}\n")
+        return writer.take()
+    }
+
+    /// The refusal, with what was and was not stored; the other errors as they are.
+    private func failure(_ error: any Error, _ store: FormStore) -> any Error {
+        guard var refusal = (error as? HTTPError) ?? (error as? RootError).map({ HTTPError($0) }) else { return error }
+        var writer = TextWriter()
+        writer.raw(refusal.message.utf8)
+        if let current = store.current {
+            writer.raw("\nNot stored: ")
+            writer.line(current)
+        }
+        if !store.stored.isEmpty {
+            writer.raw("\nStored before:")
+            for file in store.stored.prefix(1000) {
+                writer.raw(" ")
+                writer.line(Array(file.path.name))
+            }
+        }
+        refusal.message = String(decoding: writer.take(), as: UTF8.self)
+        return refusal
+    }
+}
+
+extension TextWriter {
+    /// Writes a name into plain text: controls and what is not UTF-8 percent-encoded.
+    mutating func line(_ name: [UInt8]) {
+        if name.contains(where: { $0 < 0x20 || $0 == 0x7F }) || !UTF8Scan.isValid(name) {
+            address(name)
+        } else {
+            raw(name)
+        }
     }
 }

@@ -25,11 +25,7 @@ struct TextListing: ListingFormat {
     func begin(_ writer: inout TextWriter) {}
 
     func member(_ member: DirectoryMember, _ writer: inout TextWriter) {
-        if member.name.contains(where: { $0 < 0x20 || $0 == 0x7F }) || !UTF8Scan.isValid(member.name) {
-            writer.address(member.name)
-        } else {
-            writer.raw(member.name)
-        }
+        writer.line(member.name)
         if member.attributes.isDirectory { writer.raw("/") }
         writer.raw("\n")
     }

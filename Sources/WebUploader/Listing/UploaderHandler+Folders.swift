@@ -103,6 +103,14 @@ extension UploaderHandler {
             "Content-Type": format.mediaType, "Vary": "Accept", "Cache-Control": "no-cache",
             "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
         ]
+        let chosen = try names(request)
+        if !chosen.isEmpty {
+            let members = try await request.io.run { request.share.members(chosen, of: request.path) }
+            var format = format
+            var writer = TextWriter()
+            format.write(members, to: &writer)
+            return .whole(writer.take(), to: request, fields: fields)
+        }
         if request.method == .head { return try .chunks(EmptyProducer(), to: request, fields: fields) }
         let cursor = try await request.io.run { try request.share.list(request.path) }
         return try .chunks(ListingProducer(cursor, as: format), to: request, fields: fields)
@@ -137,4 +145,14 @@ extension UploaderHandler {
 /// No bytes: what a HEAD needs.
 final class EmptyProducer: ChunkProducer {
     func next() throws -> [UInt8]? { nil }
+}
+
+extension Share {
+    /// Those of the named members that are there.
+    func members(_ names: [[UInt8]], of folder: SharePath) -> [DirectoryMember] {
+        names.compactMap { name in
+            guard let path = try? folder.appending(name), let attributes = try? attributes(of: path) else { return nil }
+            return DirectoryMember(name: name, attributes: attributes, mayHaveProperties: true)
+        }
+    }
 }

@@ -29,6 +29,10 @@ struct InfoDocument: Sendable {
         writer.integer(Int64(configuration.trashDays))
         writer.raw(#","links":"#)
         writer.json(configuration.allowsLinks && !policy.isReadOnly)
+        writer.raw(#","archive":true,"uploads":"#)
+        writer.json(!policy.isReadOnly)
+        writer.raw(#","trash":"#)
+        writer.json(!policy.isReadOnly && !policy.refusesDelete)
         writer.raw(#","maxUploadSize":"#)
         if let limit = policy.maxUploadSize { writer.integer(limit) } else { writer.raw("null") }
         writer.raw(#","languages":"#)

@@ -10,6 +10,8 @@ struct PageWriter: Sendable {
     private let template: PageTemplate
     private let css: [UInt8]
     private let words: [String: [UInt8]]
+    /// Languages whose file says `"dir": "rtl"`.
+    private let rightToLeft: Set<String>
     private let assets: AssetStore
     private let info: InfoDocument
 
@@ -26,6 +28,9 @@ struct PageWriter: Sendable {
             uniqueKeysWithValues: assets.languages.map { language in
                 (language, Self.withoutMarkup(assets["languages/" + language + ".json"]?.bytes ?? Array("{}".utf8)))
             })
+        rightToLeft = Set(
+            words.filter { String(decoding: $0.value.filter { $0 > 0x20 }, as: UTF8.self).contains(#""dir":"rtl""#) }
+                .keys)
         policy = Self.policy(css: css)
     }
 
@@ -38,10 +43,12 @@ struct PageWriter: Sendable {
         var members: [DirectoryMember]?
         /// 200, or why there is no folder.
         var status = Status.ok
+        /// A line for the person, such as that a password was wrong.
+        var message: String?
     }
 
     /// The most members that stand in the page itself.
-    static let inlineCount = 200
+    static let inlineCount = 500
 
     /// Writes the page.
     func page(of place: Place, for request: Request) -> [UInt8] {
@@ -53,7 +60,7 @@ struct PageWriter: Sendable {
         template.write(to: &writer) { slot, writer in
             switch slot {
             case "language": writer.html(language)
-            case "direction": if Self.isRightToLeft(language) { writer.raw("rtl") } else { writer.raw("ltr") }
+            case "direction": writer.raw(rightToLeft.contains(language) ? "rtl" : "ltr")
             case "title": writer.html(info.configuration.title)
             case "css": writer.raw(css)
             case "assets": writer.html(assetsAddress(base))
@@ -81,6 +88,10 @@ struct PageWriter: Sendable {
         writer.json(language)
         writer.raw(#","status":"#)
         writer.integer(Int64(place.status.code))
+        if let message = place.message {
+            writer.raw(#","message":"#)
+            writer.json(message)
+        }
         writer.raw(#","rights":"#)
         writer.json(place.rights)
         writer.raw(#","info":"#)
@@ -116,13 +127,10 @@ struct PageWriter: Sendable {
     private static func policy(css: [UInt8]) -> String {
         let style = Base64.encode(SHA256.hash(data: css))
         return "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-" + style
-            + "'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; frame-src 'self' blob:; "
-            + "font-src 'self'; manifest-src 'self'; object-src 'none'; form-action 'self'; base-uri 'none'; "
+            + "'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; worker-src 'self'; "
+            + "frame-src 'self' blob:; object-src 'self' blob:; font-src 'self'; manifest-src 'self'; "
+            + "form-action 'self'; base-uri 'none'; "
             + "frame-ancestors 'none'"
-    }
-
-    private static func isRightToLeft(_ language: String) -> Bool {
-        ["ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"].contains(language.prefix { $0 != "-" })
     }
 
     private static func withoutMarkup(_ json: [UInt8]) -> [UInt8] {

@@ -1,0 +1,141 @@
+import DirectoryRoot
+import ServerCore
+
+/// Stores the files of one form as they come. Used by one task at a time; ``take(_:)`` waits for the disk.
+final class FormStore: @unchecked Sendable {
+    /// One file that is wholly there.
+    struct Stored: Sendable {
+        var path: SharePath
+        var attributes: FileAttributes
+        var created: Bool
+    }
+
+    private static let longestField = 4096
+
+    private let share: Share
+    private let folder: SharePath
+    private var rule = ConflictRule.keep
+    private var part = PartKind.ignored
+
+    /// What was stored so far, in order.
+    private(set) var stored: [Stored] = []
+    /// The name, as sent, of the file that is being stored.
+    private(set) var current: [UInt8]?
+
+    private enum PartKind {
+        case ignored
+        case field(name: [UInt8], value: [UInt8])
+        case file(SharePath, PendingUpload)
+    }
+
+    /// - Parameters:
+    ///   - folder: where the names are.
+    ///   - share: where to store.
+    init(below folder: SharePath, in share: Share) {
+        self.folder = folder
+        self.share = share
+    }
+
+    /// Goes on with what the parser found.
+    /// - Throws: ``RootError`` or ``HTTPError`` of the ``current`` file; what is in ``stored`` stays.
+    func take(_ events: [MultipartParser.Event]) throws {
+        for event in events {
+            switch event {
+            case .part(let header): try begin(header)
+            case .data(let bytes): try add(bytes)
+            case .partEnd: try end()
+            }
+        }
+    }
+
+    private func begin(_ header: MultipartParser.Part) throws {
+        guard let name = header.filename else {
+            part = .field(name: header.name, value: [])
+            return
+        }
+        // A file input with nothing chosen.
+        guard !name.isEmpty else {
+            part = .ignored
+            return
+        }
+        current = name
+        let path: SharePath
+        do {
+            let inner = try SharePath(bytes: name)
+            guard !inner.isRoot, name.last != UInt8(ascii: "/") else { throw RootError.invalidName }
+            path = try folder.appending(inner)
+        } catch {
+            throw HTTPError(.badRequest, "A file's name cannot be used here.")
+        }
+        let (free, upload) = try share.beginUpload(to: path, by: rule)
+        part = .file(free, upload)
+    }
+
+    private func add(_ bytes: [UInt8]) throws {
+        switch part {
+        case .ignored: break
+        case .field(let name, let value):
+            guard value.count + bytes.count <= Self.longestField else {
+                throw HTTPError(.contentTooLarge, "A field of the form is too long.")
+            }
+            part = .field(name: name, value: value + bytes)
+        case .file(_, let upload):
+            try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in try upload.write(bytes) }
+        }
+    }
+
+    private func end() throws {
+        switch part {
+        case .ignored: break
+        case .field(let name, let value) where name.elementsEqual("conflict".utf8):
+            guard let rule = ConflictRule(rawValue: String(decoding: value, as: UTF8.self)) else {
+                throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
+            }
+            self.rule = rule
+        case .field: break
+        case .file(let path, let upload):
+            let (attributes, created) = try upload.commit()
+            stored.append(Stored(path: path, attributes: attributes, created: created))
+            current = nil
+        }
+        part = .ignored
+    }
+}
+
+extension Share {
+    /// Begins an upload at `path`, or with ``ConflictRule/keep`` at the first free name beside it; makes the folders that
+    /// it needs.
+    func beginUpload(
+        to path: SharePath, by rule: ConflictRule, size: Int64? = nil
+    ) throws -> (path: SharePath, upload: PendingUpload) {
+        var number = 0
+        var hasFolders = false
+        while true {
+            let candidate = try ConflictRule.numbered(path, number)
+            do {
+                return (candidate, try beginUpload(to: candidate, replacing: rule.replacement, size: size))
+            } catch RootError.exists where rule == .keep && number < ConflictRule.attempts {
+                number += 1
+            } catch RootError.parentMissing where !hasFolders {
+                try makeFolders(to: path.parent)
+                hasFolders = true
+            }
+        }
+    }
+
+    /// Makes a folder and those above it, where they are missing.
+    func makeFolders(to path: SharePath) throws {
+        var made = SharePath.root
+        for name in path.components {
+            made = try made.appending(name)
+            do {
+                try createDirectory(at: made)
+            } catch RootError.exists {
+                continue
+            } catch RootError.forbidden where (try? attributes(of: made))?.isDirectory == true {
+                // No right to create here, and no need to.
+                continue
+            }
+        }
+    }
+}

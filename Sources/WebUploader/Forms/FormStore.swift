@@ -114,11 +114,15 @@ extension Share {
             let candidate = try ConflictRule.numbered(path, number)
             do {
                 return (candidate, try beginUpload(to: candidate, replacing: rule.replacement, size: size))
-            } catch RootError.exists where rule == .keep && number < ConflictRule.attempts {
-                number += 1
-            } catch RootError.parentMissing where !hasFolders {
-                try makeFolders(to: path.parent)
-                hasFolders = true
+            } catch {
+                if error == .exists, rule == .keep, number < ConflictRule.attempts {
+                    number += 1
+                } else if error == .parentMissing, !hasFolders {
+                    try makeFolders(to: path.parent)
+                    hasFolders = true
+                } else {
+                    throw error
+                }
             }
         }
     }
@@ -130,11 +134,10 @@ extension Share {
             made = try made.appending(name)
             do {
                 try createDirectory(at: made)
-            } catch RootError.exists {
-                continue
-            } catch RootError.forbidden where (try? attributes(of: made))?.isDirectory == true {
-                // No right to create here, and no need to.
-                continue
+            } catch {
+                // Nothing to do where it is; without the right to create, it may be there still.
+                let isThere = (try? attributes(of: made))?.isDirectory == true
+                guard error == .exists || error == .forbidden && isThere else { throw error }
             }
         }
     }

@@ -1,0 +1,104 @@
+import ServerCore
+
+/// One interoperability version of "Resumable Uploads for HTTP", as a client says it speaks it.
+///
+/// 3 is draft -01, 4 is -02, 5 is -03, 6 is -04 and -05, 7 and 8 are those after. The versions differ in the name of one
+/// field, in one limit's name, and in the status of an append that does not end the upload.
+struct DraftVersion: Equatable, Sendable {
+    let number: Int64
+
+    /// Versions that we speak.
+    static let known: ClosedRange<Int64> = 3...8
+
+    /// A version by its number.
+    init(_ number: Int64) { self.number = number }
+
+    /// The version of a request; nil when it does not name one that we speak, and must not get a 104.
+    init?(_ fields: RequestFields) {
+        guard let number = StructuredField.integer(fields["upload-draft-interop-version"]),
+            Self.known.contains(number)
+        else { return nil }
+        self.number = number
+    }
+
+    /// What a request without a version gets: the last one, or the field's old name's.
+    static func assumed(_ fields: RequestFields) -> DraftVersion {
+        if let said = DraftVersion(fields) { return said }
+        return DraftVersion(fields["upload-incomplete"] != nil ? 3 : 8)
+    }
+
+    /// Whether the request speaks this protocol at all.
+    static func isSpoken(in fields: RequestFields) -> Bool {
+        fields["upload-complete"] != nil || fields["upload-incomplete"] != nil
+            || fields["upload-draft-interop-version"] != nil
+    }
+
+    /// Whether the request's content ends the upload.
+    func completes(_ fields: RequestFields) -> Bool {
+        if number < 5 { return StructuredField.boolean(fields["upload-incomplete"]) != true }
+        return StructuredField.boolean(fields["upload-complete"]) == true
+    }
+
+    /// Whether the request carries any field that only appends and creations have.
+    func hasTransferFields(_ fields: RequestFields) -> Bool {
+        fields["upload-offset"] != nil || fields["upload-complete"] != nil || fields["upload-incomplete"] != nil
+    }
+
+    /// Says whether the upload is complete, by the version's field.
+    func addCompleteness(_ isComplete: Bool, to fields: inout ResponseFields) {
+        if number < 5 {
+            fields["Upload-Incomplete"] = isComplete ? "?0" : "?1"
+        } else {
+            fields["Upload-Complete"] = isComplete ? "?1" : "?0"
+        }
+    }
+
+    /// The status of an append that leaves the upload incomplete.
+    var appended: Status { number < 7 ? .created : .noContent }
+
+    /// The value of `Upload-Limit`.
+    /// - Parameters:
+    ///   - maxSize: the most bytes of one upload; nil for no limit.
+    ///   - secondsLeft: until the upload is dropped; nil before there is one.
+    /// - Returns: a dictionary, never empty.
+    func limits(maxSize: Int64?, secondsLeft: Int64?) -> String {
+        var members: [String] = []
+        if let maxSize { members.append("max-size=\(maxSize)") }
+        if let secondsLeft { members.append((number < 7 ? "expires=" : "max-age=") + String(max(0, secondsLeft))) }
+        return members.isEmpty ? "min-size=0" : members.joined(separator: ", ")
+    }
+}
+
+/// The problem types of the draft, as JSON. RFC 9457.
+enum UploadProblem {
+    /// The request's offset is not the upload's.
+    case mismatchingOffset(expected: Int64, provided: Int64)
+    /// The upload is complete already.
+    case completed
+    /// The lengths that were told do not agree.
+    case inconsistentLength
+
+    /// The answer.
+    func response() -> Response {
+        var writer = TextWriter()
+        writer.raw(#"{"type":"https://iana.org/assignments/http-problem-types#"#)
+        var status = Status.badRequest
+        switch self {
+        case .mismatchingOffset(let expected, let provided):
+            status = .conflict
+            writer.raw(#"mismatching-upload-offset","title":"offset from request does not match offset of resource""#)
+            writer.raw(#","expected-offset":"#)
+            writer.integer(expected)
+            writer.raw(#","provided-offset":"#)
+            writer.integer(provided)
+        case .completed:
+            writer.raw(#"completed-upload","title":"upload is already completed""#)
+        case .inconsistentLength:
+            writer.raw(#"inconsistent-upload-length","title":"inconsistent length values for upload""#)
+        }
+        writer.raw("}\n")
+        return Response(
+            status, fields: ["Content-Type": "application/problem+json", "Cache-Control": "no-store"],
+            body: .bytes(writer.take()))
+    }
+}

@@ -29,7 +29,6 @@ public final class UploaderHandler: Handler {
     /// Decides from the head alone.
     public func answer(_ request: Request) -> Answer {
         if let place = ReservedPlace(request.path) { return answer(request, at: place) }
-        if beginsUpload(request) { return .later { [self] in try await createDraft($0) } }
         switch request.method {
         case .get, .head: return read(request)
         case .post: return post(request)

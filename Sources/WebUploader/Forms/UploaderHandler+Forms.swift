@@ -13,7 +13,9 @@ extension UploaderHandler {
         guard attributes.isDirectory else {
             throw HTTPError(
                 .methodNotAllowed, "Forms are sent to folders. To write this file, use PUT.",
-                fields: ["Allow": "GET, HEAD, OPTIONS, PUT, DELETE, PATCH, PROPFIND, PROPPATCH, COPY, MOVE, LOCK, UNLOCK"])
+                fields: [
+                    "Allow": "GET, HEAD, OPTIONS, PUT, DELETE, PATCH, PROPFIND, PROPPATCH, COPY, MOVE, LOCK, UNLOCK"
+                ])
         }
         var parser = try MultipartParser(contentType: request.fields["content-type"] ?? "")
         let store = FormStore(below: request.path, in: request.share)

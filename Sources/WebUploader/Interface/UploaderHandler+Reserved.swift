@@ -10,7 +10,6 @@ extension UploaderHandler {
         case "health": allow([.get, .head], request) { .now(health()) }
         case "metrics": allow([.get, .head], request) { .now(metrics()) }
         case "search": allow([.get, .head], request) { .later { [self] in try await search($0) } }
-        case "uploads": uploads(request, at: place)
         default: .now(Response(HTTPError(.notFound, "There is nothing at this address.")))
         }
     }

@@ -1,7 +1,9 @@
 import DirectoryRoot
 import ServerCore
 
-/// Stores the files of one form as they come. Used by one task at a time; ``take(_:)`` waits for the disk.
+/// Stores the files of one form as they come.
+///
+/// Used by one task at a time; ``take(_:)`` waits for the disk.
 final class FormStore: @unchecked Sendable {
     /// One file that is wholly there.
     struct Stored: Sendable {

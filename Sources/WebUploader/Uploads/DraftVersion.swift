@@ -69,7 +69,9 @@ struct DraftVersion: Equatable, Sendable {
     }
 }
 
-/// The problem types of the draft, as JSON. RFC 9457.
+/// The problem types of the draft, as JSON.
+///
+/// RFC 9457.
 enum UploadProblem {
     /// The request's offset is not the upload's.
     case mismatchingOffset(expected: Int64, provided: Int64)

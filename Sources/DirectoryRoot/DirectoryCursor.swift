@@ -19,6 +19,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let hasUniformRights: Bool
     private let isReadable: Bool
 
+    private let hints: PropertyHints
     private var reader: DirectoryReader
 
     /// - Parameters:
@@ -26,7 +27,10 @@ public final class DirectoryCursor: @unchecked Sendable {
     ///   - directory: open for reading; owned from now on.
     ///   - attributes: of the directory.
     ///   - realPath: where it is, from the root.
-    init(share: Share, directory: consuming Descriptor, attributes: FileAttributes, realPath: SharePath) {
+    init(
+        share: Share, directory: consuming Descriptor, attributes: FileAttributes, realPath: SharePath
+    ) throws(RootError) {
+        hints = try share.root.state.properties.hints()
         self.share = share
         self.attributes = attributes
         self.realPath = realPath
@@ -76,7 +80,8 @@ public final class DirectoryCursor: @unchecked Sendable {
         guard let attributes = FileAttributes(status), isVisible(name, isDirectory: attributes.isDirectory) else {
             return nil
         }
-        return DirectoryMember(name: name, attributes: attributes, mayHaveProperties: true)
+        return DirectoryMember(
+            name: name, attributes: attributes, mayHaveProperties: hints.mayHaveProperties(attributes))
     }
 
     private func isVisible(_ name: [UInt8], isDirectory: Bool) -> Bool {

@@ -1,22 +1,62 @@
+package import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// What every write asks and tells the tables of the state folder. All paths are from the root.
 extension Share {
     /// Lets a write go on, or names the locks that forbid it. Asked right before the names change, under the commit lock.
-    func checkLocks(_ use: WriteUse) throws(RootError) {}
+    package func checkLocks(_ use: WriteUse) throws(RootError) {
+        try translated { () throws(RootError) in try root.state.locks.check(use, tokens: tokens, user: user) }
+    }
 
     /// The thing at `path` is gone: its locks end, and properties kept elsewhere go too.
-    func didRemove(_ path: SharePath) throws(RootError) {}
+    /// - Parameters:
+    ///   - path: where it was.
+    ///   - status: what it was; nil when its members will be forgotten one by one.
+    package func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
+        try root.state.locks.drop(below: path)
+        if let status { try root.state.properties.removed(inode: status.inode, device: status.device) }
+    }
 
     /// What was at `source` is at `target` now, and what was at `target` is gone: locks of both end, properties follow.
-    func didMove(_ source: SharePath, to target: SharePath) throws(RootError) {}
+    package func didMove(_ source: SharePath, to target: SharePath) throws(RootError) {
+        try root.state.locks.drop(below: source)
+        try root.state.locks.drop(below: target)
+        try root.state.properties.moved(from: source, to: target)
+    }
 
     /// Gives a copy that has no name yet the dead properties of what it is a copy of.
     func copyProperties(from source: Int32, at path: SharePath, to copy: Int32, at target: SharePath) throws(RootError)
-    {}
+    {
+        try root.state.properties.carry(from: source, at: path, to: copy, at: target)
+    }
 
     /// Gives a file's new content, which has no name yet, the dead properties of the old one. RFC 4918 §9.7.1 leaves them
     /// alone.
-    func keepProperties(of old: borrowing Location, in new: Int32) throws(RootError) {}
+    func keepProperties(of old: borrowing Location, in new: Int32) throws(RootError) {
+        guard let status = old.status, let attributes = FileAttributes(status),
+            try root.state.properties.hints().mayHaveProperties(attributes)
+        else { return }
+        // Attributes can't be read through a descriptor that is only a place.
+        let answer = old.withName { sys_openat(old.directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
+        let opened = try Descriptor(answer, "openat")
+        try root.state.properties.carry(from: opened.number, at: old.path, to: new, at: old.path)
+    }
 
     /// Puts what is deleted or replaced into the trash where there is one; false to let it go.
     func takeToTrash(_ location: borrowing Location) throws(RootError) -> Bool { false }
+
+    /// Called for each thing that is removed with a tree; nil when nobody keeps anything about it.
+    func forgetting() throws(RootError) -> (@Sendable (sys_attributes) -> Void)? {
+        guard try root.state.properties.needsNews() else { return nil }
+        let properties = root.state.properties
+        // What stays behind is told apart from a later file by its birth time: nothing to fail for.
+        return { status in try? properties.removed(inode: status.inode, device: status.device) }
+    }
 }

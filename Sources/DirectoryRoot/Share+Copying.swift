@@ -59,17 +59,18 @@ extension Share {
                 try file.place(at: location, of: root)
                 return try finishCopy(location, created: true)
             }
-            if try takeToTrash(location) || !old.isDirectory {
+            let isKept = try takeToTrash(location)
+            if isKept || !old.isDirectory {
                 var location = location
                 try location.refresh()
-                try didRemove(location.path)
+                try didRemove(location.path, isKept ? nil : old)
                 try file.place(at: location, of: root)
                 return try finishCopy(location, created: false)
             }
             let place = try file.nameInScratch(near: location.directory, of: root)
             try check(root.swap(place, with: location), "renameat2")
             file.didPlace()
-            try didRemove(location.path)
+            try didRemove(location.path, nil)
             discard(place)
             return try finishCopy(location, created: false)
         }
@@ -100,7 +101,7 @@ extension Share {
             let created = location.status == nil
             if !created {
                 if try takeToTrash(location) { try location.refresh() }
-                try didRemove(location.path)
+                try didRemove(location.path, nil)
             }
             if location.status == nil {
                 try root.renameToFreeName(place, location)

@@ -143,7 +143,7 @@ extension Share {
             let from = try locateSource(source, followsLink: false)
             let place = try from.place()
             let left = try root.hide(place) ?? place
-            try didRemove(from.path)
+            try didRemove(from.path, nil)
             if root.policy.waitsForDisk { try from.syncDirectory() }
             return left
         }

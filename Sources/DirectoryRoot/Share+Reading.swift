@@ -32,7 +32,7 @@ extension Share {
         let path = try absolute(path)
         let opened = try openVisible(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
         guard opened.attributes.isDirectory else { throw .notDirectory }
-        return DirectoryCursor(
+        return try DirectoryCursor(
             share: self, directory: opened.descriptor, attributes: opened.attributes, realPath: opened.realPath)
     }
 

@@ -30,9 +30,11 @@ extension Share {
             if case .when = precondition { try requireMatch(precondition, try contentStatus(of: location)) }
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
-            let doomed = try takeToTrash(location) ? nil : detach(location)
+            let status = location.status
+            let isKept = try takeToTrash(location)
+            let doomed = isKept ? nil : try detach(location)
             // What can't be hidden is taken apart in its place, and is not gone yet.
-            if doomed?.isInPlace != true { try didRemove(location.path) }
+            if doomed?.isInPlace != true { try didRemove(location.path, isKept || doomed != nil ? nil : status) }
             if root.policy.waitsForDisk { try location.syncDirectory() }
             return doomed
         }
@@ -71,9 +73,10 @@ extension Share {
     /// Removes a hidden tree; what stays gets its old name back, or the next free one.
     private func takeApart(_ doomed: DoomedTree) throws(RootError) -> [MemberFailure] {
         let path = doomed.path
-        let failures = TreeRemoval.remove(doomed.place.name, in: doomed.place.directory.number)
+        let failures = TreeRemoval.remove(
+            doomed.place.name, in: doomed.place.directory.number, forget: try forgetting())
         guard !failures.isEmpty else {
-            if doomed.isInPlace { try didRemove(path) }
+            if doomed.isInPlace { try didRemove(path, nil) }
             return []
         }
         let restored = doomed.isInPlace ? path : try restore(doomed.place, to: path)
@@ -105,7 +108,8 @@ extension Share {
 
     /// Removes what was replaced; nobody gets back what can't be removed, but a later start tries again.
     func discard(_ place: ScratchPlace) {
-        _ = TreeRemoval.remove(place.name, in: place.directory.number)
+        let forget = (try? forgetting()) ?? nil
+        _ = TreeRemoval.remove(place.name, in: place.directory.number, forget: forget)
     }
 
     /// What is at a location when a link counts as what it points at.

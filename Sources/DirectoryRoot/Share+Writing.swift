@@ -108,6 +108,7 @@ extension Share {
             try file.keepPermissions(of: old)
         }
         try file.place(at: location, of: root)
+        if let old { try root.state.properties.removed(inode: old.inode, device: old.device) }
         if root.policy.waitsForDisk { try location.syncDirectory() }
         var status = sys_attributes()
         try check(sys_fstat(file.descriptor, &status), "fstat")

@@ -26,18 +26,25 @@ struct TreeRemoval: ~Copyable {
     private var levels: [Level] = []
     private var failures: [Failure] = []
 
-    private init() {}
+    private let forget: ((sys_attributes) -> Void)?
+
+    private init(forget: ((sys_attributes) -> Void)?) {
+        self.forget = forget
+    }
 
     /// Removes `name` in `directory`, whatever it is.
     /// - Parameters:
     ///   - name: one component.
     ///   - directory: open; stays the caller's.
+    ///   - forget: called for each thing before it goes.
     /// - Returns: what stayed; empty when all is gone, or was before.
-    static func remove(_ name: [UInt8], in directory: Int32) -> [Failure] {
-        let answer = unlink(name, in: directory, isDirectory: false)
+    static func remove(
+        _ name: [UInt8], in directory: Int32, forget: ((sys_attributes) -> Void)? = nil
+    ) -> [Failure] {
+        var removal = TreeRemoval(forget: forget)
+        let answer = removal.unlink(name, in: directory, isDirectory: false)
         if answer == 0 || answer == -ENOENT { return [] }
         guard isDirectoryAnswer(answer) else { return [Failure(names: [], error: RootError(answer, "unlinkat"))] }
-        var removal = TreeRemoval()
         removal.run(name, in: directory)
         return removal.failures
     }
@@ -66,7 +73,7 @@ struct TreeRemoval: ~Copyable {
     }
 
     private mutating func removeChild(_ child: [UInt8], of level: Level) {
-        let answer = Self.unlink(child, in: level.number, isDirectory: false)
+        let answer = unlink(child, in: level.number, isDirectory: false)
         if answer == 0 || answer == -ENOENT { return }
         if Self.isDirectoryAnswer(answer) {
             guard let error = enter(child, from: level.number) else { return }
@@ -85,7 +92,7 @@ struct TreeRemoval: ~Copyable {
         if answer == -EPERM { answer = CString.with(name) { sys_openat(directory, $0, flags & ~sys_o_noatime, 0) } }
         if answer == -EACCES {
             // An empty directory can be removed without reading it.
-            let removed = Self.unlink(name, in: directory, isDirectory: true)
+            let removed = unlink(name, in: directory, isDirectory: true)
             if removed == 0 || removed == -ENOENT { return nil }
         }
         guard answer >= 0, let level = Level(name: name, owning: answer) else { return RootError(answer, "openat") }
@@ -108,7 +115,7 @@ struct TreeRemoval: ~Copyable {
     }
 
     private mutating func finish(_ level: Level, in directory: Int32) {
-        let answer = Self.unlink(level.name, in: directory, isDirectory: true)
+        let answer = unlink(level.name, in: directory, isDirectory: true)
         if answer == 0 || answer == -ENOENT { return }
         levels.last?.keep(level.name)
         // A directory that only stays because of its members is not a failure of its own. RFC 4918 §9.6.1.
@@ -121,8 +128,14 @@ struct TreeRemoval: ~Copyable {
         failures.append(Failure(names: levels.dropFirst().map(\.name) + (name.map { [$0] } ?? []), error: error))
     }
 
-    private static func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
-        CString.with(name) { sys_unlinkat(directory, $0, isDirectory ? 1 : 0) }
+    private func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
+        CString.with(name) { name in
+            if let forget {
+                var status = sys_attributes()
+                if sys_statat(directory, name, &status) == 0, status.isDirectory == isDirectory { forget(status) }
+            }
+            return sys_unlinkat(directory, name, isDirectory ? 1 : 0)
+        }
     }
 
     /// What unlinking a directory answers: EISDIR on Linux, EPERM elsewhere.

@@ -38,8 +38,9 @@ struct ServeCommand: ParsableCommand {
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
         let server = try Server(configuration: configuration)
         let startup = Startup(configuration: configuration, root: settings.text("path") ?? ".")
-        server.add(try UploaderHandler(UploaderConfiguration(settings, startup: startup)))
         server.add(WebDAVHandler())
+        // Asked first: files and folders, and the uploads that can be resumed.
+        server.add(try UploaderHandler(UploaderConfiguration(settings, startup: startup)))
         do {
             startup.announce(try await server.start())
         } catch let error as ListenError {

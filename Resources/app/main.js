@@ -79,9 +79,9 @@ function updateTools() {
   const more = button(t("More"), "more", () => {
     const box = more.getBoundingClientRect();
     const items = folderMenu();
-    items.push(null, ...(info.languages ?? []).map((one) => ({
-      label: one.name ?? one, checked: (one.code ?? one) === currentLanguage(), icon: "none",
-      run: () => chooseLanguage(one.code ?? one).then(translate),
+    items.push(null, ...(info.languages ?? []).map((one) => one.code ?? one).map((code) => ({
+      label: new Intl.DisplayNames([code], { type: "language" }).of(code), checked: code === currentLanguage(), icon: "none",
+      run: () => chooseLanguage(code).then(translate),
     })));
     if (info.canLogOut) items.push(null, { label: t("Log out {user}", { user: info.user ?? "" }), icon: "user", run: logOut });
     else if (info.canLogIn && !info.user) items.push(null, { label: t("Log in"), icon: "user", run: () => showState("login") });
@@ -311,7 +311,6 @@ function clearFind(quiet) {
   filter.value = "";
   stopSearch();
   searching.hidden = true;
-  searchButton.hidden = true;
   if (app.listing) app.listing.filter = "";
   if (location.hash.startsWith("#search=")) history.replaceState(history.state, "", location.pathname);
   if (quiet) return;
@@ -325,7 +324,7 @@ const stopSearch = () => searchAbort?.abort();
 /** Looks for names in the folder and all below; results show as they come. */
 async function search(term) {
   const wanted = term.trim();
-  if (!wanted) return;
+  if (!wanted) return app.focusFilter();
   stopSearch();
   reading?.abort();
   const abort = searchAbort = new AbortController();
@@ -336,7 +335,6 @@ async function search(term) {
   found.addEventListener("selection", app.updateBar);
   app.listing = found;
   filter.value = term;
-  searchButton.hidden = true;
   history.replaceState(history.state, "", location.pathname + "#search=" + encodeURIComponent(wanted));
   const report = (running) => {
     searching.hidden = false;
@@ -369,7 +367,6 @@ async function search(term) {
 filter.addEventListener("input", () => {
   if (app.listing.isSearch) return;
   app.listing.filter = filter.value;
-  searchButton.hidden = !filter.value.trim();
   scrollTo(0, 0);
   app.arrange();
 });

@@ -1,0 +1,207 @@
+"""What a person does with files: select, name, move, copy, delete, and change their mind."""
+
+from playwright.sync_api import expect
+
+from browser.conftest import act, make_tree, names, row, select
+from server import wait_until
+
+
+def test_selection_by_box_click_shift_and_control(server, opened, shot):
+    make_tree(server.root, {f"{letter}.txt": letter for letter in "abcdef"})
+    page = opened(server.url + "/")
+    blank = {"x": 500, "y": 20}
+    row(page, "b.txt").click(position=blank)
+    row(page, "d.txt").click(position=blank, modifiers=["Shift"])
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    row(page, "f.txt").click(position=blank, modifiers=["Control"])
+    expect(page.get_by_text("4 selected")).to_be_visible()
+    shot(page, "selection")
+    page.keyboard.press("Control+a")
+    expect(page.get_by_text("6 selected")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("[aria-selected=true]")).to_have_count(0)
+    select(page, "a.txt", "c.txt")
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("checkbox", name="Select all").check()
+    expect(page.get_by_text("6 selected")).to_be_visible()
+
+
+def test_rename_in_place_selects_the_stem(server, opened, shot):
+    make_tree(server.root, {"report.final.pdf": "r", "taken.pdf": "t"})
+    page = opened(server.url + "/")
+    row(page, "report.final.pdf").click(position={"x": 500, "y": 20})
+    page.keyboard.press("F2")
+    field = page.get_by_role("textbox", name="New name for report.final.pdf")
+    expect(field).to_be_focused()
+    assert field.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)") == "report.final"
+    shot(page, "rename")
+    page.keyboard.type("summary")
+    page.keyboard.press("Enter")
+    expect(row(page, "summary.pdf")).to_be_visible()
+    assert (server.root / "summary.pdf").read_text() == "r"
+    page.get_by_role("button", name="Undo").click()
+    expect(row(page, "report.final.pdf")).to_be_visible()
+
+    select(page, "report.final.pdf")
+    act(page, "Rename")
+    page.get_by_role("textbox", name="New name for report.final.pdf").fill("taken.pdf")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("“report.final.pdf” is already there")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("button", name="Keep both").click()
+    expect(row(page, "taken (2).pdf")).to_be_visible()
+    assert (server.root / "taken.pdf").read_text() == "t"
+    page.expected.append("412")
+
+
+def test_delete_can_be_undone(server, opened, shot):
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b", "folder/deep.txt": "d"})
+    page = opened(server.url + "/")
+    select(page, "a.txt", "folder")
+    page.keyboard.press("Delete")
+    expect(page.get_by_text("2 items deleted")).to_be_visible()
+    assert names(page) == ["b.txt"]
+    assert not (server.root / "a.txt").exists()
+    shot(page, "deleted")
+    page.get_by_role("button", name="Undo").click()
+    expect(row(page, "a.txt")).to_be_visible()
+    assert (server.root / "folder/deep.txt").read_text() == "d"
+    select(page, "b.txt")
+    page.keyboard.press("Shift+Delete")
+    ask = page.get_by_role("alertdialog")
+    expect(ask).to_be_visible()
+    shot(page, "delete-forever")
+    ask.get_by_role("button", name="Delete", exact=True).click()
+    expect(row(page, "b.txt")).to_have_count(0)
+
+
+def test_new_folder_and_new_text_file(server, opened, shot):
+    page = opened(server.url + "/")
+    page.get_by_role("toolbar").get_by_role("button", name="New folder").click()
+    shot(page, "new-folder")
+    page.get_by_role("dialog").get_by_role("textbox").fill("Ordner ü")
+    page.keyboard.press("Enter")
+    expect(row(page, "Ordner ü")).to_be_visible()
+    assert (server.root / "Ordner ü").is_dir()
+    act(page, "New text file")
+    page.get_by_role("dialog").get_by_role("textbox").fill("note.txt")
+    page.keyboard.press("Enter")
+    area = page.get_by_role("textbox", name="note.txt")
+    area.fill("hello\nworld")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved")).to_be_visible()
+    assert (server.root / "note.txt").read_text() == "hello\nworld"
+
+
+def test_cut_and_paste_copy_and_paste(server, opened):
+    make_tree(server.root, {"a.txt": "a", "target/": None})
+    page = opened(server.url + "/")
+    row(page, "a.txt").click(position={"x": 500, "y": 20})
+    page.keyboard.press("Control+c")
+    page.keyboard.press("Control+v")
+    expect(row(page, "a (2).txt")).to_be_visible()
+    row(page, "a.txt").click(position={"x": 500, "y": 20})
+    page.keyboard.press("Control+x")
+    page.get_by_role("link", name="target", exact=True).click()
+    expect(page.get_by_role("heading", name="This folder is empty")).to_be_visible()
+    act(page, "Paste")
+    expect(row(page, "a.txt")).to_be_visible()
+    assert (server.root / "target/a.txt").read_text() == "a" and not (server.root / "a.txt").exists()
+
+
+def test_move_and_copy_by_a_folder_picker(server, opened, shot):
+    make_tree(server.root, {"a.txt": "a", "one/two/": None})
+    page = opened(server.url + "/")
+    select(page, "a.txt")
+    act(page, "Copy to…")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="one").click()
+    shot(page, "picker")
+    dialog.get_by_role("button", name="two").click()
+    expect(dialog.get_by_text("No folders in here")).to_be_visible()
+    dialog.get_by_role("button", name="Copy here").click()
+    expect(page.get_by_text("1 item copied to “two”")).to_be_visible()
+    assert (server.root / "one/two/a.txt").read_text() == "a"
+    act(page, "Move to…")
+    dialog.get_by_role("button", name="one").click()
+    expect(dialog.get_by_role("status")).to_contain_text("one")
+    dialog.get_by_role("button", name="Move here").click()
+    expect(row(page, "a.txt")).to_have_count(0)
+    assert (server.root / "one/a.txt").exists()
+    page.get_by_role("button", name="Undo").click()
+    expect(row(page, "a.txt")).to_be_visible()
+
+
+def test_drag_to_a_folder_moves(server, opened):
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b", "target/": None})
+    page = opened(server.url + "/")
+    select(page, "a.txt", "b.txt")
+    row(page, "a.txt").drag_to(row(page, "target"))
+    expect(row(page, "a.txt")).to_have_count(0)
+    wait_until(lambda: (server.root / "target/b.txt").exists(), "both files are moved")
+    page.get_by_role("link", name="target", exact=True).click()
+    expect(row(page, "b.txt")).to_be_visible()
+    row(page, "b.txt").drag_to(page.get_by_role("navigation").get_by_role("link").first)
+    wait_until(lambda: (server.root / "b.txt").exists(), "a file is dropped on the breadcrumbs")
+
+
+def test_context_menu_and_row_button_offer_the_actions(server, opened, shot):
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened(server.url + "/")
+    row(page, "a.txt").click(button="right")
+    menu = page.get_by_role("menu")
+    for label in ["Open", "Download", "Rename", "Cut", "Copy", "Move to…", "Copy to…", "Delete"]:
+        expect(menu.get_by_role("menuitem", name=label, exact=True)).to_be_visible()
+    shot(page, "menu")
+    page.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("menuitem").nth(1)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    page.get_by_role("button", name="Actions for a.txt").click()
+    menu.get_by_role("menuitem", name="Rename").click()
+    expect(page.get_by_role("textbox", name="New name for a.txt")).to_be_focused()
+
+
+def test_question_mark_shows_the_keys(server, opened, shot):
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened(server.url + "/")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog).to_contain_text("F2")
+    shot(page, "keys")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_keyboard_alone(server, opened):
+    make_tree(server.root, {"folder/inner.txt": "i", "a.txt": "a", "b.txt": "b"})
+    page = opened(server.url + "/")
+    page.keyboard.press("ArrowDown")
+    expect(row(page, "folder")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(row(page, "inner.txt")).to_be_visible()
+    page.keyboard.press("Alt+ArrowUp")
+    expect(row(page, "folder")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+ArrowDown")
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.keyboard.press("Delete")
+    expect(page.get_by_text("2 items deleted")).to_be_visible()
+    assert names(page) == ["folder"]
+
+
+def test_downloads_have_the_same_bytes(server, opened):
+    make_tree(server.root, {"a.bin": bytes(range(256)) * 50, "sub/b.txt": "b"})
+    page = opened(server.url + "/")
+    select(page, "a.bin")
+    with page.expect_download() as one:
+        act(page, "Download")
+    assert open(one.value.path(), "rb").read() == bytes(range(256)) * 50
+    select(page, "sub")
+    with page.expect_download() as both:
+        act(page, "Download")
+    import zipfile
+    with zipfile.ZipFile(both.value.path()) as archive:
+        assert archive.read("sub/b.txt") == b"b" and archive.read("a.bin") == bytes(range(256)) * 50

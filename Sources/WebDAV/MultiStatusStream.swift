@@ -63,12 +63,16 @@ final class MultiStatusStream: @unchecked Sendable {
         if !listsMembers || !depth.leavesOutTarget {
             let dead = selection.needsDead ? try share.properties(of: target) : []
             if selection.needsChecksums { writer.checksums = try share.checksums(of: target) }
+            if selection.live.contains(.syncToken), attributes.isDirectory, !share.root.policy.isReadOnly {
+                writer.syncToken = try SyncToken(of: target, in: share)
+            }
             // The display name is the last component alone, the href the whole path.
             var parent = target.parent.bytes
             if !parent.isEmpty { parent.append(UInt8(ascii: "/")) }
             writer.append(
                 in: parent, name: target.name, attributes: attributes, dead: dead, locks: locks.covering(target))
         }
+        writer.syncToken = nil
         if listsMembers {
             try open(target)
             try fill(Self.firstBatch)

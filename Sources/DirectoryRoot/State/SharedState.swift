@@ -4,6 +4,7 @@ package final class SharedState: Sendable {
     package let clock: RootClock
     package let locks: LockTable
     package let properties: PropertyStore
+    package let snapshots: SnapshotStore
 
     /// - Parameters:
     ///   - root: the open root, which outlives this object.
@@ -17,6 +18,7 @@ package final class SharedState: Sendable {
         locks = LockTable(state: folder, policy: policy, clock: clock)
         properties = PropertyStore(
             state: folder, rootDevice: rootDevice, usesAttributes: abilities.extendedAttributes)
+        snapshots = SnapshotStore(state: folder, clock: clock)
     }
 }
 

@@ -86,8 +86,7 @@ enum LiveProperty: UInt8, CaseIterable, Sendable {
     func exists(for attributes: FileAttributes) -> Bool {
         switch self {
         case .getcontentlength, .getcontenttype, .getetag, .ocSize, .ocChecksums: !attributes.isDirectory
-        case .supportedReportSet: attributes.isDirectory
-        case .syncToken: false
+        case .supportedReportSet, .syncToken: attributes.isDirectory
         default: true
         }
     }

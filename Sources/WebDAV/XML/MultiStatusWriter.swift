@@ -16,6 +16,8 @@ struct MultiStatusWriter: ~Copyable {
     private var missing: [LiveProperty] = []
     /// Of the resource that comes next, by the names under which the share keeps them.
     var checksums: [String: [UInt8]] = [:]
+    /// Of the collection that comes next; costs a walk, so it is there only when asked for alone.
+    var syncToken: SyncToken?
     private var scratch: [UInt8] = []
     private var lastExtension: [UInt8] = []
     private var lastMediaType: [UInt8] = []
@@ -221,6 +223,11 @@ struct MultiStatusWriter: ~Copyable {
             xml.append("<oc:checksums xmlns:oc=\"http://owncloud.org/ns\"><oc:checksum>")
             xml.appendText(Array(OwnCloudChecksum.text(of: checksums).utf8))
             xml.append("</oc:checksum></oc:checksums>")
+        case .syncToken:
+            guard let syncToken else { return false }
+            xml.append("<D:sync-token>")
+            xml.append(bytes: syncToken.text.utf8)
+            xml.append("</D:sync-token>")
         default: return false
         }
         return true

@@ -1,0 +1,86 @@
+import CSyscalls
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What collections looked like when synchronising clients last asked, so that only changes need be told.
+///
+/// Kept under names that are made of the content, so that every process that sees the same gives out the same token.
+/// The oldest go when there are too many: their clients begin anew. RFC 6578 §3.8.
+package struct SnapshotStore: Sendable {
+    private let state: StateFolder
+    private let clock: RootClock
+
+    private static let folder = "sync"
+    private static let maxCount = 128
+    private static let maxBytes: UInt64 = 128 << 20
+
+    init(state: StateFolder, clock: RootClock) {
+        self.state = state
+        self.clock = clock
+    }
+
+    /// Keeps `content`; keeping the same again makes it young.
+    /// - Parameters:
+    ///   - content: what to keep.
+    ///   - name: hexadecimal digits that stand for this content alone.
+    /// - Throws: ``RootError/readOnly`` on a read-only share, or what the disk says.
+    package func keep(_ content: [UInt8], as name: String) throws(RootError) {
+        try state.exclusively { (_) throws(RootError) in
+            guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
+            if touch(name, in: folder) { return }
+            let temporary = "new-" + StateFile.randomName()
+            _ = try StateFile.create(
+                temporary, in: folder, StateEnvelope(generation: 0, payload: content).encoded(), generation: 0,
+                waitsForDisk: false)
+            let renamed = sys_renameat(folder.number, temporary, folder.number, name)
+            try check(renamed, "rename a snapshot")
+            try evict(from: folder)
+        }
+    }
+
+    /// What was kept under this name; nil when it is gone, or never was.
+    package func content(_ name: String) throws(RootError) -> [UInt8]? {
+        guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
+            let folder = try state.subfolder(Self.folder, creating: false)
+        else { return nil }
+        let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        guard opened >= 0 else { return nil }
+        defer { _ = sys_close(opened) }
+        var found = sys_attributes()
+        let status = sys_fstat(opened, &found)
+        try check(status, "fstat a snapshot")
+        guard found.size <= Self.maxBytes else { return nil }
+        // A torn one is as good as none.
+        return try? StateEnvelope(file: StateFile.readAll(opened, expecting: found.size)).payload
+    }
+
+    private func touch(_ name: String, in folder: OpenDescriptor) -> Bool {
+        let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        guard opened >= 0 else { return false }
+        defer { _ = sys_close(opened) }
+        let now = clock.wall()
+        return sys_set_times(opened, 0, -1, now.seconds, Int64(now.nanoseconds)) == 0
+    }
+
+    private func evict(from folder: OpenDescriptor) throws(RootError) {
+        var kept: [(name: String, age: Timestamp, size: UInt64)] = []
+        for name in try StateFolder.names(in: folder) {
+            var found = sys_attributes()
+            guard sys_statat(folder.number, name, &found) == 0 else { continue }
+            kept.append((name, StateFile.Identity(found).modified, found.size))
+        }
+        kept.sort { $0.age > $1.age }
+        var bytes: UInt64 = 0
+        for (index, item) in kept.enumerated() {
+            bytes += item.size
+            guard index >= Self.maxCount || index > 0 && bytes > Self.maxBytes else { continue }
+            _ = sys_unlinkat(folder.number, item.name, 0)
+        }
+    }
+}

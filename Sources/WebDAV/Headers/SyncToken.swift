@@ -1,0 +1,29 @@
+internal import ServerCore
+
+/// Names one state of one collection.
+///
+/// RFC 6578 §6.3.
+struct SyncToken: Hashable, Sendable {
+    /// Under which the state is kept.
+    let name: String
+
+    private static let prefix = "urn:x-shareserve:sync:"
+
+    /// Nil when it is none that this server gives out.
+    init?(_ text: String) {
+        let text = text.trimmingBlanks
+        guard text.hasPrefix(Self.prefix) else { return nil }
+        name = String(text.dropFirst(Self.prefix.count))
+        guard name.utf8.count == 40, name.utf8.allSatisfy({ ASCII.hexValue($0) != nil }) else { return nil }
+    }
+
+    /// The token of a state, made of all its bytes.
+    init(of snapshot: [UInt8]) {
+        var digester = Digester(.sha256)
+        digester.update(snapshot)
+        let digits = digester.finish().prefix(20).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+        name = digits.joined()
+    }
+
+    var text: String { Self.prefix + name }
+}

@@ -4,7 +4,7 @@ import { actions, dialog, h, keyLabel, memory, t } from "./app.js";
 
 export function showKeys() {
   const box = dialog(t("Keyboard shortcuts"), { kind: "wide" });
-  const row = (words, ...keys) => [h("dt", {}, words), h("dd", {}, keys.map((key, i) => [i ? " " : "", h("kbd", {}, key)]))];
+  const row = (words, ...keys) => h("div", {}, h("dt", {}, words), h("dd", {}, keys.map((key, i) => [i ? " " : "", h("kbd", {}, key)])));
   box.body.append(
     h("dl", { class: "keys" },
       row(t("Move in the list"), "\u2190", "\u2191", "\u2192", "\u2193"), row(t("Select further"), keyLabel("Shift+\u2193")), row(t("Select or not"), t("Space")),

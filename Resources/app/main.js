@@ -71,7 +71,15 @@ app.updateBar = () => {
   }
   const label = bar.querySelector(".count");
   if (label) label.textContent = t("{n} selected", { n: count });
+  fitBar();
 };
+
+/** Buttons keep their words where all fit in one line: nothing below may jump when something is selected. */
+function fitBar() {
+  bar.classList.remove("tight");
+  bar.classList.toggle("tight", bar.scrollWidth > bar.clientWidth);
+}
+addEventListener("resize", fitBar);
 
 function updateTools() {
   const grid = app.view.mode === "grid";
@@ -414,9 +422,9 @@ function build() {
   });
   main.addEventListener("click", (event) => { if (event.target === main) app.listing.selectOnly([]); });
   document.getElementById("app").append(
-    skip, h("header", { class: "top" }, h("h1", { class: "quiet" }, pageTitle), crumbs, tools),
+    skip, h("header", { class: "top" }, h("h1", { class: "quiet" }, pageTitle), crumbs, find, tools),
     info.header ? h("p", { class: "note" }, info.header) : "",
-    h("div", { class: "commands" }, bar, find), main,
+    h("div", { class: "commands" }, bar), main,
     h("footer", { class: "foot" }, summary, info.footer ? h("p", {}, info.footer) : ""),
     ...makeInputs());
   placeToasts();

@@ -1,0 +1,137 @@
+"""Sizes, colours, contrasts and directions: what people with other eyes, hands, screens and scripts need."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.conftest import PHONE, act, make_tree, names, picture, row, select
+
+TREE = {"Ordner/": None, "Bilder/sonne.png": picture(), "letter.txt": "x" * 2000, "音乐.mp3": "m", "archive.zip": "z" * 70000,
+        "holiday picture.png": picture(hue=40), "مرحبا.txt": "m"}
+
+# Every element that can be pressed, with its size, unless it is hidden from everybody or a link within text.
+TARGETS = """() => [...document.querySelectorAll('button, a[href], input:not([type=file]), select, [role=menuitem]')]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest('.skip, .markdown'))
+  .map((one) => { const box = (one.closest('label.tick, label.choice') ?? one).getBoundingClientRect();
+    return [one.getAttribute('aria-label') ?? one.textContent.trim(), Math.round(box.width), Math.round(box.height)]; })
+  .filter(([, width, height]) => width > 2 && (width < 44 || height < 44))"""
+
+NAMELESS = """() => [...document.querySelectorAll('button, a[href], input, select, textarea, dialog, img:not([alt]), nav, [role=grid], [role=toolbar]')]
+  .filter((one) => !(one.getAttribute('aria-label') || one.labels?.length || one.getAttribute('aria-labelledby') || one.textContent.trim()))
+  .map((one) => one.outerHTML.slice(0, 200))"""
+
+CONTRAST = """() => {
+  const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+  const rgba = (color) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const ground = (one) => { for (let e = one; e; e = e.parentElement) { const c = rgba(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; } return [255, 255, 255]; };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const poor = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const one = node.parentElement;
+    if (!node.textContent.trim() || !one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || one.closest('script, :disabled')) continue;
+    const style = getComputedStyle(one);
+    const [a, b] = [light(rgba(style.color)), light(ground(one))].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    if (ratio < 4.5) poor.push([node.textContent.trim().slice(0, 40), ratio.toFixed(2)]);
+  }
+  return poor; }"""
+
+NO_SIDEWAYS = "() => document.documentElement.scrollWidth <= innerWidth + 1"
+
+
+@pytest.fixture
+def share(server):
+    make_tree(server.root, TREE)
+    return server
+
+
+def check(page):
+    assert page.evaluate(NAMELESS) == []
+    assert page.evaluate(CONTRAST) == []
+    assert page.evaluate(NO_SIDEWAYS)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_targets_names_and_contrast(share, opened, shot, scheme, device):
+    page = opened(share.url + "/", color_scheme=scheme, **(PHONE if device == "phone" else {}))
+    check(page)
+    assert page.evaluate(TARGETS) == []
+    shot(page, f"{device}-{scheme}")
+    page.get_by_role("button", name="Show as grid").click()
+    expect(page.locator(".thumb.loaded").first).to_be_visible()
+    check(page)
+    shot(page, f"{device}-{scheme}-grid")
+    page.get_by_role("button", name="Show as list").click()
+    select(page, "letter.txt")
+    check(page)
+    assert page.evaluate(TARGETS) == []
+    shot(page, f"{device}-{scheme}-selection")
+    act(page, "Rename")
+    page.keyboard.press("Escape")
+    act(page, "Move to…")
+    check(page)
+    shot(page, f"{device}-{scheme}-picker")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="More", exact=True).click()
+    check(page)
+    shot(page, f"{device}-{scheme}-more")
+
+
+def test_zoomed_to_200_percent(share, opened, shot):
+    page = opened(share.url + "/", viewport={"width": 640, "height": 400}, device_scale_factor=2)
+    check(page)
+    expect(row(page, "letter.txt")).to_be_visible()
+    shot(page, "zoom-200")
+    page = opened(share.url + "/", viewport={"width": 320, "height": 480})
+    check(page)
+    shot(page, "narrow-320")
+
+
+def test_forced_colours_and_reduced_motion(share, opened, shot):
+    page = opened(share.url + "/", forced_colors="active", reduced_motion="reduce")
+    select(page, "letter.txt")
+    outline = row(page, "letter.txt").evaluate("row => getComputedStyle(row).outlineStyle")
+    assert outline == "solid"
+    assert page.evaluate("document.getAnimations().length") == 0
+    shot(page, "forced-colours")
+
+
+def test_focus_shows(share, opened):
+    page = opened(share.url + "/")
+    seen = set()
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("document.activeElement.textContent.trim() || document.activeElement.ariaLabel"))
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    assert {"Skip to the files", "Upload files", "New folder"} <= seen
+
+
+def test_right_to_left(share, opened, shot):
+    page = opened(share.url + "/")
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    check(page)
+    box = row(page, "letter.txt").get_by_role("checkbox").bounding_box()
+    assert box["x"] > 1000
+    shot(page, "right-to-left")
+
+
+def test_long_press_selects_and_tap_opens(share, opened):
+    page = opened(share.url + "/", **PHONE)
+    box = row(page, "letter.txt").bounding_box()
+    session = page.context.new_cdp_session(page)
+    at = {"x": box["x"] + 180, "y": box["y"] + 20}
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at]})
+    page.wait_for_timeout(700)
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    row(page, "Ordner").tap(position={"x": 180, "y": 20})
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("button", name="Clear selection").tap()
+    row(page, "Ordner").tap(position={"x": 180, "y": 20})
+    expect(page.get_by_role("heading", name="This folder is empty")).to_be_visible()
+    assert page.get_by_role("button", name="Take a photo").first.is_visible()

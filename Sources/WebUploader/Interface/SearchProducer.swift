@@ -47,6 +47,8 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         folder = top
         waiting = []
         cursor = try share.list(top)
+        let attributes = try share.attributes(of: top)
+        entered = [Identity(device: attributes.device, inode: attributes.inode)]
     }
 
     func next() throws -> [UInt8]? {

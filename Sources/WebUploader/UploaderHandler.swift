@@ -43,15 +43,23 @@ public final class UploaderHandler: Handler {
             return try answer(request, with: entry)
         } catch RootError.wouldBlock {
             return .later { [self] request in
-                let entry = try await request.io.run { try request.share.open(request.path) }
-                switch try answer(request, with: entry) {
-                case .now(let response): return response
-                case .later(let work): return try await work(request)
-                case .pass: throw HTTPError(RootError.notFound)
+                do {
+                    let entry = try await request.io.run { try request.share.open(request.path) }
+                    return try await finish(answer(request, with: entry), request)
+                } catch {
+                    return try await finish(refuse(request, error), request)
                 }
             }
         } catch {
             return refuse(request, error)
+        }
+    }
+
+    private func finish(_ answer: Answer, _ request: Request) async throws -> Response {
+        switch answer {
+        case .now(let response): response
+        case .later(let work): try await work(request)
+        case .pass: throw HTTPError(RootError.notFound)
         }
     }
 

@@ -1,0 +1,165 @@
+"""Folders and selections as one download, read back by the tools that people have."""
+
+import io
+import os
+import random
+import subprocess
+import tarfile
+import threading
+import zipfile
+
+import pytest
+import requests
+
+NAMES = ["plain.txt", "spaces and #%?&.txt", "umläut 日本 🎉.bin", "a/b/c/deep", "quote\"'<b>.html", "-dash", "back\\slash"]
+
+
+@pytest.fixture
+def tree(server):
+    """Files with odd names, an empty folder, an empty file, and a link that leads round in a circle."""
+    content = {}
+    for number, name in enumerate(NAMES):
+        path = server.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content[name] = os.urandom(number * 70_000)
+        path.write_bytes(content[name])
+        os.utime(path, (1_600_000_000 + 2 * number, 1_600_000_000 + 2 * number))
+    (server.root / "empty folder" / "inside").mkdir(parents=True)
+    (server.root / "a" / "round").symlink_to("..")
+    return content
+
+
+def fetch(server, query, **options):
+    return requests.get(f"{server.url}/?{query}", timeout=60, **options)
+
+
+def test_zip_holds_all(server, tree, folder):
+    answer = fetch(server, "archive=zip")
+    assert answer.headers["Content-Type"] == "application/zip"
+    assert int(answer.headers["Content-Length"]) == len(answer.content)
+    archive = zipfile.ZipFile(io.BytesIO(answer.content))
+    assert archive.testzip() is None
+    names = set(archive.namelist())
+    for name, content in tree.items():
+        assert archive.read(name) == content
+    assert {"empty folder/", "empty folder/inside/", "a/", "a/b/"} <= names
+    assert archive.getinfo("plain.txt").date_time == (2020, 9, 13, 12, 26, 40)
+    saved = folder / "all.zip"
+    saved.write_bytes(answer.content)
+    assert subprocess.run(["unzip", "-tq", saved], capture_output=True).returncode == 0
+    assert subprocess.run(["bsdtar", "-tf", saved], capture_output=True).returncode == 0
+    # From a pipe, where there is no directory at the end to look at first.
+    piped = subprocess.run(["bsdtar", "-xOf", "-", "a/b/c/deep"], input=answer.content, capture_output=True)
+    assert piped.stdout == tree["a/b/c/deep"]
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz"])
+def test_tar_holds_all(server, tree, kind):
+    answer = fetch(server, f"archive={kind}", stream=True)
+    body = answer.raw.read(decode_content=False)
+    assert ("Content-Length" in answer.headers) == (kind == "tar")
+    with tarfile.open(fileobj=io.BytesIO(body), mode="r:gz" if kind == "tar.gz" else "r:") as archive:
+        for name, content in tree.items():
+            assert archive.extractfile(name).read() == content
+        assert archive.getmember("empty folder/inside").isdir()
+        assert archive.getmember("plain.txt").mtime == 1_600_000_000
+    assert subprocess.run(["bsdtar", "-tf", "-"], input=body, capture_output=True).returncode == 0
+
+
+def test_long_paths_and_odd_times(server):
+    long = "/".join(["d" * 200, "e" * 200, "f" * 255])
+    (server.root / long).parent.mkdir(parents=True)
+    (server.root / long).write_text("x")
+    (server.root / "old").write_text("y")
+    os.utime(server.root / "old", (-86_400, -86_400))
+    (server.root / "far").write_text("z")
+    os.utime(server.root / "far", (5_000_000_000, 5_000_000_000))
+    assert zipfile.ZipFile(io.BytesIO(fetch(server, "archive=zip").content)).read(long) == b"x"
+    with tarfile.open(fileobj=io.BytesIO(fetch(server, "archive=tar").content)) as archive:
+        assert archive.extractfile(long).read() == b"x"
+        assert archive.getmember("old").mtime == -86_400
+        assert archive.getmember("far").mtime == 5_000_000_000
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_resumed_in_pieces(server, tree, kind):
+    first = fetch(server, f"archive={kind}")
+    tag, whole = first.headers["ETag"], first.content
+    assert not tag.startswith("W/")
+    dice = random.Random(7)
+    for _ in range(3):
+        got = b""
+        while len(got) < len(whole):
+            end = min(len(whole), len(got) + dice.randrange(1, len(whole) // 3)) - 1
+            part = fetch(server, f"archive={kind}", headers={"Range": f"bytes={len(got)}-{end}", "If-Range": tag})
+            assert part.status_code == 206
+            assert part.headers["Content-Range"] == f"bytes {len(got)}-{end}/{len(whole)}"
+            got += part.content
+        assert got == whole
+
+
+def test_resumed_after_a_restart(server, tree):
+    whole = fetch(server, "archive=zip")
+    server.stop()
+    server.start()
+    middle = len(whole.content) // 2
+    rest = fetch(server, "archive=zip", headers={"Range": f"bytes={middle}-", "If-Range": whole.headers["ETag"]})
+    assert rest.status_code == 206 and rest.content == whole.content[middle:]
+
+
+def test_a_changed_tree_is_sent_anew(server, tree):
+    first = fetch(server, "archive=zip")
+    assert fetch(server, "archive=zip", headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
+    (server.root / "more").write_text("more")
+    again = fetch(server, "archive=zip", headers={"Range": "bytes=100-", "If-Range": first.headers["ETag"]})
+    assert again.status_code == 200 and again.headers["ETag"] != first.headers["ETag"]
+    beyond = fetch(server, "archive=zip", headers={"Range": "bytes=999999999-"})
+    assert beyond.status_code == 416 and beyond.headers["Content-Range"].startswith("bytes */")
+
+
+def test_selection(server, tree):
+    answer = fetch(server, "archive=zip&name=plain.txt&name=a")
+    names = zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
+    assert "plain.txt" in names and "a/b/c/deep" in names and "-dash" not in names
+    assert fetch(server, "archive=zip&name=nothing").status_code == 404
+    for evil in ("..", "a/b", "%2e%2e", "a%00", ""):
+        assert fetch(server, f"archive=zip&name={evil}").status_code == 400, evil
+    assert fetch(server, "archive=rar").status_code == 400
+
+
+def test_a_file_that_changes_meanwhile_ends_it(server):
+    for number in range(40):
+        (server.root / f"{number:02}").write_bytes(os.urandom(2_000_000))
+    answer = fetch(server, "archive=zip", stream=True)
+    announced = int(answer.headers["Content-Length"])
+    received = len(answer.raw.read(100_000))
+    (server.root / "39").write_bytes(b"short")
+    with pytest.raises(Exception):
+        while chunk := answer.raw.read(1_000_000):
+            received += len(chunk)
+        assert received == announced, "cut"
+    assert received < announced
+
+
+def test_head_has_the_length(server, tree):
+    head = requests.head(f"{server.url}/?archive=zip", timeout=60)
+    assert head.status_code == 200
+    assert int(head.headers["Content-Length"]) == len(fetch(server, "archive=zip").content)
+
+
+@pytest.mark.memory
+def test_memory_stays_small(server):
+    for number in range(200):
+        (server.root / f"{number}").write_bytes(os.urandom(1 << 20))
+
+    def read():
+        answer = fetch(server, "archive=zip", stream=True)
+        while answer.raw.read(1 << 20):
+            pass
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.peak_memory() < 96 << 20

@@ -1,0 +1,162 @@
+"""A folder in all its forms: text, JSON, the page, and a table without scripts."""
+
+import html.parser
+import json
+import os
+import re
+import time
+import urllib.parse
+
+import pytest
+import requests
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+EVIL = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\"b'c&d", "new\nline", "\x1b[31mred", "txt.\u202egpj"]
+
+
+def test_forms_by_accept(server):
+    (server.root / "b.txt").write_text("b")
+    (server.root / "sub").mkdir()
+    plain = requests.get(server.url + "/", timeout=20)
+    assert plain.text == "sub/\nb.txt\n" and plain.headers["Content-Type"].startswith("text/plain")
+    assert "Accept" in plain.headers["Vary"]
+    listing = requests.get(server.url + "/", headers={"Accept": "application/json"}, timeout=20).json()
+    assert listing == requests.get(server.url + "/?json", timeout=20).json()
+    assert [(entry["name"], entry["type"]) for entry in listing["entries"]] == [("sub", "directory"), ("b.txt", "file")]
+    assert listing["entries"][1]["size"] == 1
+    assert listing["entries"][1]["etag"] == requests.head(server.url + "/b.txt", timeout=20).headers["ETag"]
+    assert "<!doctype html>" in requests.get(server.url + "/", headers=BROWSER, timeout=20).text
+
+
+def test_slash(server):
+    (server.root / "sub").mkdir()
+    assert requests.get(server.url + "/sub", timeout=20, allow_redirects=False).status_code == 200
+    answer = requests.get(server.url + "/sub?x=1", headers=BROWSER, timeout=20, allow_redirects=False)
+    assert answer.status_code in (301, 302, 303, 307, 308) and answer.headers["Location"] == "/sub/?x=1"
+    # Never an address of another host.
+    answer = requests.get(server.url + "//sub", headers=BROWSER, timeout=20, allow_redirects=False)
+    assert answer.headers["Location"].startswith("/sub")
+
+
+def test_hostile_names_are_text_everywhere(server):
+    for name in EVIL:
+        if "/" not in name:
+            (server.root / name).write_text("x")
+    os.makedirs(os.path.join(os.fsencode(server.root), b"caf\xe9"))
+    names = [entry["name"] for entry in requests.get(server.url + "/?json", timeout=20).json()["entries"]]
+    assert set(names) >= {name for name in EVIL if "/" not in name}
+    href = next(e["href"] for e in requests.get(server.url + "/?json", timeout=20).json()["entries"] if "href" in e)
+    assert href == "/caf%E9/" and requests.get(server.url + href, timeout=20).status_code == 200
+    for query in ("/", "/?html"):
+        page = requests.get(server.url + query, headers=BROWSER, timeout=20)
+        assert "<img src=x" not in page.text and "<script>alert" not in page.text and "\u202e" not in page.text.split('id="boot"')[0]
+        policy = page.headers["Content-Security-Policy"]
+        assert "'unsafe-inline'" not in policy and "frame-ancestors 'none'" in policy
+    lines = requests.get(server.url + "/", timeout=20).content.split(b"\n")
+    assert b"%1B%5B31mred" in lines and b"new%0Aline" in lines and b"caf%E9/" in lines
+
+
+class Links(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.links = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "a":
+            self.links.append(dict(attributes)["href"])
+
+
+def test_table_without_scripts_leads_everywhere(server):
+    names = [name for name in EVIL if "/" not in name] + ["plain", "a b"]
+    for name in names:
+        (server.root / name).write_text(name)
+    for query in ("/", "/?html"):
+        found = Links()
+        found.feed(requests.get(server.url + query, headers=BROWSER, timeout=20).text)
+        for name in names:
+            assert "/" + urllib.parse.quote(name) in [urllib.parse.unquote(link) and link for link in found.links] or any(
+                urllib.parse.unquote(link) == "/" + name for link in found.links), name
+
+
+def test_page_says_what_it_needs(server):
+    (server.root / "x").write_text("x")
+    page = requests.get(server.url + "/", headers=BROWSER | {"Accept-Language": "xx, en;q=0.5"}, timeout=20).text
+    boot = json.loads(re.search(r'id="boot">(.*?)</script>', page, re.S).group(1))
+    assert boot["listing"]["entries"][0]["name"] == "x" and boot["base"] == ""
+    script = requests.get(server.url + boot["assets"] + "app.js", timeout=20)
+    assert script.status_code == 200 and "immutable" in script.headers["Cache-Control"]
+    assert requests.get(server.url + "/.shareserve/assets/0000/app.js", timeout=20).status_code == 404
+
+
+def test_missing_page_for_people(server):
+    answer = requests.get(server.url + "/nothing", headers=BROWSER, timeout=20)
+    assert answer.status_code == 404 and "<!doctype html>" in answer.text
+    assert requests.get(server.url + "/nothing", timeout=20).headers["Content-Type"].startswith("text/plain")
+
+
+def test_index_file(serve):
+    server = serve("--index", "index.html")
+    (server.root / "index.html").write_text("<h1>mine</h1>")
+    (server.root / "sub").mkdir()
+    assert "mine" in requests.get(server.url + "/", headers=BROWSER, timeout=20).text
+    assert "mine" not in requests.get(server.url + "/sub/", headers=BROWSER, timeout=20).text
+    assert requests.get(server.url + "/?json", timeout=20).json()["entries"]
+
+
+def test_100_000_names(server):
+    place = server.root / "many"
+    place.mkdir()
+    for number in range(100_000):
+        os.close(os.open(place / f"file number {number:06}.txt", os.O_CREAT | os.O_WRONLY, 0o644))
+    begun = time.monotonic()
+    answer = requests.get(server.url + "/many/?json", headers={"Accept-Encoding": "identity"}, stream=True, timeout=60)
+    answer.raw.read(4096)
+    first = time.monotonic() - begun
+    rest = answer.raw.read()
+    assert len(rest) > 5_000_000
+    assert first < 1.0
+    assert len(requests.get(server.url + "/many/", timeout=60).text.splitlines()) == 100_000
+    page = requests.get(server.url + "/many/", headers=BROWSER, timeout=60)
+    assert len(page.content) < 400_000
+    assert requests.get(server.url + "/many/?html", timeout=60).text.count("<tr>") == 100_002
+
+
+@pytest.mark.memory
+def test_100_000_names_in_little_memory(server):
+    place = server.root / "many"
+    place.mkdir()
+    for number in range(100_000):
+        os.close(os.open(place / f"file number {number:06}.txt", os.O_CREAT | os.O_WRONLY, 0o644))
+    for query in ("", "?json", "?html"):
+        for encoding in ("identity", "gzip"):
+            requests.get(server.url + "/many/" + query, headers={"Accept-Encoding": encoding}, timeout=60)
+    assert server.peak_memory() < 64 << 20
+
+
+def test_search(server):
+    for name in ("a/Bericht 2024.txt", "a/b/bericht.pdf", "c/other", "Größe.txt"):
+        (server.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (server.root / name).write_text("x")
+    (server.root / "a" / "round").symlink_to("..")
+
+    def found(**query):
+        answer = requests.get(server.url + "/.shareserve/search", params=query, timeout=20)
+        return sorted(entry["path"] for entry in answer.json()["entries"])
+
+    assert found(q="BERICHT") == ["/a/Bericht 2024.txt", "/a/b/bericht.pdf"]
+    assert found(q="bericht", **{"in": "/a/b/"}) == ["/a/b/bericht.pdf"]
+    assert found(q="GRÖSSE") in ([], ["/Größe.txt"]) and found(q="größe") == ["/Größe.txt"]
+    assert found(q="nothing at all") == []
+    assert requests.get(server.url + "/.shareserve/search?q=", timeout=20).status_code == 400
+    for outside in ("/../", "/a/../../", "../../etc"):
+        status = requests.get(server.url + "/.shareserve/search", params={"q": "x", "in": outside}, timeout=20).status_code
+        assert status in (400, 404), outside
+
+
+def test_reserved_addresses_are_never_files(server):
+    requests.put(server.url + "/x", data=b"x", timeout=20)
+    for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "PROPFIND", "MKCOL", "MOVE", "PATCH"):
+        answer = requests.request(method, server.url + "/.shareserve/nothing", timeout=20)
+        assert answer.status_code in (403, 404, 405), method
+    assert requests.get(server.url + "/.shareserve/health", timeout=20).text.strip() == "ok"
+    assert requests.get(server.url + "/.shareserve/info", timeout=20).json()["version"]

@@ -12,6 +12,7 @@ final class Engine: Sendable {
     let io: IOPool
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
+    let scratch = ScratchBuffers()
     /// The value of `Allow`: all methods that any handler knows.
     let allow: String
     private let methods: Set<Method>

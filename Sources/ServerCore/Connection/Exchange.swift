@@ -12,6 +12,10 @@ protocol Carrier: AnyObject {
     func respond(_ response: Response, to exchange: Exchange)
     /// The sink has more.
     func pump(_ exchange: Exchange)
+    /// Lends the socket to the task that reads the body; nil where that cannot be, or is not worth it.
+    func lendSocket(to exchange: Exchange) -> (SocketLease, HTTP1Connection.Incoming)?
+    /// The task is done with the socket.
+    func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody)
 }
 
 /// One request that a task answers, whatever protocol brought it.
@@ -25,7 +29,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     /// Gone when the connection is; loop only.
     private(set) weak var carrier: (any Carrier)?
     private var task: Task<Void, Never>?
-    private var isDetached = false
+    private(set) var isDetached = false
 
     init(engine: Engine, loop: any EventLoop, carrier: any Carrier) {
         self.engine = engine
@@ -78,7 +82,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         onLoop { $0.pump(self) }
     }
 
-    private func onLoop(_ body: @escaping @Sendable (any Carrier) -> Void) {
+    func onLoop(_ body: @escaping @Sendable (any Carrier) -> Void) {
         loop.execute {
             guard !self.isDetached, let carrier = self.carrier else { return }
             body(carrier)

@@ -90,12 +90,9 @@ extension HTTP1Connection {
 
     func readBody(of exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isBodyDone, !isAnswering else { return }
-        if owesContinue {
-            owesContinue = false
-            room.out.append("HTTP/1.1 100 Continue\r\n\r\n")
-            flush(more: false)
-        }
+        sendContinue()
         setDeadline(engine.limits.bodyStallTime)
+        if lease != nil { return read() }
         work()
         readIfUseful()
     }

@@ -109,13 +109,15 @@ extension HTTP1Connection {
         switch incoming {
         case .none: body = RequestBody(length: 0, pipe: nil)
         case .counted(let length):
+            let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
             let made = Exchange(engine: engine, loop: room.loop, carrier: self)
             upstream = made
-            body = RequestBody(length: length, pipe: BodyPipe(upstream: made))
+            body = RequestBody(length: length, pipe: BodyPipe(upstream: made), coding: coding)
         case .chunked:
+            let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
             let made = Exchange(engine: engine, loop: room.loop, carrier: self)
             upstream = made
-            body = RequestBody(length: nil, pipe: BodyPipe(upstream: made))
+            body = RequestBody(length: nil, pipe: BodyPipe(upstream: made), coding: coding)
         }
         pipe = body.pipe
         exchange = upstream

@@ -48,6 +48,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var isInputClosed = false
     var incoming = Incoming.none
     var pipe: BodyPipe?
+    /// While the body's task receives from the socket itself.
+    var lease: SocketLease?
     var owesContinue = false
     /// The body came apart: nothing after it can be read.
     var isBodyBroken = false
@@ -120,6 +122,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         var buffer = unwrapInboundIn(data)
         engine.counters.received(buffer.readableBytes)
         lastActivity = room.tick
+        if let lease {
+            deadline = .max
+            return lease.deliver(buffer.readBytes(length: buffer.readableBytes) ?? [])
+        }
         if inbound.readableBytes == 0 {
             inbound = buffer
         } else {
@@ -138,6 +144,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         }
         isInputClosed = true
         hasReadPending = false
+        if let lease { return lease.deliverEnd() }
         work()
     }
 
@@ -163,6 +170,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             engine.counters.closed()
         }
         socket = -1
+        lease?.fail(HTTPError(.badRequest, "The connection ended within the body."))
+        lease = nil
         endPipe(.failure(HTTPError(.badRequest, "The connection ended within the body.")))
         exchange?.detach(cancelling: true)
         exchange = nil
@@ -220,6 +229,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     func readIfUseful() {
+        guard lease == nil else { return }
         switch phase {
         case .head, .lingering: read()
         case .exchange:
@@ -251,8 +261,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             flush(more: false)
         case .exchange:
             if outstanding > 0 { return abort() }
+            let error = HTTPError(.requestTimeout, "The body of this request came too slowly.")
+            if let lease { return lease.fail(error) }
             isBodyBroken = true
-            endPipe(.failure(HTTPError(.requestTimeout, "The body of this request came too slowly.")))
+            endPipe(.failure(error))
         case .lingering: abort()
         case .closed: break
         }

@@ -80,6 +80,25 @@ final class BodyPipe: Sendable {
         }
     }
 
+    /// Whether the end was reached and nothing waits here.
+    var isOver: Bool {
+        state.withLock { state in
+            guard case .success = state.end else { return false }
+            return state.taken == state.chunks.count
+        }
+    }
+
+    /// The connection that fills this; nil when the body is here.
+    var upstream: (any Upstream)? { state.withLock { $0.upstream } }
+
+    /// Bytes that are here already; nil when there are none, or at the end.
+    func takeReady() throws -> [UInt8]? {
+        let (found, upstream) = state.withLock { Self.take(from: &$0) }
+        upstream?.bodyWanted()
+        guard let bytes = try found?.get(), !bytes.isEmpty else { return nil }
+        return bytes
+    }
+
     /// The next bytes; nil at the end of a whole body.
     func next() async throws -> [UInt8]? {
         if let bytes = try takeNow() { return bytes.isEmpty ? nil : bytes }

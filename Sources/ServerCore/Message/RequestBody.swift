@@ -1,6 +1,9 @@
 public import DirectoryRoot
 
 /// The body of a request: read once, in order, with back-pressure to the socket.
+///
+/// A gzip body (`Content-Encoding: gzip`) comes out decoded, within a limit on its expansion; another coding is refused
+/// with 415 when the body is read.
 public struct RequestBody: AsyncSequence, Sendable {
     /// Some of the bytes, in order; never empty.
     public typealias Element = [UInt8]
@@ -10,32 +13,43 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// Of the bytes on the wire (before any gzip decoding).
     public let length: Int64?
     let pipe: BodyPipe?
+    let coding: BodyCoding
 
-    init(length: Int64?, pipe: BodyPipe?) {
+    init(length: Int64?, pipe: BodyPipe?, coding: BodyCoding = .identity) {
         self.length = length
         self.pipe = pipe
+        self.coding = coding
     }
 
     /// A body that is at hand.
     init(bytes: [UInt8]) {
-        length = Int64(bytes.count)
-        pipe = bytes.isEmpty ? nil : BodyPipe(whole: bytes)
+        self.init(length: Int64(bytes.count), pipe: bytes.isEmpty ? nil : BodyPipe(whole: bytes))
+    }
+
+    /// Whether what is read differs from what is on the wire.
+    public var isEncoded: Bool {
+        if case .identity = coding { return false }
+        return true
     }
 
     /// Reads the body.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let pipe: BodyPipe?
+        let body: RequestBody
 
         /// The next bytes; nil at the end.
         /// - Throws: ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
         public mutating func next() async throws -> [UInt8]? {
-            guard let pipe else { return nil }
-            return try await pipe.next()
+            guard let pipe = body.pipe else { return nil }
+            switch body.coding {
+            case .identity: return try await pipe.next()
+            case .gzip(let decoder): return try await decoder.next(from: pipe)
+            case .unknown(let error): throw error
+            }
         }
     }
 
     /// Reads from where an earlier iterator stopped.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pipe: pipe) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 
     /// The whole body.
     /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes.
@@ -53,12 +67,88 @@ public struct RequestBody: AsyncSequence, Sendable {
         HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
     }
 
+    /// Shows the whole rest of the body to `consume`, piece by piece, by the shortest way from the socket.
+    ///
+    /// Runs on a thread of the I/O pool, where `consume` may wait for the disk. A piece is only good within the call.
+    /// - Throws: what `consume` throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
+    public func forEachPiece(_ consume: (UnsafeRawBufferPointer) throws -> Void) async throws {
+        guard let pipe else { return }
+        if case .identity = coding {
+            while let bytes = try pipe.takeReady() { try bytes.withUnsafeBytes(consume) }
+            if pipe.isOver { return }
+            if let exchange = pipe.upstream as? Exchange {
+                if try await exchange.receiveDirectly(draining: pipe, consume) { return }
+            }
+        }
+        for try await bytes in self { try bytes.withUnsafeBytes(consume) }
+    }
+
     /// Writes the whole body to `upload`, by the shortest way from the socket to the file.
     /// - Throws: what the upload throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
     public func copy(to upload: PendingUpload) async throws {
-        for try await bytes in self {
-            // Untyped on purpose: swiftc 6.3.1 crashes on a closure with a typed throw here.
-            try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in try upload.write(bytes) }
+        try await forEachPiece { piece in try upload.write(piece) }
+    }
+}
+
+/// How a body's bytes differ from its content.
+///
+/// RFC 9110 §8.4.
+enum BodyCoding: Sendable {
+    case identity
+    case gzip(GzipBody)
+    /// One that this server does not read.
+    case unknown(HTTPError)
+
+    /// The coding that a head announces.
+    init(_ head: RequestHead, maxRatio: Int) {
+        guard let value = head[.contentEncoding], !value.isEmpty, !ASCII.equalIgnoringCase(value, "identity".utf8)
+        else {
+            self = .identity
+            return
+        }
+        let isGzip =
+            ASCII.equalIgnoringCase(value, "gzip".utf8) || ASCII.equalIgnoringCase(value, "x-gzip".utf8)
+        guard isGzip, !head.repeated.contains(.contentEncoding) else {
+            var error = HTTPError(.unsupportedMediaType, "Bodies are taken as they are, or with gzip.")
+            error.fields["Accept-Encoding"] = "gzip"
+            self = .unknown(error)
+            return
+        }
+        self = .gzip(GzipBody(maxRatio: maxRatio))
+    }
+}
+
+/// A gzip body on its way; used by one task at a time.
+final class GzipBody: @unchecked Sendable {
+    private let maxRatio: Int
+    private var inflater: Inflater?
+    private var isOver = false
+
+    init(maxRatio: Int) {
+        self.maxRatio = maxRatio
+    }
+
+    func next(from pipe: BodyPipe) async throws -> [UInt8]? {
+        guard !isOver else { return nil }
+        do {
+            let inflater = try inflater ?? Inflater(maxRatio: Int64(maxRatio))
+            self.inflater = inflater
+            while true {
+                if let piece = try inflater.piece() { return piece }
+                guard let bytes = try await pipe.next() else {
+                    isOver = true
+                    try inflater.finish()
+                    return nil
+                }
+                inflater.feed(bytes)
+            }
+        } catch let error as GzipError {
+            isOver = true
+            switch error {
+            case .noMemory: throw HTTPError(.serviceUnavailable, "The server is short of memory. Try again later.")
+            case .expandsTooMuch: throw HTTPError(.contentTooLarge, "This body expands to more than the server takes.")
+            case .malformed, .truncated: throw HTTPError(.badRequest, "This body is not the gzip it claims to be.")
+            }
         }
     }
 }

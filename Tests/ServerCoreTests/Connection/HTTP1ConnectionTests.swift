@@ -142,6 +142,108 @@ import Testing
         }
     }
 
+    @Test(
+        "a body that goes to a file comes whole, and not a byte behind it", arguments: [1, 70_000, 300_000, 9_000_001])
+    func storing(size: Int) async throws {
+        try await withServer(TestHandler()) { server in
+            var data = [UInt8](repeating: 0, count: size)
+            for index in data.indices { data[index] = UInt8(truncatingIfNeeded: index &* 31 &+ index / 251) }
+            let wire = try server.wire()
+            try wire.send("PUT /store HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try wire.answer().status == 100)
+            try wire.send(data + Array(get.utf8))
+            #expect(try wire.answer().status == 204)
+            #expect(try wire.answer().text == "hello\n")
+            #expect(server.directory.read("stored") == data)
+
+            try wire.send("PUT /store HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            var rest = data[...]
+            var step = 1
+            while !rest.isEmpty {
+                let piece = rest.prefix(step)
+                try wire.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [13, 10])
+                rest = rest.dropFirst(piece.count)
+                step = step * 3 + 1
+            }
+            try wire.send("0\r\nX: y\r\n\r\n" + get)
+            #expect(try wire.answer().status == 204)
+            #expect(try wire.answer().text == "hello\n")
+            #expect(server.directory.read("stored") == data)
+        }
+    }
+
+    @Test("a sender that ends its side right behind the body is not read out of order") func endedSender() async throws
+    {
+        try await withServer(TestHandler()) { server in
+            for round in 0..<20 {
+                let size = 200_000 + round * 100_003
+                var data = [UInt8](repeating: 0, count: size)
+                for index in data.indices { data[index] = UInt8(truncatingIfNeeded: index &* 7 &+ index / 253) }
+                let wire = try server.wire()
+                try wire.send("PUT /store HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+                try wire.send(data)
+                wire.endOutput()
+                #expect(try wire.readToEnd().hasPrefix("HTTP/1.1 204"))
+                #expect(server.directory.read("stored") == data)
+            }
+        }
+    }
+
+    @Test("a truncated body changes nothing") func truncated() async throws {
+        try await withServer(TestHandler()) { server in
+            try server.directory.write("old", to: "stored")
+            for size in [10, 100_000, 3_000_000] {
+                let wire = try server.wire()
+                try wire.send("PUT /store HTTP/1.1\r\nHost: a\r\nContent-Length: \(size + 1)\r\n\r\n")
+                try wire.send([UInt8](repeating: 7, count: size))
+                wire.endOutput()
+                #expect(try wire.readToEnd().hasPrefix("HTTP/1.1 400"))
+                let other = try server.wire()
+                try other.send("PUT /store HTTP/1.1\r\nHost: a\r\nContent-Length: \(size + 1)\r\n\r\n")
+                try other.send([UInt8](repeating: 7, count: size))
+                other.reset()
+            }
+            #expect(server.directory.text("stored") == "old")
+        }
+    }
+
+    @Test("a body that stalls is answered with 408 and changes nothing") func stalledUpload() async throws {
+        let impatience = { (configuration: inout ServerConfiguration) in
+            configuration.limits.bodyStallTime = .seconds(1)
+        }
+        try await withServer(TestHandler(), configure: impatience) { server in
+            let wire = try server.wire()
+            try wire.send("PUT /store HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n")
+            try wire.send([UInt8](repeating: 7, count: 500_000))
+            #expect(try wire.readToEnd().hasPrefix("HTTP/1.1 408"))
+        }
+    }
+
+    @Test("gzip bodies come out decoded; other codings, damage and bombs are refused") func gzipBodies() async throws {
+        try await withServer(TestHandler()) { server in
+            func post(_ coding: String, _ body: [UInt8], to place: String = "count") throws -> Wire.Answer {
+                let wire = try server.wire()
+                try wire.send(
+                    "POST /\(place) HTTP/1.1\r\nHost: a\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n"
+                )
+                try wire.send(body)
+                return try wire.answer()
+            }
+            func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
+                let deflater = try Deflater()
+                return deflater.compress(bytes) + deflater.finish()
+            }
+            let hello = try gzip(Array("hello".utf8))
+            let bomb = try gzip([UInt8](repeating: 0, count: 50_000_000))
+            #expect(try post("gzip", hello, to: "echo").text == "hello")
+            #expect(try post("br", [1, 2, 3]).status == 415)
+            #expect(try post("gzip, gzip", [1, 2, 3]).status == 415)
+            #expect(try post("gzip", [1, 2, 3]).status == 400)
+            #expect(try post("gzip", hello.dropLast(3)).status == 400)
+            #expect(try post("gzip", bomb).status == 413)
+        }
+    }
+
     @Test("unknown methods, unknown places, wrong methods") func refusals() async throws {
         try await withServer(TestHandler()) { server in
             let wire = try server.wire()

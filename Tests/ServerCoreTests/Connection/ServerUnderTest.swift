@@ -66,6 +66,14 @@ struct TestHandler: Handler {
                 for try await bytes in request.body { count += bytes.count }
                 return .text(.ok, "\(count)")
             }
+        case "store":
+            .later { request in
+                let upload = try request.share.beginUpload(
+                    to: SharePath(unchecked: Array("stored".utf8)), replacing: .anything, size: request.body.length)
+                try await request.body.copy(to: upload)
+                _ = try upload.commit()
+                return Response(.noContent)
+            }
         case "ignore": .later { _ in .text(.ok, "ignored") }
         case "stream":
             .later { _ in

@@ -1,0 +1,172 @@
+import CSyscalls
+import NIOCore
+import Synchronization
+
+/// A plain connection's socket, lent to the task that reads a body: it receives straight from the socket into a buffer of
+/// its own thread, without the loop between.
+///
+/// The loop still reads on its own account in two cases: a small read that waits for more bytes when the socket is empty,
+/// and, when the peer ends its side, everything up to there. So both take turns: whoever is about to read says so under
+/// one lock, and bytes that the loop read are handed over, in order, before the task receives again.
+final class SocketLease: Sendable {
+    /// What one look brought.
+    enum Look {
+        /// This many bytes are in the buffer.
+        case bytes(Int)
+        /// The loop had read these.
+        case mail([UInt8])
+        case nothing
+        case end
+    }
+
+    private struct State {
+        var mail: [[UInt8]] = []
+        /// The loop is about to read, or waits to.
+        var loopReads: Bool
+        var failure: HTTPError?
+        var isAtEnd = false
+        var waiter: CheckedContinuation<Void, any Error>?
+    }
+
+    /// A descriptor of its own, so that the connection may close meanwhile.
+    private let socket: Int32
+    private let state: Mutex<State>
+
+    /// Lends `socket`; `loopReads` says that a read by the loop is on its way already.
+    init?(socket: Int32, loopReads: Bool) {
+        let copy = sys_dup(socket)
+        guard copy >= 0 else { return nil }
+        self.socket = copy
+        state = Mutex(State(loopReads: loopReads))
+    }
+
+    deinit { _ = sys_close(socket) }
+
+    // MARK: The task's side
+
+    /// Receives what there is, without waiting.
+    func look(into buffer: UnsafeMutableRawBufferPointer, limit: Int64) throws(HTTPError) -> Look {
+        let found = state.withLock { state -> Result<Look, HTTPError> in
+            if !state.mail.isEmpty { return .success(.mail(state.mail.removeFirst())) }
+            if let failure = state.failure { return .failure(failure) }
+            if state.isAtEnd { return .success(.end) }
+            if state.loopReads { return .success(.nothing) }
+            let count = sys_recv(socket, buffer.baseAddress, Int(min(Int64(buffer.count), limit)))
+            if count > 0 { return .success(.bytes(count)) }
+            return .success(count == -Int(sys_again) ? .nothing : .end)
+        }
+        return try found.get()
+    }
+
+    /// Whether bytes come within a moment: a fast sender's next ones are on their way.
+    func waitBriefly() -> Bool {
+        let loopReads = state.withLock { $0.loopReads || !$0.mail.isEmpty }
+        return !loopReads && sys_wait_readable(socket, 2) > 0
+    }
+
+    /// Returns when the loop has read something, or all is over; `ask` makes the loop read.
+    func wait(_ ask: @Sendable () -> Void) async throws {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isCancelled = Task.isCancelled
+                let outcome = state.withLock { state -> Result<Void, any Error>? in
+                    if isCancelled { return .failure(CancellationError()) }
+                    if !state.mail.isEmpty || state.failure != nil || state.isAtEnd { return .success(()) }
+                    state.loopReads = true
+                    state.waiter = continuation
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) } else { ask() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                let waiter = state.waiter
+                state.waiter = nil
+                return waiter
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// What the loop had read and nobody took.
+    func takeMail() -> [UInt8] {
+        state.withLock { state in
+            let all = Array(state.mail.joined())
+            state.mail = []
+            return all
+        }
+    }
+
+    // MARK: The loop's side
+
+    /// The loop is about to read: from now on the task leaves the socket alone until the bytes are delivered.
+    func claim() {
+        state.withLock { $0.loopReads = true }
+    }
+
+    func deliver(_ bytes: [UInt8]) {
+        wake { state in
+            state.mail.append(bytes)
+            state.loopReads = false
+        }
+    }
+
+    func deliverEnd() {
+        wake { $0.isAtEnd = true }
+    }
+
+    func fail(_ error: HTTPError) {
+        wake { if $0.failure == nil { $0.failure = error } }
+    }
+
+    private func wake(_ change: (inout State) -> Void) {
+        let waiter = state.withLock { state in
+            change(&state)
+            let waiter = state.waiter
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+}
+
+/// Tells a lease before every read of the channel; there is no other call that comes in time.
+struct LeasedReceiveAllocator: RecvByteBufferAllocator {
+    static let size = 16 * 1_024
+    let lease: SocketLease
+
+    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
+        lease.claim()
+        return allocator.buffer(capacity: Self.size)
+    }
+
+    func nextBufferSize() -> Int? {
+        lease.claim()
+        return Self.size
+    }
+
+    mutating func record(actualReadBytes: Int) -> Bool { false }
+}
+
+/// Buffers for bodies on their way from a socket to a file: few and large, instead of one for each connection.
+final class ScratchBuffers: Sendable {
+    static let size = 256 * 1_024
+    private static let kept = 16
+
+    /// One buffer, freed with its last reference unless it was given back.
+    final class Scratch: @unchecked Sendable {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ScratchBuffers.size, alignment: 4_096)
+
+        deinit { bytes.deallocate() }
+    }
+
+    private let free = Mutex<[Scratch]>([])
+
+    func take() -> Scratch {
+        free.withLock { $0.popLast() } ?? Scratch()
+    }
+
+    func giveBack(_ scratch: Scratch) {
+        free.withLock { if $0.count < Self.kept { $0.append(scratch) } }
+    }
+}

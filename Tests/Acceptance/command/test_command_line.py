@@ -45,7 +45,7 @@ def test_version_and_help():
     (["--port"], "--port"),
     (["--port", "lots"], "lots"),
     (["--port", "70000"], "70000"),
-    (["--port", "-1"], "-1"),
+    (["--port=-1"], "-1"),
     (["--max-upload-size", "huge"], "huge"),
     (["--max-upload-size", "99999999999999T"], "99999999999999T"),
     (["--log-format", "xml"], "xml"),
@@ -167,7 +167,7 @@ def test_misspelt_name_in_the_file_is_refused(folder):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions(shell):
     made = run("--generate-completion-script", shell)
-    assert made.returncode == 0 and "--path-prefix" in made.stdout.replace("l path-prefix", "--path-prefix")
+    assert made.returncode == 0 and "path-prefix" in made.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -278,7 +278,7 @@ def test_replaced_file_is_sent_as_it_was(server):
     size = 64 << 20
     (server.root / "v").write_bytes(b"a" * size)
     with Wire(server, receive_buffer=65536) as wire:
-        wire.request("GET", "/v")
+        wire.request("GET", "/v", "Connection: close")
         wire.read(1 << 20)
         assert ask(server, "PUT", "/v", body=b"b" * size).status == 204
         assert b"b" not in wire.rest()

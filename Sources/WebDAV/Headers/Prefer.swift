@@ -26,7 +26,7 @@ struct Prefer: Hashable, Sendable {
 
     /// Says in an answer what was heeded, and what a cache has to look at.
     func note(in fields: inout ResponseFields) {
-        fields.add("Vary", "Brief, Prefer")
+        fields.add("Vary", "Brief, Prefer, Accept-Encoding")
         var applied: [String] = []
         if isMinimal, !isBrief { applied.append("return=minimal") }
         if leavesOutTarget { applied.append("depth-noroot") }

@@ -8,12 +8,17 @@ extension Exchange {
     func options() async throws -> Response {
         let target = try await onDisk { _ in try? existing(path) }
         let isReadOnly = share.root.policy.isReadOnly
+        var allowed = Self.allowed(for: target, isRoot: path.isRoot, isReadOnly: isReadOnly)
+        if target?.isDirectory == true, !isReadOnly {
+            // Clients ask the folder that they mount, to know whether they can put anything into it.
+            allowed += ", PUT, MKCOL"
+        }
         var fields: ResponseFields = [
             // Locks need a place to be kept, and a read-only share has none.
             "DAV": isReadOnly ? "1, 3" : "1, 2, 3",
             "MS-Author-Via": "DAV",
             "Accept-Ranges": "bytes",
-            "Allow": Self.allowed(for: target, isRoot: path.isRoot, isReadOnly: isReadOnly),
+            "Allow": allowed,
         ]
         if !isReadOnly { fields.add("Accept-Patch", "application/x-sabredav-partialupdate") }
         return Response(.ok, fields: fields)

@@ -22,12 +22,7 @@ extension Exchange {
         guard let listing else {
             throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
         }
-        if listing.isAtEnd { return Response(.multiStatus, fields: fields, body: .bytes(listing.first)) }
-        return Response(
-            .multiStatus, fields: fields,
-            body: .stream(length: nil) { [io = request.io] writer in
-                try await writer.write(listing.first)
-                while let piece = try await io.run({ try listing.next() }) { try await writer.write(piece) }
-            })
+        if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
+        return .multiStatus(listing, to: request, fields: fields)
     }
 }

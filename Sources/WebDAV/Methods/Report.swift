@@ -25,7 +25,7 @@ extension Exchange {
             var fields: ResponseFields = ["Content-Type": xmlMediaType]
             prefer.note(in: &fields)
             let bytes = try answer(query, isMinimal: prefer.isMinimal, in: share)
-            return Response(.multiStatus, fields: fields, body: .bytes(bytes))
+            return .multiStatus(bytes, to: request, fields: fields)
         }
     }
 

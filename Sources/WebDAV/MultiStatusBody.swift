@@ -1,0 +1,47 @@
+internal import ServerCore
+
+extension Response {
+    /// A short multistatus, compressed where the client takes it and it is worth it.
+    static func multiStatus(_ bytes: [UInt8], to request: Request, fields: ResponseFields) -> Response {
+        guard bytes.count > 1400, let deflater = deflater(for: request) else {
+            return Response(.multiStatus, fields: fields, body: .bytes(bytes))
+        }
+        return Response(.multiStatus, fields: compressed(fields), body: .bytes(deflater.finish(bytes)))
+    }
+
+    /// A multistatus of any length, sent as it is made: the first members are on their way while the last are being read.
+    static func multiStatus(_ listing: MultiStatusStream, to request: Request, fields: ResponseFields) -> Response {
+        let deflater = deflater(for: request)
+        return Response(
+            .multiStatus, fields: deflater == nil ? fields : compressed(fields),
+            body: .stream(length: nil) { [io = request.io] writer in
+                guard let deflater else {
+                    try await writer.write(listing.first)
+                    while let piece = try await io.run({ try listing.next() }) { try await writer.write(piece) }
+                    return
+                }
+                try await writer.write(deflater.flush(listing.first))
+                while let piece = try await io.run({ try listing.next().map { deflater.flush($0) } }) {
+                    try await writer.write(piece)
+                }
+                try await writer.write(deflater.finish())
+            })
+    }
+
+    /// Nil when the client takes no gzip, or there is no memory for it.
+    ///
+    /// Listings repeat themselves: the fast level does.
+    private static func deflater(for request: Request) -> Deflater? {
+        guard let accepted = request.fields["accept-encoding"] else { return nil }
+        switch Negotiation.coding(acceptEncoding: accepted) {
+        case .gzip, .gzipOnly: return try? Deflater(level: 1)
+        case .identity, .none: return nil
+        }
+    }
+
+    private static func compressed(_ fields: ResponseFields) -> ResponseFields {
+        var fields = fields
+        fields.add("Content-Encoding", "gzip")
+        return fields
+    }
+}

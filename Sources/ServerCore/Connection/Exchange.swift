@@ -10,6 +10,8 @@ protocol Carrier: AnyObject {
     func readBody(of exchange: Exchange)
     /// The answer is there; a stream's pieces follow in the exchange's sink.
     func respond(_ response: Response, to exchange: Exchange)
+    /// Says something before the answer, where the protocol can.
+    func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange)
     /// The sink has more.
     func pump(_ exchange: Exchange)
     /// Lends the socket to the task that reads the body; nil where that cannot be, or is not worth it.
@@ -50,6 +52,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             return
         }
         sink.onMore { [weak self] in self?.notifyMore() }
+        request.storage.exchange = self
         let engine = engine
         task = Task(executorPreference: engine.pool) {
             let response: Response

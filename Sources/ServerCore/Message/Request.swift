@@ -126,6 +126,8 @@ package final class RequestStorage: @unchecked Sendable {
     var prefix: String
     var scheme: String
     var authority: String
+    /// Set when a task begins to answer, before it runs.
+    weak var exchange: Exchange?
 
     init(
         head: RequestHead, method: Method, path: SharePath, hasTrailingSlash: Bool, query: Range<Int>?, share: Share,

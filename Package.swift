@@ -36,6 +36,7 @@ let package = Package(
             name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(
             name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
+        .systemLibrary(name: "CCrypt"),
         .target(name: "CSyscalls", cSettings: strictC),
         .target(name: "CBundledAssets", cSettings: strictC),
         .target(name: "CChecksums", cSettings: strictC),
@@ -46,7 +47,7 @@ let package = Package(
         .target(
             name: "ServerCore",
             dependencies: [
-                "CSyscalls", "CZlib", "DirectoryRoot",
+                "CCrypt", "CSyscalls", "CZlib", "DirectoryRoot",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

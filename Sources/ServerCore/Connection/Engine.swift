@@ -8,6 +8,7 @@ final class Engine: Sendable {
     let limits: Limits
     let handlers: [any Handler]
     let access: any AccessControl
+    let proxies: TrustedProxies
     let pool: PoolThreads
     let io: IOPool
     let logger: Logger
@@ -22,11 +23,14 @@ final class Engine: Sendable {
     /// What the server counts, for its metrics.
     let counters = Counters()
 
-    init(configuration: ServerConfiguration, handlers: [any Handler], access: (any AccessControl)?, pool: PoolThreads) {
+    init(
+        configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
+        pool: PoolThreads
+    ) {
         limits = configuration.limits
         self.handlers = handlers
-        self.access =
-            access ?? OpenAccess(share: Share(root: configuration.root), prefix: configuration.pathPrefix)
+        self.access = access
+        self.proxies = proxies
         self.pool = pool
         io = IOPool(threads: pool)
         logger = configuration.logger

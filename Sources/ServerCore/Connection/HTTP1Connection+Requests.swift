@@ -63,10 +63,14 @@ extension HTTP1Connection {
         if let limit = engine.limits.bodyBytes, let length = head.contentLength, length > limit {
             throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
         }
+        var client = TrustedProxies.Client(
+            address: peer, scheme: isSecure ? "https" : "http",
+            authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "")
+        if !engine.proxies.isEmpty { client = engine.proxies.client(of: client, fields: RequestFields(head: head)) }
         let view = RequestHeadView(
-            head: head, method: method, target: target,
-            authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "",
-            scheme: isSecure ? "https" : "http", peer: peer, isPrivate: isSecure || peer == "unix")
+            head: head, method: method, target: target, authority: client.authority, scheme: client.scheme,
+            peer: client.address, isPrivate: client.scheme == "https" || client.address == "unix")
+        self.view = view
         switch engine.access.admit(view) {
         case .check(let question): ask(question, view)
         case let decided: dispatch(decided, view)
@@ -126,7 +130,7 @@ extension HTTP1Connection {
             storage: RequestStorage(
                 head: view.head, method: view.method, path: path, hasTrailingSlash: slash,
                 query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: engine.io,
-                prefix: prefix, scheme: view.scheme, authority: view.authority))
+                prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer))
     }
 
     private func answer(_ request: Request) {
@@ -162,6 +166,7 @@ extension HTTP1Connection {
         exchange = nil
         pipe = nil
         owesContinue = false
+        view = nil
         if !isKnownUniquelyReferenced(&head) { head = RequestHead() } else { head.reset() }
         if closesAfter || engine.isShuttingDown {
             linger()

@@ -54,7 +54,9 @@ extension HTTP1Connection {
 
     enum Framing { case none, counted, chunked, untilClose }
 
-    private func writeHead(_ response: Response) -> Framing {
+    private func writeHead(_ plain: Response) -> Framing {
+        var response = plain
+        if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
         let out = room.out
         if out.room < 32 * 1_024 { flush(more: true) }
         let status = response.status
@@ -71,7 +73,6 @@ extension HTTP1Connection {
             out.append(line.value)
             out.append("\r\n")
         }
-        if !response.fields.contains("X-Content-Type-Options") { out.append("X-Content-Type-Options: nosniff\r\n") }
         let framing = writeFraming(response)
         if closesAfter {
             out.append("Connection: close\r\n")

@@ -42,6 +42,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var inbound = ByteBuffer()
     var parser: HTTP1HeadParser
     var head = RequestHead()
+    /// The head as it was shown to the access control; nil for one that was refused before.
+    var view: RequestHeadView?
     var storage: RequestStorage?
     var phase = Phase.head
     var hasReadPending = false

@@ -128,10 +128,12 @@ package final class RequestStorage: @unchecked Sendable {
     var authority: String
     /// Set when a task begins to answer, before it runs.
     weak var exchange: Exchange?
+    /// The client's numeric address, as believed; `unix` for a Unix-domain socket.
+    var peer: String
 
     init(
         head: RequestHead, method: Method, path: SharePath, hasTrailingSlash: Bool, query: Range<Int>?, share: Share,
-        body: RequestBody, io: IOPool, prefix: String, scheme: String, authority: String
+        body: RequestBody, io: IOPool, prefix: String, scheme: String, authority: String, peer: String = ""
     ) {
         self.head = head
         self.method = method
@@ -144,6 +146,7 @@ package final class RequestStorage: @unchecked Sendable {
         self.prefix = prefix
         self.scheme = scheme
         self.authority = authority
+        self.peer = peer
     }
 }
 

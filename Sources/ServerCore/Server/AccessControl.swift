@@ -4,6 +4,19 @@ package import DirectoryRoot
 package protocol AccessControl: Sendable {
     /// Decides from the head alone, on an event loop: must not wait for anything.
     func admit(_ head: RequestHeadView) -> Admission
+
+    /// Adds to every answer what browsers shall know about it.
+    /// - Parameters:
+    ///   - response: the answer to `head`.
+    ///   - head: what was asked, let in or not.
+    func dress(_ response: inout Response, for head: RequestHeadView)
+}
+
+extension AccessControl {
+    /// The fields that every answer has.
+    package func dress(_ response: inout Response, for head: RequestHeadView) {
+        SecurityFields.dress(&response.fields)
+    }
 }
 
 /// What becomes of a request.

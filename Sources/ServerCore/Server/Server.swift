@@ -11,11 +11,13 @@ public final class Server: Sendable {
     }
 
     private let configuration: ServerConfiguration
+    private let gate: Gate
     private let state = Mutex(State())
 
     /// A server that does not listen yet.
     public init(configuration: ServerConfiguration) throws {
         self.configuration = configuration
+        gate = Gate(configuration.access, root: configuration.root, prefix: configuration.pathPrefix)
     }
 
     /// Adds a handler, asked before those added earlier.
@@ -25,7 +27,11 @@ public final class Server: Sendable {
         state.withLock { $0.handlers.insert(handler, at: 0) }
     }
 
-    /// Has every request admitted by `access` before a handler sees it; without one, everybody comes in.
+    /// Goes on with other rules about who may do what, for requests that begin from now on; trusted proxies stay.
+    public func replaceAccess(_ rules: AccessRules) { gate.replace(rules) }
+
+    /// Has every request admitted by `access` before a handler sees it; without one, by the rules of the
+    /// configuration.
     ///
     /// Before ``start()``.
     package func setAccess(_ access: any AccessControl) {
@@ -38,8 +44,9 @@ public final class Server: Sendable {
     /// - Throws: ``ListenError``.
     @discardableResult
     public func start() async throws -> [ListenAddress] {
-        let (handlers, access) = state.withLock { ($0.handlers, $0.access) }
-        let runtime = try await Runtime.start(configuration, handlers: handlers, access: access)
+        var (handlers, access) = state.withLock { ($0.handlers, $0.access) }
+        handlers.insert(LogInHandler(gate), at: 0)
+        let runtime = try await Runtime.start(configuration, handlers: handlers, access: access ?? gate)
         state.withLock { $0.runtime = runtime }
         return runtime.addresses
     }

@@ -11,6 +11,8 @@ public struct ServerConfiguration: Sendable {
     ///
     /// By default every address of this machine, IPv6 and IPv4.
     public var addresses: [ListenAddress] = [.anyIPv6(port: 8080), .anyIPv4(port: 8080)]
+    /// Who may do what, under which names the server is reached, and which proxies are believed.
+    public var access = AccessRules()
     /// How much of everything is taken, and for how long.
     public var limits = Limits()
     /// Threads for what may wait for a disk; 0 chooses by the number of processors.

@@ -1,0 +1,149 @@
+package import DirectoryRoot
+
+/// Who may do what, as the command line and the configuration say it.
+///
+/// Empty, everybody may do everything.
+public struct AccessRules: Sendable {
+    /// The realm of Basic and Digest; Digest secrets hold for it.
+    public static let realm = "shareserve"
+
+    /// One user.
+    package struct Account: Sendable {
+        /// The name, as bytes: what the client sends is compared with it.
+        package var name: String
+        package var password: StoredPassword
+        /// In the order given.
+        package var paths: [(path: SharePath, rights: Rights)]
+    }
+
+    /// The accounts, in the order given; a later rule of the same name adds its paths.
+    package private(set) var accounts: [Account] = []
+    /// What everybody may do, without an account.
+    package private(set) var everybody: [(path: SharePath, rights: Rights)] = []
+    /// Names under which the server is reached, beside those that it finds itself: `files.example.com`,
+    /// `.example.com` with all below it, or `*`.
+    public var allowedHosts: [String] = []
+    /// Other sites whose pages may use this server: `https://app.example.com`, or `*`.
+    public var corsOrigins: [String] = []
+    /// Proxies that are believed what they say about their clients: addresses or networks, `10.0.0.0/8`.
+    public var trustedProxies: [String] = []
+    /// Sent as `Strict-Transport-Security` over TLS; nil sends none.
+    public var hstsSeconds: Int?
+    /// Makes the page on which people log in; its status and what it says about caching are set by who asks for it.
+    public var logInPage: (@Sendable (LogInPrompt) -> Response)?
+
+    /// No rule: everybody may do everything.
+    public init() {}
+
+    /// Whether there is any rule about who may do what.
+    public var isOn: Bool { !accounts.isEmpty || !everybody.isEmpty }
+
+    /// Adds one `--auth` rule: `user:password@/path:rights,/path:rights`, or `@/path:rights` for everybody.
+    ///
+    /// The paths begin at the last `@/`, so a password may hold `:` and `@`. Rights are `rw`, `ro`, `w` (a drop box) and
+    /// `none`; `ro` when none is given behind a path, `rw` of everything when no path is given at all.
+    /// - Throws: ``AccessRuleError`` saying what is wrong, without the password.
+    public mutating func add(rule: String) throws(AccessRuleError) {
+        let text = Array(rule.utf8)
+        var head = text[...]
+        var paths: [(path: SharePath, rights: Rights)] = [(.root, .readWrite)]
+        if let at = text.indices.last(where: {
+            text[$0] == UInt8(ascii: "@") && text.dropFirst($0 + 1).first == UInt8(ascii: "/")
+        }) {
+            head = text[..<at]
+            paths = try Self.paths(text[(at + 1)...])
+        } else if text.first == UInt8(ascii: "@") || text.isEmpty {
+            throw AccessRuleError("a rule is “user:password@/path:rights”, or “@/path:rights” for everybody")
+        }
+        if head.isEmpty || head.elementsEqual(":".utf8) {
+            everybody += paths
+            return
+        }
+        guard let colon = head.firstIndex(of: UInt8(ascii: ":")), colon > head.startIndex else {
+            throw AccessRuleError("a rule needs a user and a password: “user:password@/path:rights”")
+        }
+        let name = String(decoding: head[..<colon], as: UTF8.self)
+        guard name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") }) else {
+            throw AccessRuleError("a user's name holds a quote or a control character")
+        }
+        let password = try StoredPassword(String(decoding: head[(colon + 1)...], as: UTF8.self))
+        if let index = accounts.firstIndex(where: { $0.name == name }) {
+            accounts[index].password = password
+            accounts[index].paths += paths
+        } else {
+            accounts.append(Account(name: name, password: password, paths: paths))
+        }
+    }
+
+    /// Adds the lines of an htpasswd file, each `user:hash`, with the same paths behind it as a rule has.
+    ///
+    /// Empty lines and those that begin with `#` are skipped.
+    /// - Throws: ``AccessRuleError`` naming the line.
+    public mutating func add(file text: String) throws(AccessRuleError) {
+        var number = 0
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            number += 1
+            let rule = String(decoding: ASCII.trimmed(Array(line.utf8)), as: UTF8.self)
+            guard !rule.isEmpty, !rule.hasPrefix("#") else { continue }
+            do throws(AccessRuleError) {
+                // A blank may stand between the hash and its paths.
+                try add(rule: rule.split(separator: " @/", maxSplits: 1).joined(separator: "@/"))
+            } catch {
+                throw AccessRuleError("line \(number): \(error.reason)")
+            }
+        }
+    }
+
+    /// The rights of one account over the whole share.
+    ///
+    /// Its own deepest rule wins. What everybody may do, it may do too, unless a rule of its own says `none` there.
+    func rights(of account: Account) -> RightsMap {
+        let own = RightsMap(rules: account.paths)
+        let common: [(path: SharePath, rights: Rights)] = everybody.map { rule in
+            guard account.paths.contains(where: { $0.path.contains(rule.path) }) else { return rule }
+            let mine = own.rights(at: rule.path)
+            return (rule.path, mine.isEmpty ? .none : mine.union(rule.rights))
+        }
+        // Of two rules for one path, the later wins: where both have one, the joined one.
+        return RightsMap(rules: account.paths + common)
+    }
+
+    private static func paths(_ text: ArraySlice<UInt8>) throws(AccessRuleError) -> [(path: SharePath, rights: Rights)]
+    {
+        var result: [(path: SharePath, rights: Rights)] = []
+        for item in text.split(separator: UInt8(ascii: ",")) {
+            var path = ASCII.trimmed(item)
+            var rights = Rights.readOnly
+            if let colon = path.lastIndex(of: UInt8(ascii: ":")), !path[colon...].contains(UInt8(ascii: "/")) {
+                switch String(decoding: path[(colon + 1)...], as: UTF8.self) {
+                case "rw": rights = .readWrite
+                case "ro", "r": rights = .readOnly
+                case "w": rights = .dropBox
+                case "none": rights = .none
+                default: throw AccessRuleError("rights are rw, ro, w or none")
+                }
+                path = path[..<colon]
+            }
+            guard path.first == UInt8(ascii: "/"), let decoded = try? RequestTarget.decode(path: path).path else {
+                throw AccessRuleError("a path begins with “/”, and has “%” written as “%25”")
+            }
+            result.append((decoded, rights))
+        }
+        guard !result.isEmpty else { throw AccessRuleError("a rule needs a path behind its “@”") }
+        return result
+    }
+}
+
+/// What is wrong with a rule, for a person.
+///
+/// Never holds a password.
+public struct AccessRuleError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// One line, without a full stop.
+    public let reason: String
+
+    /// A refusal of a rule.
+    public init(_ reason: String) { self.reason = reason }
+
+    /// The reason.
+    public var description: String { reason }
+}

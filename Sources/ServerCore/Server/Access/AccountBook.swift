@@ -1,0 +1,162 @@
+internal import Crypto
+import DirectoryRoot
+import Synchronization
+
+/// The accounts of one set of rules, ready to be asked.
+///
+/// Never changes; new rules make a new one.
+struct AccountBook: Sendable {
+    struct Account: Sendable {
+        let name: String
+        let password: StoredPassword
+        let rights: RightsMap
+    }
+
+    private let accounts: [String: Account]
+    /// What everybody may do; nil where only accounts come in.
+    let everybody: RightsMap?
+    /// Whether any account can answer a Digest of this kind; all must, since a client that prefers Digest never tries Basic.
+    let offersSHA256: Bool
+    let offersMD5: Bool
+    /// Compared with for unknown names, so that they take as long as known ones.
+    private let decoy: StoredPassword
+    /// Whether comparing may take long.
+    let isSlow: Bool
+
+    init(_ rules: AccessRules) {
+        accounts = Dictionary(
+            rules.accounts.map {
+                ($0.name, Account(name: $0.name, password: $0.password, rights: rules.rights(of: $0)))
+            },
+            uniquingKeysWith: { $1 })
+        everybody = rules.isOn ? (rules.everybody.isEmpty ? nil : RightsMap(rules: rules.everybody)) : .all
+        let passwords = rules.accounts.map(\.password)
+        isSlow = passwords.contains(where: \.isSlow)
+        decoy = passwords.first(where: \.isSlow) ?? passwords.first ?? .plain(Array(Hex.text([1, 2, 3]).utf8))
+        offersSHA256 = !passwords.isEmpty && !isSlow
+        offersMD5 = offersSHA256 && passwords.allSatisfy { if case .plain = $0 { true } else { false } }
+    }
+
+    var isEmpty: Bool { accounts.isEmpty }
+
+    var names: Set<String> { Set(accounts.keys) }
+
+    /// The account of a name, which Windows may send as `DOMAIN\user`.
+    func account(_ name: String) -> Account? {
+        if let account = accounts[name] { return account }
+        guard let slash = name.lastIndex(of: "\\") else { return nil }
+        return accounts[String(name[name.index(after: slash)...])]
+    }
+
+    /// The account whose password this is.
+    ///
+    /// Takes as long for an unknown name as for a known one.
+    func verify(user: String, password: [UInt8]) -> Account? {
+        let account = account(user)
+        let stored = account?.password ?? decoy
+        var isRight = stored.matches(password, user: Array((account?.name ?? user).utf8), realm: AccessRules.realm)
+        // With slow and quick passwords side by side, a quick one would tell that the name is known.
+        if isSlow, !stored.isSlow { isRight = decoy.matches(password, user: [], realm: "") ? isRight : isRight }
+        return isRight ? account : nil
+    }
+
+    /// The account whose Digest this is.
+    ///
+    /// RFC 7616 §3.4.1.
+    /// - Parameters:
+    ///   - digest: what the client sent.
+    ///   - method: of the request.
+    /// - Returns: nil when the user, the password or the kind is wrong.
+    func verify(_ digest: DigestCredentials, method: String) -> Account? {
+        guard digest.algorithm == .sha256 ? offersSHA256 : offersMD5 else { return nil }
+        let account =
+            digest.isUserHash
+            ? account(hash: digest.user, digest.algorithm) : account(RequestHead.text(digest.user[...]))
+        // The name is hashed as the client sent it, with the domain that Windows may have put before it.
+        let user = digest.isUserHash ? Array((account?.name ?? "").utf8) : digest.user
+        let realm = Array(AccessRules.realm.utf8)
+        var secrets: [String] = []
+        switch account?.password ?? decoy {
+        case .plain(let password):
+            secrets.append(Self.hash(digest.algorithm, [user, realm, password]))
+            if let name = account?.name, Array(name.utf8) != user {
+                secrets.append(Self.hash(digest.algorithm, [Array(name.utf8), realm, password]))
+            }
+        case .digest(let secret): secrets.append(Hex.text(secret))
+        case .crypt: break
+        }
+        let request = Self.hash(digest.algorithm, [Array(method.utf8), digest.uri])
+        let isRight = secrets.contains { secret in
+            let expected = Self.hash(
+                digest.algorithm,
+                [Array(secret.utf8), digest.nonce, digest.nc, digest.cnonce, Array("auth".utf8), Array(request.utf8)])
+            return StoredPassword.same(Array(expected.utf8), digest.response)
+        }
+        return isRight ? account : nil
+    }
+
+    private func account(hash: [UInt8], _ algorithm: DigestAlgorithm) -> Account? {
+        let sought = hash.map(ASCII.lowercased)
+        return accounts.values.first {
+            Self.hash(algorithm, [Array($0.name.utf8), Array(AccessRules.realm.utf8)]).utf8.elementsEqual(sought)
+        }
+    }
+
+    /// The hash of parts joined by colons, in hexadecimal.
+    private static func hash(_ algorithm: DigestAlgorithm, _ parts: [[UInt8]]) -> String {
+        var digester = Digester(algorithm)
+        digester.update(Array(parts.joined(separator: [UInt8(ascii: ":")])))
+        return Hex.text(digester.finish())
+    }
+}
+
+/// Basic credentials that were found right a while ago, so that crypt(3) is paid once and not with every request.
+///
+/// Kept as keyed hashes, for ten minutes, at most 4,096.
+final class VerifiedCredentials: Sendable {
+    private struct Entry {
+        var user: String
+        var expires: Int64
+    }
+
+    private static let limit = 4_096
+    private static let lifetime: Int64 = 10 * 60_000
+
+    private let key = SymmetricKey(size: .bits256)
+    private let entries = Mutex<[[UInt8]: Entry]>([:])
+    private let clock: @Sendable () -> Int64
+
+    init(clock: @escaping @Sendable () -> Int64) {
+        self.clock = clock
+    }
+
+    /// The account's name; nil for what is not known to be right.
+    func user(_ user: String, _ password: [UInt8]) -> String? {
+        let key = seal(user, password)
+        let now = clock()
+        return entries.withLock { entries in
+            guard let entry = entries[key] else { return nil }
+            guard entry.expires > now else {
+                entries[key] = nil
+                return nil
+            }
+            return entry.user
+        }
+    }
+
+    func remember(_ user: String, _ password: [UInt8], account: String) {
+        let key = seal(user, password)
+        let now = clock()
+        entries.withLock { entries in
+            if entries.count >= Self.limit { entries = entries.filter { $0.value.expires > now } }
+            if entries.count >= Self.limit { entries.removeAll() }
+            entries[key] = Entry(user: account, expires: now + Self.lifetime)
+        }
+    }
+
+    func forgetAll() { entries.withLock { $0.removeAll() } }
+
+    private func seal(_ user: String, _ password: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(user.utf8) + [0] + password, using: key))
+    }
+}

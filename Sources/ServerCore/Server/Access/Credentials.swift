@@ -1,0 +1,127 @@
+/// What an `Authorization` field says.
+///
+/// RFC 9110 §11.6.2.
+enum Credentials: Equatable {
+    /// RFC 7617.
+    case basic(user: String, password: [UInt8])
+    /// RFC 7616.
+    case digest(DigestCredentials)
+    /// A scheme that we did not offer, or one of ours malformed.
+    case malformed
+
+    /// Reads a field's value.
+    init(field: String) {
+        let text = ASCII.trimmed(Array(field.utf8))
+        let scheme = text.prefix { !ASCII.isBlank($0) }
+        let rest = ASCII.trimmed(text.dropFirst(scheme.count))
+        if ASCII.equalIgnoringCase(scheme, "basic".utf8), let basic = Self.basic(rest) {
+            self = basic
+        } else if ASCII.equalIgnoringCase(scheme, "digest".utf8), let digest = DigestCredentials(rest) {
+            self = .digest(digest)
+        } else {
+            self = .malformed
+        }
+    }
+
+    private static func basic(_ token: ArraySlice<UInt8>) -> Credentials? {
+        guard let text = Base64.decode(token), let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        return .basic(user: RequestHead.text(text[..<colon]), password: Array(text[(colon + 1)...]))
+    }
+}
+
+/// The parameters of a Digest answer.
+///
+/// RFC 7616 §3.4.
+struct DigestCredentials: Equatable {
+    /// As sent, after undoing the quotes.
+    var user: [UInt8]
+    /// Whether `user` is a hash of the name.
+    var isUserHash: Bool
+    var realm: [UInt8]
+    var nonce: [UInt8]
+    var uri: [UInt8]
+    var response: [UInt8]
+    var algorithm: DigestAlgorithm
+    var cnonce: [UInt8]
+    /// Eight hexadecimal digits, as sent.
+    var nc: [UInt8]
+    var count: UInt32
+
+    /// Reads the parameters; nil when one that is needed is missing, doubled or malformed, or asks for what was not
+    /// offered: another algorithm, another `qop` than `auth`.
+    init?(_ text: ArraySlice<UInt8>) {
+        guard let parameters = Self.parameters(text) else { return nil }
+        guard let realm = parameters["realm"], let nonce = parameters["nonce"], let uri = parameters["uri"],
+            let response = parameters["response"], let cnonce = parameters["cnonce"], !cnonce.isEmpty,
+            let nc = parameters["nc"], nc.count == 8,
+            let qop = parameters["qop"], ASCII.equalIgnoringCase(qop, "auth".utf8)
+        else { return nil }
+        var count: UInt32 = 0
+        for byte in nc {
+            guard let digit = ASCII.hexValue(byte) else { return nil }
+            count = count << 4 | UInt32(digit)
+        }
+        switch String(decoding: parameters["algorithm"] ?? [], as: UTF8.self).uppercased() {
+        case "", "MD5": algorithm = .md5
+        case "SHA-256": algorithm = .sha256
+        default: return nil
+        }
+        guard response.count == algorithm.length * 2 else { return nil }
+        if let user = parameters["username"] {
+            guard parameters["username*"] == nil else { return nil }
+            self.user = user
+        } else {
+            guard let text = parameters["username*"],
+                let user = HeaderParameters(Array("; u*=".utf8) + text).extended("u")
+            else { return nil }
+            self.user = user
+        }
+        isUserHash = parameters["userhash"].map { ASCII.equalIgnoringCase($0, "true".utf8) } ?? false
+        (self.realm, self.nonce, self.uri, self.response) = (realm, nonce, uri, response.map(ASCII.lowercased))
+        (self.cnonce, self.nc, self.count) = (cnonce, nc, count)
+    }
+
+    /// `name=value` or `name="value"`, by comma; nil when one comes twice.
+    ///
+    /// At most 32 are read.
+    private static func parameters(_ text: ArraySlice<UInt8>) -> [String: [UInt8]]? {
+        var result: [String: [UInt8]] = [:]
+        var rest = text
+        while !rest.isEmpty {
+            rest = rest.drop { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }
+            let name = rest.prefix(while: ASCII.isToken)
+            guard !name.isEmpty else { break }
+            rest = rest.dropFirst(name.count).drop(while: ASCII.isBlank)
+            guard rest.first == UInt8(ascii: "=") else { return nil }
+            rest = rest.dropFirst().drop(while: ASCII.isBlank)
+            guard let value = value(&rest) else { return nil }
+            let key = String(decoding: name.map(ASCII.lowercased), as: UTF8.self)
+            guard result[key] == nil, result.count < 32 else { return nil }
+            result[key] = value
+        }
+        return rest.isEmpty ? result : nil
+    }
+
+    private static func value(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+        guard rest.first == UInt8(ascii: "\"") else {
+            let word = rest.prefix { $0 != UInt8(ascii: ",") && !ASCII.isBlank($0) }
+            rest = rest.dropFirst(word.count)
+            return Array(word)
+        }
+        var value: [UInt8] = []
+        rest = rest.dropFirst()
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\"") { return value }
+            // Windows sends `DOMAIN\user` without escaping its backslash.
+            if byte == UInt8(ascii: "\\"), let next = rest.first,
+                next == UInt8(ascii: "\"") || next == UInt8(ascii: "\\")
+            {
+                value.append(next)
+                rest = rest.dropFirst()
+            } else {
+                value.append(byte)
+            }
+        }
+        return nil
+    }
+}

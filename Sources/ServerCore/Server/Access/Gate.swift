@@ -1,0 +1,325 @@
+package import DirectoryRoot
+import Synchronization
+
+/// Lets requests in, or not: host names, other sites, accounts, share links.
+///
+/// Asked before any handler, on every door.
+package final class Gate: AccessControl {
+    /// One set of rules.
+    ///
+    /// A class, so that asking for it costs one reference.
+    final class Rules: Sendable {
+        let book: AccountBook
+        let origins: Origins
+        let hsts: String?
+        let logInPage: (@Sendable (LogInPrompt) -> Response)?
+        private let hosts: HostNames
+        /// What came last and was known: nearly always the next one too.
+        private let lastHost = Mutex("")
+
+        init(_ rules: AccessRules) {
+            book = AccountBook(rules)
+            hosts = HostNames(allowed: rules.allowedHosts)
+            origins = Origins(allowed: rules.corsOrigins)
+            hsts = rules.hstsSeconds.map { "max-age=\($0)" }
+            logInPage = rules.logInPage
+        }
+
+        func knows(authority: String) -> Bool {
+            if lastHost.withLock({ $0 == authority }) { return true }
+            guard hosts.knows(authority: authority) else { return false }
+            lastHost.withLock { $0 = authority }
+            return true
+        }
+    }
+
+    /// Who stands behind a request.
+    private enum Identity {
+        case anonymous
+        case user(AccountBook.Account)
+        case wrong
+        case stale
+        case mustWait(Int64)
+    }
+
+    let sessions: Sessions
+    let brake: GuessingBrake
+    let root: DirectoryRoot
+    let prefix: String
+    private let rules: Mutex<Rules>
+    private let nonces: Nonces
+    let verified: VerifiedCredentials
+
+    /// Guards one root.
+    /// - Parameters:
+    ///   - rules: who may do what.
+    ///   - root: what is guarded.
+    ///   - prefix: the server's path prefix.
+    ///   - clock: milliseconds that never go back.
+    package init(
+        _ rules: AccessRules, root: DirectoryRoot, prefix: String = "",
+        clock: @escaping @Sendable () -> Int64 = Gate.uptime
+    ) {
+        self.root = root
+        self.prefix = prefix
+        self.rules = Mutex(Rules(rules))
+        sessions = Sessions(clock: clock)
+        brake = GuessingBrake(clock: clock)
+        nonces = Nonces(clock: clock)
+        verified = VerifiedCredentials(clock: clock)
+    }
+
+    /// Milliseconds since some moment in the past.
+    package static let uptime: @Sendable () -> Int64 = {
+        // From 1 on, so that no time looks like never.
+        let passed = start.duration(to: ContinuousClock.now).components
+        return passed.seconds * 1000 + passed.attoseconds / 1_000_000_000_000_000 + 1
+    }
+    private static let start = ContinuousClock.now
+
+    /// Goes on with other rules: those who are no longer in them are out at once.
+    package func replace(_ rules: AccessRules) {
+        let prepared = Rules(rules)
+        self.rules.withLock { $0 = prepared }
+        verified.forgetAll()
+        sessions.keep(users: prepared.book.names)
+    }
+
+    // MARK: - Letting in
+
+    package func admit(_ head: RequestHeadView) -> Admission {
+        let rules = rules.withLock { $0 }
+        let fields = head.fields
+        if head.method == .options, head.head.contains("access-control-request-method") {
+            return .refuse(rules.origins.preflight(fields, methods: Self.corsMethods))
+        }
+        if rules.book.isEmpty, !rules.knows(authority: head.authority) {
+            return .refuse(Self.misdirected(head.authority))
+        }
+        if !Self.isSafe(head.method), !rules.origins.admits(fields, authority: head.authority) {
+            return .refuse(
+                .text(.forbidden, "A page of another site asked for this. Its owner can be allowed to with --cors."))
+        }
+        guard !head.target.isAsterisk else {
+            return .allow(Share(root: root, rights: RightsMap(rules: [])), prefix: prefix, path: .root)
+        }
+        let path: SharePath
+        do {
+            path = try RequestTarget.decode(path: head.target.path, below: prefix).path
+        } catch {
+            return .refuse(Response(error))
+        }
+        return admit(head, to: path, rules)
+    }
+
+    private func admit(_ head: RequestHeadView, to path: SharePath, _ rules: Rules) -> Admission {
+        guard !rules.book.isEmpty else {
+            return .allow(
+                Share(root: root, rights: rules.book.everybody ?? .init(rules: [])), prefix: prefix, path: path)
+        }
+        guard let authorization = head.fields["authorization"] else {
+            if let name = head.fields["cookie"].flatMap(sessions.user), let account = rules.book.account(name) {
+                return decide(.user(account), head, path, rules)
+            }
+            return decide(.anonymous, head, path, rules)
+        }
+        let address = NetworkAddress(head.peer)
+        switch Credentials(field: authorization) {
+        case .malformed: return decide(.wrong, head, path, rules)
+        case .digest(let digest): return decide(identify(digest, head, address, rules), head, path, rules)
+        case .basic(let user, let password):
+            if let name = verified.user(user, password), let account = rules.book.account(name) {
+                return decide(.user(account), head, path, rules)
+            }
+            guard rules.book.isSlow else {
+                return decide(identify(user, password, address, rules), head, path, rules)
+            }
+            return .check { [self] in decide(identify(user, password, address, rules), head, path, rules) }
+        }
+    }
+
+    private func identify(_ user: String, _ password: [UInt8], _ address: NetworkAddress?, _ rules: Rules) -> Identity {
+        // Of many requests that come at once with the same credentials, the first has paid for all.
+        if let name = verified.user(user, password), let account = rules.book.account(name) { return .user(account) }
+        if let wait = brake.wait(address: address, user: user) { return .mustWait(wait) }
+        guard let account = rules.book.verify(user: user, password: password) else {
+            brake.fail(address: address, user: user)
+            return .wrong
+        }
+        brake.succeed(address: address)
+        verified.remember(user, password, account: account.name)
+        return .user(account)
+    }
+
+    private func identify(
+        _ digest: DigestCredentials, _ head: RequestHeadView, _ address: NetworkAddress?, _ rules: Rules
+    ) -> Identity {
+        let user = RequestHead.text(digest.user[...])
+        if let wait = brake.wait(address: address, user: user) { return .mustWait(wait) }
+        // Credentials made for another address or realm are not for this request.
+        guard digest.realm.elementsEqual(AccessRules.realm.utf8), Self.names(digest.uri, head.head.target) else {
+            return .wrong
+        }
+        guard let account = rules.book.verify(digest, method: head.method.rawValue) else {
+            brake.fail(address: address, user: user)
+            return .wrong
+        }
+        guard nonces.use(digest.nonce, count: digest.count) == .fresh else { return .stale }
+        brake.succeed(address: address)
+        return .user(account)
+    }
+
+    /// Whether a Digest's `uri` is the request's target; one of the two may be in the absolute form.
+    private static func names(_ uri: [UInt8], _ target: ArraySlice<UInt8>) -> Bool {
+        func origin(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+            for scheme in ["http://", "https://"]
+            where ASCII.equalIgnoringCase(text.prefix(scheme.utf8.count), scheme.utf8) {
+                return text.dropFirst(scheme.utf8.count).drop { $0 != UInt8(ascii: "/") }
+            }
+            return text
+        }
+        return origin(uri[...]).elementsEqual(origin(target))
+    }
+
+    // MARK: - Deciding
+
+    private func decide(_ identity: Identity, _ head: RequestHeadView, _ path: SharePath, _ rules: Rules) -> Admission {
+        switch identity {
+        case .mustWait(let seconds): return .refuse(Self.slowDown(seconds))
+        case .wrong: return .refuse(challenge(head, rules, isStale: false, isWrong: true))
+        case .stale: return .refuse(challenge(head, rules, isStale: true, isWrong: false))
+        case .user(let account):
+            return .allow(Share(root: root, rights: account.rights, user: account.name), prefix: prefix, path: path)
+        case .anonymous:
+            let rights = rules.book.everybody ?? RightsMap(rules: [])
+            guard Self.mayEnter(rights, head.method, path) else {
+                return .refuse(challenge(head, rules, isStale: false, isWrong: false))
+            }
+            return .allow(Share(root: root, rights: rights), prefix: prefix, path: path)
+        }
+    }
+
+    /// Whether it makes sense to let a stranger go on; where not, logging in may help.
+    static func mayEnter(_ rights: RightsMap, _ method: Method, _ path: SharePath) -> Bool {
+        if path.bytes.starts(with: reserved) {
+            let rest = path.bytes.dropFirst(reserved.count)
+            let isOpen = openPlaces.contains { rest.starts(with: $0.utf8) }
+            return isOpen || rights.rules.contains { !$0.rights.isEmpty }
+        }
+        let here = rights.rights(at: path)
+        switch method {
+        case .put, .patch, .lock: return !here.isDisjoint(with: [.create, .overwrite])
+        case .mkcol: return here.contains(.create)
+        case .delete, .move: return here.contains(.delete)
+        case .copy: return here.contains(.read)
+        case .proppatch: return here.contains(.overwrite)
+        default: return !here.isEmpty || rights.leadsToReadable(below: path)
+        }
+    }
+
+    static let reserved = Array(".shareserve/".utf8)
+    /// Needed by who is not yet logged in, and by who watches the server.
+    private static let openPlaces = ["assets/", "login", "logout", "health"]
+    private static let corsMethods = """
+        GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, PROPFIND, PROPPATCH, MKCOL, COPY, MOVE, LOCK, UNLOCK, REPORT
+        """
+
+    /// Methods that a page of another site can make a browser use without harm.
+    static func isSafe(_ method: Method) -> Bool {
+        method == .get || method == .head || method == .options || method == .propfind || method == .report
+    }
+
+    // MARK: - Answers
+
+    private static func misdirected(_ authority: String) -> Response {
+        let host = HostNames.host(of: authority)
+        return .text(
+            .misdirectedRequest,
+            "This server does not know itself as “\(host)”. If that is its name, start it with --allowed-host \(host).")
+    }
+
+    static func slowDown(_ seconds: Int64) -> Response {
+        var response = Response.text(
+            .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) second\(seconds == 1 ? "" : "s").")
+        response.fields["Retry-After"] = "\(seconds)"
+        return response
+    }
+
+    private func challenge(_ head: RequestHeadView, _ rules: Rules, isStale: Bool, isWrong: Bool) -> Response {
+        if Self.isBrowser(head), head.fields["authorization"] == nil {
+            var response = Response.text(.unauthorized, "Log in to use this share.")
+            if let page = rules.logInPage, head.method == .get || head.method == .head,
+                head.fields["accept"]?.contains("text/html") == true
+            {
+                response = page(
+                    logInPrompt(returnTo: RequestHead.text(head.head.target), fields: head.fields, isWrong: false))
+            }
+            response.status = .unauthorized
+            response.fields["Cache-Control"] = "no-store"
+            // A browser would answer Basic and Digest by a window of its own, over our page.
+            response.fields["WWW-Authenticate"] = "Session realm=\"\(AccessRules.realm)\""
+            return response
+        }
+        var response = Response.text(
+            .unauthorized, isWrong ? "The user or the password is wrong." : "Log in to use this share.")
+        let nonce = nonces.make()
+        for (algorithm, isOffered) in [("SHA-256", rules.book.offersSHA256), ("MD5", rules.book.offersMD5)]
+        where isOffered {
+            response.fields.add(
+                "WWW-Authenticate",
+                "Digest realm=\"\(AccessRules.realm)\", qop=\"auth\", algorithm=\(algorithm), nonce=\"\(nonce)\""
+                    + (isStale ? ", stale=true" : "") + ", charset=UTF-8")
+        }
+        response.fields.add("WWW-Authenticate", "Basic realm=\"\(AccessRules.realm)\", charset=\"UTF-8\"")
+        return response
+    }
+
+    /// Whether a page or its script asks, so that we show our own log-in page.
+    private static func isBrowser(_ head: RequestHeadView) -> Bool {
+        let fields = head.fields
+        guard fields["user-agent"]?.hasPrefix("Mozilla/") == true else { return false }
+        return fields["accept"]?.contains("text/html") == true || fields["sec-fetch-mode"] != nil
+            || fields["origin"] != nil || fields["referer"] != nil
+    }
+
+    func logInPrompt(returnTo: String, fields: RequestFields, isWrong: Bool) -> LogInPrompt {
+        LogInPrompt(
+            action: prefix + "/.shareserve/login", returnTo: LogInHandler.place(returnTo, below: prefix),
+            isWrong: isWrong,
+            acceptLanguage: fields["accept-language"])
+    }
+
+    func logInPage(_ prompt: LogInPrompt) -> Response {
+        let page = rules.withLock { $0.logInPage }
+        return page.map { $0(prompt) } ?? .text(.ok, "Log in with a user and a password.")
+    }
+
+    /// Whether there is anything to log in to.
+    package var hasAccounts: Bool { rules.withLock { !$0.book.isEmpty } }
+
+    /// Compares a user and a password from the log-in page; may take long.
+    /// - Parameters:
+    ///   - user: as typed.
+    ///   - password: as typed.
+    ///   - peer: the client's address.
+    /// - Returns: the account's name.
+    /// - Throws: ``HTTPError`` 401 when one is wrong, 429 when the client must wait.
+    func logIn(user: String, password: [UInt8], peer: String) throws(HTTPError) -> String {
+        let rules = rules.withLock { $0 }
+        switch identify(user, password, NetworkAddress(peer), rules) {
+        case .user(let account): return account.name
+        case .mustWait(let seconds):
+            throw HTTPError(
+                .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) seconds.",
+                fields: ["Retry-After": "\(seconds)"])
+        default: throw HTTPError(.unauthorized, "The user or the password is wrong.")
+        }
+    }
+
+    package func dress(_ response: inout Response, for head: RequestHeadView) {
+        let rules = rules.withLock { $0 }
+        if !rules.origins.isEmpty { rules.origins.dress(&response, for: head.fields["origin"]) }
+        if let hsts = rules.hsts, head.scheme == "https" { response.fields["Strict-Transport-Security"] = hsts }
+        SecurityFields.dress(&response.fields)
+    }
+}

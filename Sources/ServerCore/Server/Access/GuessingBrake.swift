@@ -1,0 +1,90 @@
+import Synchronization
+
+/// Slows down who guesses passwords, by address and by user.
+///
+/// A few wrong attempts are free; after them each costs twice the wait of the one before, up to a minute. An address's
+/// own failures stop that address; a user's failures from everywhere stop further guesses at that user after many more,
+/// but never a client whose credentials were verified before.
+final class GuessingBrake: Sendable {
+    private struct Entry {
+        var failures = 0
+        /// Milliseconds of the clock.
+        var last: Int64 = 0
+        var blockedUntil: Int64 = 0
+    }
+
+    private struct Key: Hashable {
+        var address: NetworkAddress?
+        var user: String?
+    }
+
+    static let freePerAddress = 10
+    static let freePerUser = 50
+    /// After this time without a failure, an entry is forgotten.
+    static let memory: Int64 = 15 * 60_000
+    static let longestWait: Int64 = 60_000
+    private static let limit = 8_192
+
+    private let entries = Mutex<[Key: Entry]>([:])
+    private let clock: @Sendable () -> Int64
+
+    /// A brake without memories.
+    /// - Parameter clock: milliseconds that never go back.
+    init(clock: @escaping @Sendable () -> Int64) {
+        self.clock = clock
+    }
+
+    /// How long an attempt must wait.
+    /// - Parameters:
+    ///   - address: of the client; nil where it has none.
+    ///   - user: the name that it says, bounded by the head's own size.
+    /// - Returns: whole seconds, at least one; nil when it may go on.
+    func wait(address: NetworkAddress?, user: String) -> Int64? {
+        let now = clock()
+        let until = entries.withLock { entries in
+            Self.keys(address, user).map { entries[$0]?.blockedUntil ?? 0 }.max() ?? 0
+        }
+        return until > now ? (until - now + 999) / 1000 : nil
+    }
+
+    /// Notes a wrong password.
+    func fail(address: NetworkAddress?, user: String) {
+        let now = clock()
+        entries.withLock { entries in
+            for key in Self.keys(address, user) {
+                var entry = entries[key] ?? Entry()
+                if now - entry.last > Self.memory { entry = Entry() }
+                entry.failures = min(entry.failures + 1, 1_000_000)
+                entry.last = now
+                let excess = entry.failures - (key.user == nil ? Self.freePerAddress : Self.freePerUser)
+                if excess >= 0 { entry.blockedUntil = now + min(Self.longestWait, 1000 << Int64(min(excess, 10))) }
+                if entries[key] == nil, entries.count >= Self.limit { Self.makeRoom(&entries, now) }
+                entries[key] = entry
+            }
+        }
+    }
+
+    /// Notes a right password: what this address did wrong before is forgiven.
+    func succeed(address: NetworkAddress?) {
+        guard let address else { return }
+        entries.withLock { entries in
+            // Most of the time there is nothing to forgive.
+            if !entries.isEmpty { entries[Key(address: address.customer, user: nil)] = nil }
+        }
+    }
+
+    private static func keys(_ address: NetworkAddress?, _ user: String) -> [Key] {
+        let user = Key(address: nil, user: String(decoding: user.utf8.prefix(128), as: UTF8.self))
+        guard let address else { return [user] }
+        return [Key(address: address.customer, user: nil), user]
+    }
+
+    /// Forgets what is old; when nothing is, the half that failed least.
+    private static func makeRoom(_ entries: inout [Key: Entry], _ now: Int64) {
+        entries = entries.filter { now - $0.value.last <= memory }
+        guard entries.count >= limit else { return }
+        let kept = entries.sorted { ($0.value.failures, $0.value.last) > ($1.value.failures, $1.value.last) }.prefix(
+            limit / 2)
+        entries = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+    }
+}

@@ -1,0 +1,35 @@
+internal import Crypto
+
+/// The secret part of a share link's address: `id-secret`, of which the server keeps the id and a hash of the secret.
+package struct LinkToken: Equatable, Sendable {
+    /// Finds the link.
+    package let id: String
+    private let secret: String
+
+    /// Makes a secret for a new link, and its hash to keep.
+    /// - Returns: the secret; the address is ``text(id:secret:)`` once the link has its id.
+    package static func makeSecret() -> (secret: String, hash: [UInt8]) {
+        var generator = SystemRandomNumberGenerator()
+        let secret = Hex.text((0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        return (secret, Array(SHA256.hash(data: Array(secret.utf8))))
+    }
+
+    /// What stands in the address behind `/.shareserve/s/`.
+    package static func text(id: String, secret: String) -> String { "\(id)-\(secret)" }
+
+    /// Reads a segment of an address; nil when it cannot be a token.
+    package init?(_ text: some Collection<UInt8>) {
+        guard text.count <= 128 else { return nil }
+        let parts = Array(text).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard parts.count == 2,
+            parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) } })
+        else { return nil }
+        id = String(decoding: parts[0], as: UTF8.self)
+        secret = String(decoding: parts[1], as: UTF8.self)
+    }
+
+    /// Whether this token's secret is the link's.
+    package func opens(hash: [UInt8]) -> Bool {
+        StoredPassword.same(hash, Array(SHA256.hash(data: Array(secret.utf8))))
+    }
+}

@@ -1,0 +1,107 @@
+import DirectoryRoot
+
+/// What a log-in page needs to know.
+public struct LogInPrompt: Sendable {
+    /// Where its form is posted to, percent-encoded: fields `user`, `password`, `return`.
+    public let action: String
+    /// Where to go after logging in: a path of this server, percent-encoded, with its query.
+    public let returnTo: String
+    /// Whether the page is shown again because the user or the password was wrong.
+    public let isWrong: Bool
+    /// What languages the browser likes; nil when it did not say.
+    public let acceptLanguage: String?
+}
+
+/// Log-in and log-out of browsers: `/.shareserve/login`, `/.shareserve/logout`.
+package struct LogInHandler: Handler {
+    private let gate: Gate
+
+    /// Answers for a gate that has accounts.
+    package init(_ gate: Gate) {
+        self.gate = gate
+    }
+
+    package var methods: [Method] { [.get, .head, .post] }
+
+    package func answer(_ request: Request) -> Answer {
+        guard gate.hasAccounts, request.path.bytes.starts(with: Gate.reserved) else { return .pass }
+        switch String(decoding: request.path.bytes, as: UTF8.self) {
+        case ".shareserve/login":
+            if request.method == .post { return .later(logIn) }
+            guard request.method == .get || request.method == .head else { return .now(Self.onlyPost) }
+            return .now(page(request, returnTo: request.queryValue("return") ?? "", isWrong: false, .ok))
+        case ".shareserve/logout":
+            guard request.method == .post else { return .now(Self.onlyPost) }
+            return .now(logOut(request))
+        default: return .pass
+        }
+    }
+
+    private func logIn(_ request: Request) async throws -> Response {
+        let form = PercentCoding.formFields(try await request.body.collect(upTo: 65_536), limit: 16)
+        func field(_ name: String) -> [UInt8] { form.first { $0.name.elementsEqual(name.utf8) }?.value ?? [] }
+        let user = String(decoding: field("user"), as: UTF8.self)
+        let place = String(decoding: field("return"), as: UTF8.self)
+        let (gate, peer, password) = (gate, request.storage.peer, field("password"))
+        let name: String
+        do {
+            name = try await request.io.run { try gate.logIn(user: user, password: password, peer: peer) }
+        } catch let error as HTTPError {
+            guard Self.wantsPage(request), error.status == .unauthorized else { return Response(error) }
+            return page(request, returnTo: place, isWrong: true, .unauthorized)
+        }
+        // Whatever session the browser had, a new one begins: nobody can have planted it.
+        if let cookies = request.fields["cookie"] { gate.sessions.end(cookies: cookies) }
+        return leave(request, to: place, cookie: gate.sessions.begin(for: name))
+    }
+
+    private func logOut(_ request: Request) -> Response {
+        if let cookies = request.fields["cookie"] { gate.sessions.end(cookies: cookies) }
+        return leave(request, to: "", cookie: nil)
+    }
+
+    private func leave(_ request: Request, to place: String, cookie: String?) -> Response {
+        var response = Response(.noContent)
+        if Self.wantsPage(request) {
+            response = Response(.seeOther)
+            response.fields["Location"] = Self.place(place, below: request.prefix)
+        }
+        response.fields["Set-Cookie"] = Sessions.setCookie(
+            cookie, prefix: request.prefix, isSecure: request.scheme == "https")
+        response.fields["Cache-Control"] = "no-store"
+        return response
+    }
+
+    private func page(_ request: Request, returnTo: String, isWrong: Bool, _ status: Status) -> Response {
+        var response = gate.logInPage(gate.logInPrompt(returnTo: returnTo, fields: request.fields, isWrong: isWrong))
+        response.status = status
+        response.fields["Cache-Control"] = "no-store"
+        if status == .unauthorized { response.fields["WWW-Authenticate"] = "Session realm=\"\(AccessRules.realm)\"" }
+        return response
+    }
+
+    private static func wantsPage(_ request: Request) -> Bool {
+        request.fields["accept"]?.contains("text/html") == true
+    }
+
+    /// A place on this server to go on to: nothing that a browser would read as another server's address.
+    /// - Parameters:
+    ///   - text: what a form or a query asked for.
+    ///   - prefix: the server's path prefix.
+    /// - Returns: the text when it is a harmless path below the prefix, else the share's own address.
+    static func place(_ text: String, below prefix: String) -> String {
+        let home = prefix + "/"
+        let bytes = Array(text.utf8)
+        guard text.hasPrefix(home), bytes.count <= 8_192, bytes.dropFirst().first != UInt8(ascii: "/"),
+            bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
+            !text.hasPrefix(home + ".shareserve/login"), !text.hasPrefix(home + ".shareserve/logout")
+        else { return home }
+        return text
+    }
+
+    private static var onlyPost: Response {
+        var response = Response.text(.methodNotAllowed, "Post a form here.")
+        response.fields["Allow"] = "POST"
+        return response
+    }
+}

@@ -1,0 +1,93 @@
+import DirectoryRoot
+import Testing
+
+@testable import WebUploader
+
+@Suite("ConflictRule") struct ConflictRuleTests {
+    @Test(
+        "the number stands before the extension",
+        arguments: [
+            ("a.txt", 1, "a (1).txt"), ("a.txt", 0, "a.txt"), ("dir.d/a", 2, "dir.d/a (2)"),
+            (".hidden", 1, ".hidden (1)"),
+            ("x.tar.gz", 3, "x (3).tar.gz"), (".tar.gz", 1, ".tar (1).gz"), ("a.", 1, "a (1)."),
+            ("no.a very long ending of it", 1, "no.a very long ending of it (1)"),
+        ])
+    func numbered(path: String, number: Int, expected: String) throws {
+        let numbered = try ConflictRule.numbered(SharePath(bytes: path.utf8), number)
+        #expect(String(decoding: numbered.bytes, as: UTF8.self) == expected)
+    }
+
+    @Test("a name at the limit is cut between characters")
+    func longName() throws {
+        let name = String(repeating: "ü", count: 125) + ".txt"
+        let numbered = try ConflictRule.numbered(SharePath(bytes: name.utf8), 10)
+        #expect(numbered.bytes.count <= 255)
+        #expect(UTF8Scan.isValid(numbered.bytes))
+        #expect(String(decoding: numbered.bytes, as: UTF8.self).hasSuffix("ü (10).txt"))
+    }
+}
+
+@Suite("DraftVersion") struct DraftVersionTests {
+    @Test(
+        "structured fields are read strictly",
+        arguments: [
+            ("?1", true), ("?0", false), (" ?1 ", true), ("?1;a=b", true), ("1", nil), ("?2", nil), ("true", nil),
+            ("", nil),
+        ] as [(String, Bool?)])
+    func boolean(field: String, expected: Bool?) {
+        #expect(StructuredField.boolean(field) == expected)
+    }
+
+    @Test(
+        "integers have at most 15 digits and no sign",
+        arguments: [
+            ("0", 0), ("123456789012345", 123_456_789_012_345), ("1234567890123456", nil), ("-1", nil), ("1.0", nil),
+            ("", nil), ("7;x", 7),
+        ] as [(String, Int64?)])
+    func integer(field: String, expected: Int64?) {
+        #expect(StructuredField.integer(field) == expected)
+    }
+
+    @Test("the limits say what the version calls them")
+    func limits() {
+        #expect(DraftVersion(8).limits(maxSize: 5, secondsLeft: 60) == "max-size=5, max-age=60")
+        #expect(DraftVersion(6).limits(maxSize: nil, secondsLeft: 60) == "expires=60")
+        #expect(DraftVersion(8).limits(maxSize: nil, secondsLeft: nil) == "min-size=0")
+    }
+}
+
+@Suite("NamePattern") struct NamePatternTests {
+    @Test(
+        "letters match whatever their case",
+        arguments: [
+            ("abc", "xxABCxx", true), ("abc", "ab", false), ("ü", "GRÜN", true), ("straße", "STRASSE", false),
+            ("a.b", "aXb", false), ("é", "cafe\u{301}.txt", true), ("zz", "zzz", true), ("日", "日本", true),
+        ])
+    func matches(pattern: String, name: String, expected: Bool) {
+        #expect(NamePattern(pattern)?.matches(Array(name.utf8)) == expected)
+    }
+
+    @Test("nothing to look for is no pattern") func empty() { #expect(NamePattern("") == nil) }
+}
+
+@Suite("PageTemplate") struct PageTemplateTests {
+    @Test("only slots are filled, and what fills them is not read again")
+    func slots() {
+        let template = PageTemplate(Array("a{{x}}{b}{{ y }}{{}}{{x}}c{{".utf8))
+        var writer = TextWriter()
+        template.write(to: &writer) { slot, writer in writer.raw("<{{x}}\(slot)>".utf8) }
+        #expect(String(decoding: writer.take(), as: UTF8.self) == "a<{{x}}x>{b}{{ y }}{{}}<{{x}}x>c{{")
+    }
+}
+
+@Suite("ReservedPlace") struct ReservedPlaceTests {
+    @Test(
+        "only whole components count",
+        arguments: [
+            (".shareserve", []), (".shareserve/info", ["info"]), (".shareserve/a/b", ["a", "b"]), (".shareserves", nil),
+            ("a/.shareserve", nil), ("", nil),
+        ] as [(String, [String]?)])
+    func components(path: String, expected: [String]?) throws {
+        #expect(ReservedPlace(try SharePath(bytes: path.utf8))?.components == expected)
+    }
+}

@@ -14,12 +14,15 @@ struct ServeCommand: ParsableCommand {
         discussion: """
             Every option may also stand in the environment (SHARESERVE_PORT=8080; several values with | between them) \
             and in a JSON file (--config). A flag wins over the environment, and that over the file.
+
+            Also: shareserve hash-password [USER] makes password hashes; see its --help.
             """,
         version: "0.1.0"
     )
 
     @OptionGroup(title: "Share") var share: ShareOptions
     @OptionGroup(title: "Network") var network: NetworkOptions
+    @OptionGroup(title: "Access") var access: AccessOptions
     @OptionGroup(title: "Page") var page: PageOptions
     @OptionGroup(title: "Limits") var limits: LimitOptions
     @OptionGroup(title: "Log and settings") var log: LogOptions
@@ -30,7 +33,7 @@ struct ServeCommand: ParsableCommand {
     func run() async throws {
         Signals.ignoreFatalOnes()
         let settings = try Settings(
-            groups: [share, network, page, limits, log], environment: ProcessInfo.processInfo.environment,
+            groups: [share, network, access, page, limits, log], environment: ProcessInfo.processInfo.environment,
             readFile: Self.read)
         let logger = try Logger(settings)
         let root = try openRoot(settings)
@@ -46,7 +49,12 @@ struct ServeCommand: ParsableCommand {
         } catch let error as ListenError {
             throw StartError(error)
         }
-        let signals = Task { await Signals(server: server, grace: grace, logger: logger).obey() }
+        let signals = Task {
+            await Signals(server: server, grace: grace, logger: logger) {
+                server.replaceAccess(try AccessRules(settings))
+            }
+            .obey()
+        }
         try await server.run()
         signals.cancel()
     }

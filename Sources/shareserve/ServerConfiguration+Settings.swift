@@ -16,6 +16,7 @@ extension ServerConfiguration {
         ioThreads = try settings.number("io-threads", in: 1...1_024) ?? ioThreads
         eventLoops = try settings.number("event-loops", in: 1...1_024) ?? eventLoops
         limits = try Limits(settings)
+        access = try AccessRules(settings)
     }
 
     /// A path such as `/a/b`, without a last slash, or nothing.

@@ -9,6 +9,8 @@ struct Signals {
     /// How long running transfers may go on after the first signal to end.
     let grace: Duration
     let logger: Logger
+    /// Reads anew what may change while the server runs.
+    let reload: @Sendable () throws -> Void
 
     /// Signals that must not end a daemon: a peer that has gone, and a file over the process's size limit.
     static func ignoreFatalOnes() {
@@ -22,7 +24,14 @@ struct Signals {
         for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup) {
             switch signal {
             case .sighup:
-                logger.info("reloading")
+                do {
+                    try reload()
+                    logger.info("reloaded")
+                } catch {
+                    // What was good before stays in force.
+                    let reason = (error as? StartError)?.message ?? "\(error)"
+                    logger.error("not reloaded", metadata: ["reason": "\(reason)"])
+                }
             case _ where isEnding:
                 // The status of a process that a signal ended, as shells show it.
                 exit(128 + (signal == .sigint ? SIGINT : SIGTERM))

@@ -4,17 +4,21 @@ import Glibc
 enum StandardStreams {
     /// Where the addresses go.
     static func print(_ line: String) {
-        write(line, to: STDOUT_FILENO)
+        write(line + "\n", to: STDOUT_FILENO)
     }
 
     /// Where everything else goes.
     static func complain(_ line: String) {
-        write(line, to: STDERR_FILENO)
+        write(line + "\n", to: STDERR_FILENO)
     }
 
-    private static func write(_ line: String, to descriptor: Int32) {
-        var bytes = Array(line.utf8)[...]
-        bytes.append(UInt8(ascii: "\n"))
+    /// A question on the terminal, to be answered on the same line.
+    static func ask(_ question: String) {
+        write(question, to: STDERR_FILENO)
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }

@@ -44,12 +44,28 @@ final class Startup: Sendable {
         for case .unix(let path) in addresses {
             lines.append("  unix:\(path)")
         }
-        if !configuration.root.policy.isReadOnly {
-            lines.append(
-                "Whoever reaches these addresses can read, change and delete the files; --read-only or --auth prevents that."
-            )
-        }
+        if let warning { lines.append(warning) }
         StandardStreams.print(lines.joined(separator: "\n"))
+    }
+
+    /// What a person should know about who can get in.
+    private var warning: String? {
+        if configuration.access.isOn {
+            guard !isOnlyLocal else { return nil }
+            return
+                "Passwords and files cross the network unencrypted: use TLS, or a proxy that does, outside a trusted network."
+        }
+        guard !configuration.root.policy.isReadOnly else { return nil }
+        return
+            "Whoever reaches these addresses can read, change and delete the files; --read-only or --auth prevents that."
+    }
+
+    /// Whether only this machine reaches the server.
+    private var isOnlyLocal: Bool {
+        listening.withLock { $0 }.allSatisfy { address in
+            guard case .internet(let host, _) = address else { return true }
+            return host.hasPrefix("127.") || host == "::1" || host == "localhost"
+        }
     }
 
     private var absoluteRoot: String {

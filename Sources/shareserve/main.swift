@@ -3,7 +3,11 @@ import Glibc
 
 // Everything that goes wrong before the share is served ends here: one line, and a status that scripts can tell apart.
 do {
-    try await ServeCommand.parse(Array(CommandLine.arguments.dropFirst())).run()
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    switch arguments.first {
+    case "hash-password": try HashPasswordCommand.parse(Array(arguments.dropFirst())).run()
+    default: try await ServeCommand.parse(arguments).run()
+    }
 } catch let error as StartError {
     StandardStreams.complain("shareserve: \(error.message)")
     exit(error.status.rawValue)

@@ -1,0 +1,30 @@
+import FoundationEssentials
+import ServerCore
+
+extension AccessRules {
+    /// What the settings say about who may do what; reads the password file anew.
+    init(_ settings: Settings) throws(StartError) {
+        self.init()
+        do throws(AccessRuleError) {
+            for rule in settings.list("auth") { try add(rule: rule) }
+        } catch {
+            throw .usage("auth: \(error.reason)")
+        }
+        if let path = settings.text("auth-file") {
+            guard let text = try? String(decoding: Data(contentsOf: URL(filePath: path)), as: UTF8.self) else {
+                throw .usage("cannot read the password file \(path)")
+            }
+            do throws(AccessRuleError) {
+                try add(file: text)
+            } catch {
+                throw .usage("\(path): \(error.reason)")
+            }
+            // A file that became empty must not open the share to everybody.
+            guard isOn else { throw .usage("\(path) names nobody") }
+        }
+        allowedHosts = settings.commaSeparatedList("allowed-host")
+        corsOrigins = settings.commaSeparatedList("cors")
+        trustedProxies = settings.commaSeparatedList("trusted-proxy")
+        hstsSeconds = try settings.number("hsts", in: 0...1_000_000_000)
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Glibc
+import ServerCore
+
+/// `shareserve hash-password [USER]`: reads a password without showing it, prints what goes into `--auth`.
+struct HashPasswordCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shareserve hash-password",
+        abstract: "Makes the hash of a password for --auth and --auth-file.",
+        discussion: """
+            The password is asked for twice on a terminal, else read as the first line of standard input. Printed is \
+            USER:HASH, or the hash alone without a user.
+            """)
+
+    @Argument(help: "The user; needed for a digest hash, which holds for this name alone.")
+    var user: String?
+
+    @Option(
+        help: .init(
+            "yescrypt, sha512, bcrypt or digest; a digest hash also serves clients that never send the password.",
+            valueName: "kind"))
+    var kind = "yescrypt"
+
+    /// Prints the hash.
+    ///
+    /// - Throws: ``StartError`` when there is no password, or none that can be hashed.
+    func run() throws {
+        guard let kind = PasswordHash(rawValue: kind) else {
+            throw StartError.usage("kind: '\(kind)' is none of yescrypt, sha512, bcrypt, digest")
+        }
+        guard kind != .digest || user != nil else {
+            throw StartError.usage("a digest hash needs the user: shareserve hash-password --kind digest USER")
+        }
+        let password = try PasswordPrompt.read(confirming: true)
+        do throws(AccessRuleError) {
+            let hash = try kind.make(password: password, user: user ?? "")
+            StandardStreams.print(user.map { "\($0):\(hash)" } ?? hash)
+        } catch {
+            throw StartError.usage(error.reason)
+        }
+    }
+}
+
+/// Asks for a password on the terminal without showing it.
+enum PasswordPrompt {
+    /// The password; the first line of standard input where that is no terminal.
+    static func read(confirming: Bool) throws -> String {
+        guard isatty(STDIN_FILENO) == 1 else {
+            guard let line = readLine(), !line.isEmpty else { throw StartError.usage("no password on standard input") }
+            return line
+        }
+        let first = try ask("Password: ")
+        guard confirming else { return first }
+        guard try ask("Once more: ") == first else { throw StartError.usage("the two passwords differ") }
+        return first
+    }
+
+    private static func ask(_ prompt: String) throws -> String {
+        var old = termios()
+        guard tcgetattr(STDIN_FILENO, &old) == 0 else { throw StartError.usage("cannot hide what is typed") }
+        var hidden = old
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        StandardStreams.ask(prompt)
+        guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 else {
+            throw StartError.usage("cannot hide what is typed")
+        }
+        let line = readLine()
+        _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &old)
+        StandardStreams.ask("\n")
+        guard let line, !line.isEmpty else { throw StartError.usage("the password is empty") }
+        return line
+    }
+}

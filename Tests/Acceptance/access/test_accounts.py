@@ -1,0 +1,228 @@
+"""Who may do what, asked over real connections by real clients."""
+
+import base64
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+import requests
+from requests.auth import HTTPDigestAuth
+
+from server import binary, wait_until
+from wire import Wire, ask
+
+
+def basic(user, password):
+    return "Authorization: Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def hashed(user, password, *options):
+    made = subprocess.run(
+        [binary(), "hash-password", *options, user], input=password + "\n", capture_output=True, text=True, timeout=60)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
+@pytest.fixture
+def guarded(serve):
+    server = serve("--auth", "@/public:ro,/inbox:w", "--auth", "anna:p@ss:w@rd@/:rw", "--auth", "bob:pw@/home:rw,/home/fixed:ro")
+    for name in ("public", "inbox", "home", "home/fixed", "private"):
+        (server.root / name).mkdir()
+        (server.root / name / "a.txt").write_text(name)
+    return server
+
+
+RIGHTS = [
+    # method, target, further fields, nobody, bob, anna
+    ("GET", "/public/a.txt", [], 200, 200, 200),
+    ("GET", "/private/a.txt", [], 401, 404, 200),
+    ("GET", "/home/a.txt", [], 401, 200, 200),
+    ("GET", "/inbox/a.txt", [], 404, 404, 200),
+    ("PUT", "/public/new", [], 401, 403, 201),
+    ("PUT", "/inbox/new", [], 201, 201, 201),
+    ("PUT", "/inbox/a.txt", [], 403, 403, 204),
+    ("PUT", "/home/new", [], 401, 201, 201),
+    ("PUT", "/home/fixed/new", [], 401, 403, 201),
+    ("DELETE", "/home/a.txt", [], 401, 204, 204),
+    ("DELETE", "/home", [], 401, 403, 204),
+    ("MKCOL", "/private/new", [], 401, 403, 201),
+    ("MOVE", "/home/a.txt", ["Destination: /private/x"], 401, 403, 201),
+    ("MOVE", "/home/a.txt", ["Destination: /home/x"], 401, 201, 201),
+    ("COPY", "/private/a.txt", ["Destination: /home/x"], 401, 404, 201),
+    ("COPY", "/public/a.txt", ["Destination: /private/x"], 403, 403, 201),
+    ("COPY", "/public/a.txt", ["Destination: /home/x"], 403, 201, 201),
+    ("PROPFIND", "/private", ["Depth: 1"], 401, 404, 207),
+    ("GET", "/?archive=zip", [], 200, 200, 200),
+    ("GET", "/.shareserve/info", [], 200, 200, 200),
+]
+
+
+@pytest.mark.parametrize("who", range(3), ids=["nobody", "bob", "anna"])
+@pytest.mark.parametrize("rule", RIGHTS, ids=lambda rule: f"{rule[0]}{rule[1]}")
+def test_rights_on_every_door(guarded, rule, who):
+    method, target, fields = rule[:3]
+    credentials = [[], [basic("bob", "pw")], [basic("anna", "p@ss:w@rd")]][who]
+    body = "x" if method == "PUT" else None
+    answer = ask(guarded, method, target, *fields, *credentials, body=body)
+    expected = rule[3 + who]
+    # What may not be seen may be refused as forbidden or as missing.
+    assert answer.status == expected or {answer.status, expected} <= {403, 404}, answer.text
+    if answer.status == 401:
+        assert "Basic" in answer["WWW-Authenticate"] and "Digest" in answer["WWW-Authenticate"]
+
+
+def test_nothing_of_others_shows(guarded):
+    for target in ("/", "/?json", "/.shareserve/search?in=/&q=a"):
+        shown = ask(guarded, "GET", target, basic("bob", "pw")).text
+        assert "private" not in shown and "inbox/a.txt" not in shown, target
+    listing = ask(guarded, "PROPFIND", "/", "Depth: 1", basic("bob", "pw")).text
+    assert "private" not in listing and "/home" in listing
+    archive = ask(guarded, "GET", "/?archive=tar", basic("bob", "pw")).body
+    assert b"private" not in archive and b"home/a.txt" in archive
+
+
+@pytest.mark.parametrize("kind", ["yescrypt", "sha512", "bcrypt", "digest"])
+def test_hashes(serve, kind):
+    server = serve("--auth", hashed("anna", "sécret", "--kind", kind) + "@/:rw")
+    assert ask(server, "GET", "/", basic("anna", "sécret")).status == 200
+    assert ask(server, "GET", "/", basic("anna", "secret")).status == 401
+    assert ask(server, "GET", "/", basic("anna", "")).status == 401
+    if kind == "digest":
+        session = requests.get(server.url, auth=HTTPDigestAuth("anna", "sécret"), timeout=20)
+        assert session.status_code in (200, 401)
+
+
+def test_crypt_is_paid_once(serve):
+    server = serve("--auth", hashed("anna", "secret", "--kind", "yescrypt") + "@/:rw")
+    with Wire(server) as wire:
+        wire.ask("GET", "/", basic("anna", "secret"))
+        before = server.cpu_seconds()
+        for _ in range(200):
+            assert wire.ask("GET", "/", basic("anna", "secret")).status == 200
+        assert server.cpu_seconds() - before < 2
+
+
+@pytest.mark.parametrize("option", ["--basic", "--digest", "--anyauth"])
+def test_curl(guarded, folder, option):
+    (folder / "up").write_text("content")
+    up = subprocess.run(
+        ["curl", "-sS", "--fail", option, "-u", "anna:p@ss:w@rd", "-T", folder / "up", f"{guarded.url}/private/"],
+        capture_output=True, timeout=60)
+    assert up.returncode == 0, up.stderr
+    assert (guarded.root / "private" / "up").read_text() == "content"
+    wrong = subprocess.run(
+        ["curl", "-sS", option, "-u", "anna:wrong", "-o", "/dev/null", "-w", "%{http_code}", f"{guarded.url}/private/"],
+        capture_output=True, timeout=60)
+    assert wrong.stdout == b"401"
+
+
+def test_requests_digest(guarded):
+    session = requests.Session()
+    session.auth = HTTPDigestAuth("bob", "pw")
+    for number in range(5):
+        assert session.put(f"{guarded.url}/home/{number}", data=b"x", timeout=20).status_code == 201
+        assert session.get(f"{guarded.url}/home/{number}?a=b", timeout=20).status_code == 200
+
+
+def challenge(server):
+    fields = [value for name, value in ask(server, "GET", "/private").fields if name.lower() == "www-authenticate"]
+    return next(value for value in fields if "SHA-256" in value)
+
+
+def test_digest_replay_is_refused(guarded):
+    import hashlib
+
+    def h(text):
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    nonce = re.search('nonce="([^"]+)"', challenge(guarded))[1]
+    response = h(f"{h('anna:shareserve:p@ss:w@rd')}:{nonce}:00000001:c:auth:{h('GET:/private/a.txt')}")
+    line = (f'Authorization: Digest username="anna", realm="shareserve", nonce="{nonce}", uri="/private/a.txt", '
+            f'algorithm=SHA-256, qop=auth, nc=00000001, cnonce="c", response="{response}"')
+    assert ask(guarded, "GET", "/private/a.txt", line).status == 200
+    again = ask(guarded, "GET", "/private/a.txt", line)
+    assert again.status == 401 and "stale=true" in again["WWW-Authenticate"]
+    assert ask(guarded, "DELETE", "/private/a.txt", line).status == 401
+    assert ask(guarded, "GET", "/private/other", line).status == 401
+
+
+def test_guessing_is_slowed_down(serve):
+    server = serve("--auth", "anna:secret@/:rw")
+    seen = [ask(server, "GET", "/", basic("anna", f"wrong{number}")) for number in range(15)]
+    assert seen[0].status == 401 and seen[-1].status == 429
+    assert int(seen[-1]["Retry-After"]) >= 1
+    assert ask(server, "GET", "/").status == 401
+
+
+def test_unknown_users_take_as_long(serve):
+    """Both pay for one crypt(3); the mean of a few is compared, generously."""
+    server = serve("--auth", hashed("anna", "secret", "--kind", "bcrypt") + "@/:rw")
+
+    def mean(user):
+        start = time.monotonic()
+        for number in range(4):
+            assert ask(server, "GET", "/", basic(user, f"wrong{number}")).status == 401
+        return (time.monotonic() - start) / 4
+
+    known, unknown = mean("anna"), mean("nobody")
+    assert 0.3 < known / unknown < 3.0, (known, unknown)
+
+
+def test_log_in_page(serve):
+    server = serve("--auth", "anna:secret@/:rw")
+    (server.root / "a").mkdir()
+    browser = {"User-Agent": "Mozilla/5.0", "Accept": "text/html"}
+    refused = requests.get(f"{server.url}/a/", headers=browser, timeout=20)
+    assert refused.status_code == 401
+    assert "Basic" not in refused.headers["WWW-Authenticate"]
+    session = requests.Session()
+    session.headers.update(browser)
+    wrong = session.post(
+        f"{server.url}/.shareserve/login", data={"user": "anna", "password": "x", "return": "/a/"}, timeout=20)
+    assert wrong.status_code == 401 and not session.cookies
+    right = session.post(
+        f"{server.url}/.shareserve/login", data={"user": "anna", "password": "secret", "return": "/a/"},
+        allow_redirects=False, timeout=20)
+    assert right.status_code == 303 and right.headers["Location"] == "/a/"
+    cookie = right.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    assert session.get(f"{server.url}/a/", timeout=20).status_code == 200
+    kept = dict(session.cookies)
+    assert session.post(f"{server.url}/.shareserve/logout", allow_redirects=False, timeout=20).status_code == 303
+    assert requests.get(f"{server.url}/a/", headers=browser, cookies=kept, timeout=20).status_code == 401
+
+
+def test_the_password_file_is_read_again(serve, folder):
+    path = folder / "passwords"
+    path.write_text(hashed("anna", "one", "--kind", "sha512") + "\n")
+    server = serve("--auth-file", path)
+    assert ask(server, "GET", "/", basic("anna", "one")).status == 200
+    path.write_text(hashed("anna", "two", "--kind", "sha512") + "\n")
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: ask(server, "GET", "/", basic("anna", "two")).status == 200, "the new password opens")
+    assert ask(server, "GET", "/", basic("anna", "one")).status == 401
+    path.write_text("nonsense\n")
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: "not reloaded" in server.logged(), "the bad file is told")
+    assert ask(server, "GET", "/", basic("anna", "two")).status == 200
+
+
+def test_many_wrong_at_once_do_not_stop_the_others(serve):
+    server = serve("--auth", hashed("anna", "secret", "--kind", "bcrypt") + "@/:rw", "--auth", "@/open:ro")
+    (server.root / "open").mkdir()
+    (server.root / "open" / "a").write_text("x")
+    statuses = []
+
+    def guess(number):
+        statuses.append(ask(server, "GET", "/", basic("anna", f"wrong{number}")).status)
+
+    threads = [threading.Thread(target=guess, args=(number,)) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    assert ask(server, "GET", "/open/a").status == 200
+    for thread in threads:
+        thread.join()
+    assert set(statuses) <= {401, 429} and 429 in statuses

@@ -1,5 +1,4 @@
 import CSyscalls
-package import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -19,9 +18,8 @@ public final class DirectoryRoot: Sendable {
     /// The open root; owned by this object.
     package let descriptor: Int32
     package let resolver: Resolver
-    /// Held while a write looks at its precondition and the locks and then changes a name, so that no other write of
-    /// this process comes between.
-    package let commitLock = Mutex<Void>(())
+    /// Held while a write looks at its precondition and the locks and then changes a name.
+    package let commitLock: CommitLock
     /// What this system and file system can do; tests take abilities away.
     package let abilities: Abilities
     package let scratch: ScratchFolder
@@ -61,9 +59,14 @@ public final class DirectoryRoot: Sendable {
         self.abilities = abilities
         state = SharedState(
             root: descriptor, rootDevice: identity.device, policy: policy, abilities: abilities, clock: clock)
+        commitLock = CommitLock(state: state.folder)
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
-        if !policy.isReadOnly { scratch.removeLeftovers() }
+        if !policy.isReadOnly {
+            scratch.removeLeftovers()
+            // What can't be swept now is swept later.
+            try? sweep()
+        }
     }
 
     deinit { _ = sys_close(descriptor) }

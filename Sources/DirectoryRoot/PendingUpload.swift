@@ -12,7 +12,7 @@ import CSyscalls
 ///
 /// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on the
 /// target's file system; the name changes by one rename.
-public final class PendingUpload: @unchecked Sendable {
+public final class PendingUpload: UploadWriter, @unchecked Sendable {
     /// Bytes written so far.
     public private(set) var written: Int64 = 0
 
@@ -63,35 +63,6 @@ public final class PendingUpload: @unchecked Sendable {
             Result { () throws(RootError) in try write(bytes) }
         }
         try outcome.get()
-    }
-
-    /// Moves what a socket holds into the file, without waiting for the socket.
-    ///
-    /// - Parameters:
-    ///   - socket: connected; need not be in non-blocking mode.
-    ///   - scratch: room for the bytes on their way.
-    ///   - limit: the most bytes to take from the socket.
-    /// - Returns: what came.
-    /// - Throws: as ``write(_:)``; the socket's own errors as ``RootError/system(errno:call:)``.
-    package func receive(
-        from socket: Int32, scratch: UnsafeMutableRawBufferPointer, limit: Int
-    ) throws(RootError) -> Received {
-        let room = min(scratch.count, limit)
-        guard room > 0 else { return .bytes(0) }
-        let count = sys_recv(socket, scratch.baseAddress, room)
-        if count == -Int(EAGAIN) || count == -Int(EWOULDBLOCK) { return .wouldBlock }
-        guard count >= 0 else { throw .system(errno: Int32(-count), call: "recv") }
-        if count == 0 { return .end }
-        try write(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
-        return .bytes(count)
-    }
-
-    /// What one look at a socket brought.
-    package enum Received: Equatable, Sendable {
-        case bytes(Int)
-        case wouldBlock
-        /// The peer sends nothing more.
-        case end
     }
 
     /// The modification time that the file shall have instead of now.

@@ -18,6 +18,14 @@ public struct RootPolicy: Sendable {
     public var maxLockDuration: Duration = .seconds(86_400)
     public var maxLocks = 10_000
     public var maxLocksPerUser = 1_000
+    /// Resumable uploads that are not over yet.
+    public var maxUploads = 1_000
+    /// How long a resumable upload waits for somebody to go on with it.
+    public var uploadExpiry: Duration = .seconds(86_400)
+    /// Days for which what any door deletes or replaces is kept; 0 keeps only the page's deletes, for a minute.
+    public var trashDays = 0
+    /// Folders watched at a time for those who look at them; more are looked at every two seconds.
+    public var maxWatches = 1_024
 
     public init() {}
 }

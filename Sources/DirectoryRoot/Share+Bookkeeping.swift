@@ -21,7 +21,9 @@ extension Share {
     ///   - status: what it was; nil when its members will be forgotten one by one.
     package func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
         try root.state.locks.drop(below: path)
-        if let status { try root.state.properties.removed(inode: status.inode, device: status.device) }
+        // Not of what has another name left: one in the trash, too.
+        guard let status, root.policy.trashDays == 0, status.isDirectory || status.links <= 1 else { return }
+        try root.state.properties.removed(inode: status.inode, device: status.device)
     }
 
     /// What was at `source` is at `target` now, and what was at `target` is gone: locks of both end, properties follow.
@@ -43,20 +45,24 @@ extension Share {
         guard let status = old.status, let attributes = FileAttributes(status),
             try root.state.properties.hints().mayHaveProperties(attributes)
         else { return }
-        // Attributes can't be read through a descriptor that is only a place.
-        let answer = old.withName { sys_openat(old.directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
+        let answer = old.withName { sys_openat(old.directory.number, $0, sys_o_path | O_NOFOLLOW, 0) }
         let opened = try Descriptor(answer, "openat")
         try root.state.properties.carry(from: opened.number, at: old.path, to: new, at: old.path)
     }
 
-    /// Puts what is deleted or replaced into the trash where there is one; false to let it go.
-    func takeToTrash(_ location: borrowing Location) throws(RootError) -> Bool { false }
+    /// Puts what is deleted or replaced into the trash where there is one.
+    ///
+    /// A file keeps its name meanwhile, so that a write can replace it in one step.
+    /// - Parameter location: what will be gone.
+    /// - Returns: whether it is gone from its name already.
+    func takeToTrash(_ location: borrowing Location) throws(RootError) -> Bool {
+        guard root.policy.trashDays > 0, let status = location.status else { return false }
+        if status.isFile, try root.state.trash.keep(location, user: user) { return false }
+        return try root.state.trash.take(location, user: user) != nil
+    }
 
     /// Called for each thing that is removed with a tree; nil when nobody keeps anything about it.
     func forgetting() throws(RootError) -> (@Sendable (sys_attributes) -> Void)? {
-        guard try root.state.properties.needsNews() else { return nil }
-        let properties = root.state.properties
-        // What stays behind is told apart from a later file by its birth time: nothing to fail for.
-        return { status in try? properties.removed(inode: status.inode, device: status.device) }
+        try root.state.properties.forgetting()
     }
 }

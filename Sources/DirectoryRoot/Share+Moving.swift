@@ -1,5 +1,4 @@
 import CSyscalls
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin

@@ -1,5 +1,4 @@
 import CSyscalls
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -100,12 +99,13 @@ extension Share {
     private func place(
         _ file: TemporaryFile, at path: SharePath, replacing: Replacement
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
-        let location = try locateTarget(path, followsLink: true)
+        var location = try locateTarget(path, followsLink: true)
         try requireFileTarget(location, asked: path, replacing)
         let old = location.status
         if let old {
             try keepProperties(of: location, in: file.descriptor)
             try file.keepPermissions(of: old)
+            if try takeToTrash(location) { try location.refresh() }
         }
         try file.place(at: location, of: root)
         if let old { try root.state.properties.removed(inode: old.inode, device: old.device) }

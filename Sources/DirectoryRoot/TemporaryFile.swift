@@ -51,6 +51,9 @@ package final class TemporaryFile: @unchecked Sendable {
         self.init(descriptor: descriptor.release(), scratch: place)
     }
 
+    /// Leaves the file where it stands, named.
+    func leave() { scratch = nil }
+
     /// Waits until the data is on its way to the disk before any later change of names: after a power cut a name then
     /// leads to the whole old or the whole new content.
     /// - Parameter durably: wait for the disk itself, journal and cache too.

@@ -279,7 +279,7 @@ import Testing
         let children = try (0..<2).map { _ in try Child.drill(directory.path, "race", "500") }
         for child in children { #expect(child.wait() == 0) }
         #expect(try table.isEmpty())
-        #expect(directory.names(in: ".shareserve") == ["lock", "locks"])
+        #expect(directory.names(in: ".shareserve") == ["commit", "lock", "locks"])
     }
 
     @Test("A process killed while it changes locks leaves a table that reads well")

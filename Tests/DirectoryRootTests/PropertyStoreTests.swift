@@ -132,14 +132,31 @@ import Testing
         #expect(directory.text("file0") == "new")
     }
 
-    @Test("What the sidecar holds of a deleted file is forgotten")
-    func forget() throws {
-        let share = try share(attributes: false)
-        try share.updateProperties(of: SharePath("file0"), [.set(property("a", "1"))])
-        let attributes = try share.attributes(of: SharePath("file0"))
-        try share.root.state.properties.removed(inode: attributes.inode, device: attributes.device)
-        #expect(directory.names(in: ".shareserve/sidecar").isEmpty)
-        #expect(try share.properties(of: SharePath("file0")).isEmpty)
+    @Test("PUT, COPY, MOVE and DELETE through the share keep, copy, move and end properties", arguments: [true, false])
+    func operations(attributes: Bool) throws {
+        let share = try share(attributes: attributes)
+        let file = property("f", attributes ? "1" : String(repeating: "1", count: 70_000))
+        let folder = property("d", "2")
+        try directory.write("x", to: "folder/below/deep")
+        try share.updateProperties(of: SharePath("folder/below/deep"), [.set(file)])
+        try share.updateProperties(of: SharePath("folder"), [.set(folder)])
+        _ = try share.copy(SharePath("folder"), to: SharePath("copy"), replacing: .nothing)
+        _ = try share.move(SharePath("folder"), to: SharePath("moved"), replacing: .nothing)
+        let upload = try share.beginUpload(to: SharePath("moved/below/deep"), replacing: .anything)
+        try upload.write(Array("new".utf8))
+        _ = try upload.commit()
+        for top in ["copy", "moved"] {
+            #expect(try share.properties(of: SharePath(top)) == [folder])
+            #expect(try share.properties(of: SharePath(top + "/below/deep")) == [file])
+            #expect(try share.properties(of: SharePath(top + "/below")).isEmpty)
+        }
+        _ = try share.copy(SharePath("moved/below/deep"), to: SharePath("single"), replacing: .nothing)
+        _ = try share.copy(SharePath("file0"), to: SharePath("moved/below/deep"), replacing: .anything)
+        #expect(try share.properties(of: SharePath("single")) == [file])
+        #expect(try share.properties(of: SharePath("moved/below/deep")).isEmpty)
+        #expect(try share.remove(SharePath("copy")).isEmpty)
+        try share.createDirectory(at: SharePath("copy"))
+        #expect(try share.properties(of: SharePath("copy")).isEmpty)
     }
 
     @Test("The server's own values and check sums are no properties, and a stale check sum never shows")

@@ -1,6 +1,6 @@
 import DirectoryRoot
 
-/// Changes state until it is killed: `StateDrill DIRECTORY locks|properties|race [COUNT]`. Started by the tests.
+/// Changes state until it is killed: `StateDrill DIRECTORY locks|properties|race|upload [COUNT]`. Started by the tests.
 @main struct StateDrill {
     let share: Share
     let count: Int
@@ -15,6 +15,7 @@ import DirectoryRoot
         case "locks": try drill.locks()
         case "properties": try drill.properties()
         case "race": try drill.race()
+        case "upload": try drill.upload()
         default: throw Misuse()
         }
     }
@@ -57,6 +58,18 @@ import DirectoryRoot
             guard try share.locks(covering: path("file0")).map(\.token) == [lock.token] else { throw Misuse() }
             try share.unlock(path("file0"), token: lock.token)
             taken += 1
+        }
+    }
+
+    /// Uploads files of 3,000 bytes that count up, in pieces.
+    private func upload() throws {
+        let bytes = (0..<3_000).map { UInt8($0 % 251) }
+        for round in 0..<count {
+            let upload = try share.createUpload(UploadSpec(target: path("up\(round % 5)"), length: 3_000))
+            for start in stride(from: 0, to: 3_000, by: 100) {
+                try bytes[start..<start + 100].withUnsafeBytes { try upload.write($0) }
+            }
+            _ = try upload.finish(replacing: .anything)
         }
     }
 

@@ -38,7 +38,10 @@ extension Share {
             throw refusal(at: full)
         }
         let table = root.state.locks
-        let lock = try translated { () throws(RootError) in try table.take(target.path, request, user: user) }
+        // No write that has asked for locks before may change a name after this one is taken.
+        let lock = try root.commitLock.withLock { (_) throws(RootError) in
+            try translated { () throws(RootError) in try table.take(target.path, request, user: user) }
+        }
         if target.exists { return (seen(lock), false) }
         do throws(RootError) {
             var holder = self

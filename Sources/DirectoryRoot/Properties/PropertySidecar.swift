@@ -56,22 +56,51 @@ struct PropertySidecar: Sendable {
         if status != -ENOENT { try check(status, "unlink a property file") }
     }
 
-    /// Writes down that what was at and below `source` is at `target` now, where the path is part of the identity.
+    /// Writes down that what was at and below `source` is at `target` now.
     func moved(from source: SharePath, to target: SharePath) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        for (name, stored) in try all(in: folder) {
+            guard let rest = stored.path.relative(to: source),
+                let inode = UInt64(name.split(separator: "-").last ?? "", radix: 16),
+                let device = name.hasPrefix("r-")
+                    ? rootDevice : UInt64(name.split(separator: "-").first ?? "", radix: 16)
+            else { continue }
+            let resource = PropertyResource(
+                inode: inode, device: device, born: stored.born, path: try target.appending(rest))
+            try write(stored.properties, for: resource)
+        }
+    }
+
+    /// Removes what nobody has touched for a month and no resource at its last known path claims.
+    /// - Parameter find: the resource at a path; nil when there is none.
+    func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
+        guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        let now = RootClock.system.wall()
+        for (name, stored) in try all(in: folder) {
+            var status = sys_attributes()
+            guard sys_statat(folder.number, name, &status) == 0,
+                now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400)
+            else { continue }
+            if let resource = find(stored.path), self.name(of: resource) == name, stored.describes(resource) {
+                continue
+            }
+            _ = sys_unlinkat(folder.number, name, 0)
+        }
+    }
+
+    private func all(in folder: OpenDescriptor) throws(RootError) -> [(name: String, stored: Stored)] {
+        var found: [(String, Stored)] = []
         for name in try StateFolder.names(in: folder) where !name.contains(".") {
             let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
             guard opened >= 0 else { continue }
             let file = Descriptor(owning: opened)
             let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
-            guard let envelope = try? StateEnvelope(file: bytes), let stored = try? Stored(envelope.payload),
-                stored.born == nil, let rest = stored.path.relative(to: source),
-                let inode = UInt64(name.split(separator: "-").last ?? "", radix: 16)
-            else { continue }
-            let resource = PropertyResource(
-                inode: inode, device: rootDevice, born: nil, path: try target.appending(rest))
-            try write(stored.properties, for: resource)
+            guard let envelope = try? StateEnvelope(file: bytes), let stored = try? Stored(envelope.payload) else {
+                continue
+            }
+            found.append((name, stored))
         }
+        return found
     }
 
     private func name(of resource: PropertyResource) -> String {

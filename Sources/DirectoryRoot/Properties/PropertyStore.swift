@@ -1,4 +1,4 @@
-import CSyscalls
+package import CSyscalls
 import Synchronization
 
 #if canImport(Darwin)
@@ -74,7 +74,7 @@ package final class PropertyStore: Sendable {
     }
 
     /// Whether the sidecar holds anything, so that ``removed(inode:device:)`` and ``moved(from:to:)`` matter.
-    package func needsNews() throws(RootError) -> Bool { try marker()?.hasSidecar ?? false }
+    private func needsNews() throws(RootError) -> Bool { try marker()?.hasSidecar ?? false }
 
     /// Forgets a resource that was deleted.
     package func removed(inode: UInt64, device: UInt64) throws(RootError) {
@@ -82,10 +82,27 @@ package final class PropertyStore: Sendable {
         try sidecar.remove(inode: inode, device: device)
     }
 
+    /// Called for each thing that is removed with a tree; nil when nothing is kept elsewhere.
+    package func forgetting() throws(RootError) -> (@Sendable (sys_attributes) -> Void)? {
+        guard try needsNews() else { return nil }
+        return { [self] status in
+            guard status.isDirectory || status.links <= 1 else { return }
+            // What stays behind is told apart from a later file by its birth time: nothing to fail for.
+            try? removed(inode: status.inode, device: status.device)
+        }
+    }
+
     /// Follows a rename.
     package func moved(from source: SharePath, to target: SharePath) throws(RootError) {
         guard try needsNews() else { return }
         try state.exclusively { (_) throws(RootError) in try sidecar.moved(from: source, to: target) }
+    }
+
+    /// Removes what is left in the sidecar of resources that went long ago.
+    /// - Parameter find: what is at a path.
+    func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
+        guard !state.isReadOnly, try needsNews() else { return }
+        try sidecar.sweep(find)
     }
 
     // MARK: One resource

@@ -1,5 +1,4 @@
 import CSyscalls
-import Synchronization
 
 extension Share {
     /// All dead properties of a resource, in the order of their first setting; empty at no cost when there are none.

@@ -1,3 +1,5 @@
+import CSyscalls
+
 /// All state that lives in the share's `.shareserve/`: one of each store, over one folder, lock and clock.
 package final class SharedState: Sendable {
     package let folder: StateFolder
@@ -5,6 +7,10 @@ package final class SharedState: Sendable {
     package let locks: LockTable
     package let properties: PropertyStore
     package let snapshots: SnapshotStore
+    package let uploads: UploadStore
+    package let trash: Trash
+    package let feed: ChangeFeed
+    package let links: LinkStore
 
     /// - Parameters:
     ///   - root: the open root, which outlives this object.
@@ -19,10 +25,26 @@ package final class SharedState: Sendable {
         properties = PropertyStore(
             state: folder, rootDevice: rootDevice, usesAttributes: abilities.extendedAttributes)
         snapshots = SnapshotStore(state: folder, clock: clock)
+        uploads = UploadStore(state: folder, policy: policy, clock: clock)
+        trash = Trash(state: folder, properties: properties, policy: policy, clock: clock)
+        feed = ChangeFeed(mostWatches: policy.maxWatches)
+        links = LinkStore(state: folder, clock: clock)
     }
 }
 
 extension DirectoryRoot {
+    /// Removes what is over: uploads that nobody went on with, and what was in the trash long enough. At the start, and
+    /// from time to time: every minute is not too often.
+    public func sweep() throws(RootError) {
+        try state.uploads.sweep()
+        try state.trash.purge()
+        try state.properties.sweep { path in
+            guard let found = try? resolver.open(path, flags: sys_o_path), let status = try? found.descriptor.status()
+            else { return nil }
+            return PropertyResource(status, path: path)
+        }
+    }
+
     /// What went wrong with the state in the share since somebody last asked: for the log.
     public func takeIncidents() -> [StateIncident] { state.folder.incidents.take() }
 }

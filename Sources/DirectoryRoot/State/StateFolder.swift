@@ -15,7 +15,7 @@ import Synchronization
 /// its place is refused, so nobody who can write to the root can send our writes elsewhere.
 package final class StateFolder: Sendable {
     /// The name that no door shows.
-    package static let name = ".shareserve"
+    package static let name = ReservedName.folder
 
     /// The root's descriptor; the root outlives this object.
     let root: Int32
@@ -116,7 +116,7 @@ package final class StateFolder: Sendable {
     func exclusively<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
         try lockFile.withLock { (kept) throws(RootError) -> T in
             guard let folder = try descriptor(creating: true) else { throw .readOnly }
-            let lock = try StateLock(folder: folder, kept: &kept)
+            let lock = try StateLock(named: "lock", folder: folder, kept: &kept)
             defer { lock.release() }
             return try body(lock)
         }
@@ -128,6 +128,7 @@ final class OpenDescriptor: Sendable {
     let number: Int32
     let device: UInt64
     let inode: UInt64
+    let mount: UInt64
 
     /// Owns `number` from now on.
     init(adopting number: Int32) throws(RootError) {
@@ -140,6 +141,7 @@ final class OpenDescriptor: Sendable {
         self.number = number
         device = attributes.device
         inode = attributes.inode
+        mount = attributes.mount
     }
 
     func `is`(_ other: sys_attributes) -> Bool { inode == other.inode && device == other.device }

@@ -8,26 +8,28 @@ import CSyscalls
     import Darwin
 #endif
 
-/// The one advisory lock that every change of state is made under: an open-file-description lock on `.shareserve/lock`,
-/// which excludes threads, processes and, on a distributed file system, hosts. Gone with its holder.
+/// An advisory lock on one file of the state folder, which excludes threads, processes and, on a distributed file system,
+/// hosts. Gone with its holder.
+///
+/// Every change of state is made under the one called `lock`; names change under `commit`, which is taken first.
 struct StateLock {
-    private static let name = "lock"
-
     let folder: OpenDescriptor
     private let file: OpenDescriptor
+    private let name: String
 
     /// Waits for the lock. `kept` is the lock file that the last holder in this process left open.
-    init(folder: OpenDescriptor, kept: inout OpenDescriptor?) throws(RootError) {
+    init(named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?) throws(RootError) {
         self.folder = folder
+        self.name = name
         let deadline = ContinuousClock.now + StateFolder.patience
         while true {
             let file: OpenDescriptor
-            if let kept { file = kept } else { file = try Self.open(in: folder) }
+            if let kept { file = kept } else { file = try Self.open(name, in: folder) }
             kept = file
             try Self.acquire(file, until: deadline)
             // Whoever removed the file while we waited has made our lock one on nothing.
             var found = sys_attributes()
-            if sys_statat(folder.number, Self.name, &found) == 0, file.is(found) {
+            if sys_statat(folder.number, name, &found) == 0, file.is(found) {
                 self.file = file
                 return
             }
@@ -44,7 +46,7 @@ struct StateLock {
 
     func release() { _ = sys_lock(file.number, sys_lock_none, 0) }
 
-    private static func open(in folder: OpenDescriptor) throws(RootError) -> OpenDescriptor {
+    private static func open(_ name: String, in folder: OpenDescriptor) throws(RootError) -> OpenDescriptor {
         let opened = sys_openat(folder.number, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         try check(opened, "open .shareserve/lock")
         return try OpenDescriptor(adopting: opened)
@@ -65,7 +67,7 @@ struct StateLock {
         }
     }
 
-    private static func meansUnsupported(_ status: Int32) -> Bool {
+    static func meansUnsupported(_ status: Int32) -> Bool {
         [-ENOLCK, -EOPNOTSUPP, -ENOSYS, -EINVAL].contains(status)
     }
 }

@@ -1,0 +1,24 @@
+import Synchronization
+
+/// Held while a write looks at its precondition and the locks and then changes a name, so that no other write comes
+/// between: not of another thread, and, once there is a state folder, not of another process on the same root.
+package final class CommitLock: Sendable {
+    private let state: StateFolder
+    private let inProcess = Mutex<OpenDescriptor?>(nil)
+
+    init(state: StateFolder) {
+        self.state = state
+    }
+
+    /// Runs `body` as the only one.
+    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
+    package func withLock<Answer>(_ body: (()) throws(RootError) -> Answer) throws(RootError) -> Answer {
+        try inProcess.withLock { (kept) throws(RootError) -> Answer in
+            // A read-only share changes no name; a root that no state was ever kept in has no second server yet.
+            guard !state.isReadOnly, let folder = try state.descriptor(creating: false) else { return try body(()) }
+            let lock = try StateLock(named: "commit", folder: folder, kept: &kept)
+            defer { lock.release() }
+            return try body(())
+        }
+    }
+}

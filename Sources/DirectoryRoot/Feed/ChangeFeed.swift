@@ -1,0 +1,213 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Tells those who look at a folder what changes in it, through whatever door or straight on the disk.
+///
+/// One thread serves all of them, and lives while there is anybody: it waits for the kernel's events, gathers those that
+/// come within a moment of each other, and looks itself at the folders that can't be watched.
+package final class ChangeFeed: Sendable {
+    /// Events closer together than this are told as one.
+    private static let gathers: Duration = .milliseconds(150)
+
+    private struct Subscriber {
+        var watch: Int32?
+        var poll: FolderPoll?
+        var isShown: @Sendable ([UInt8]) -> Bool
+        var continuation: AsyncStream<FolderChange>.Continuation
+        var pending: FolderChange?
+        var since: ContinuousClock.Instant = .now
+    }
+
+    private struct State {
+        var subscribers: [Int: Subscriber] = [:]
+        var subscribersOf: [Int32: Set<Int>] = [:]
+        var nextID = 0
+        var inotify: Inotify?
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+    private let mostWatches: Int
+    private let usesWatches: Bool
+
+    init(mostWatches: Int, usesWatches: Bool = true) {
+        self.mostWatches = mostWatches
+        self.usesWatches = usesWatches
+    }
+
+    /// Begins to tell of changes in an open directory, until the stream's consumer goes.
+    /// - Parameters:
+    ///   - directory: open for reading.
+    ///   - isShown: which names may be told of.
+    /// - Returns: the changes, gathered.
+    func subscribe(
+        to directory: SharedDescriptor, isShown: @escaping @Sendable ([UInt8]) -> Bool
+    ) -> AsyncStream<FolderChange> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: FolderChange.self, bufferingPolicy: .bufferingNewest(8))
+        let id = state.withLock { state -> Int in
+            if state.inotify == nil, usesWatches { state.inotify = Inotify() }
+            var watch: Int32?
+            if let inotify = state.inotify, let number = inotify.watch(directory.number) {
+                if state.subscribersOf[number] != nil || state.subscribersOf.count < mostWatches {
+                    watch = number
+                } else {
+                    inotify.unwatch(number)
+                }
+            }
+            let needsPoll = watch == nil || Self.isShared(directory.number)
+            let id = state.nextID
+            state.nextID += 1
+            state.subscribers[id] = Subscriber(
+                watch: watch, poll: needsPoll ? FolderPoll(directory) : nil, isShown: isShown,
+                continuation: continuation)
+            if let watch { state.subscribersOf[watch, default: []].insert(id) }
+            if !state.isRunning {
+                state.isRunning = true
+                Self.startThread { [self] in run() }
+            }
+            return id
+        }
+        continuation.onTermination = { [self] _ in unsubscribe(id) }
+        return stream
+    }
+
+    /// The number of directories watched, for a test.
+    var watchCount: Int { state.withLock { $0.subscribersOf.count } }
+    /// Whether the thread lives, for a test.
+    var isRunning: Bool { state.withLock(\.isRunning) }
+
+    private func unsubscribe(_ id: Int) {
+        state.withLock { state in
+            guard let watch = state.subscribers.removeValue(forKey: id)?.watch else { return }
+            state.subscribersOf[watch]?.remove(id)
+            if state.subscribersOf[watch]?.isEmpty == true {
+                state.subscribersOf[watch] = nil
+                state.inotify?.unwatch(watch)
+            }
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        while true {
+            let (inotify, hasPending) = state.withLock { state -> (Inotify?, Bool) in
+                (state.inotify, state.subscribers.values.contains { $0.pending != nil })
+            }
+            let wait: Int32 = hasPending ? 20 : 250
+            var events: [Inotify.Event] = []
+            if let inotify { events = inotify.events(within: wait) } else { usleep(UInt32(wait) * 1_000) }
+            let goesOn = state.withLock { state -> Bool in
+                for event in events { note(event, in: &state) }
+                lookAround(&state)
+                if !state.subscribers.isEmpty { return true }
+                state.inotify = nil
+                state.subscribersOf = [:]
+                state.isRunning = false
+                return false
+            }
+            guard goesOn else { return }
+        }
+    }
+
+    private func note(_ event: Inotify.Event, in state: inout State) {
+        if event.isOverflow {
+            for id in state.subscribers.keys { add(.all, to: id, in: &state) }
+            return
+        }
+        let listeners = state.subscribersOf[event.watch] ?? []
+        if event.endsWatch {
+            state.subscribersOf[event.watch] = nil
+            for id in listeners { state.subscribers[id]?.watch = nil }
+        }
+        for id in listeners {
+            if event.isOfDirectory || event.endsWatch {
+                add(.all, to: id, in: &state)
+            } else if !event.name.isEmpty, state.subscribers[id]?.isShown(event.name) == true {
+                add(.names([event.name]), to: id, in: &state)
+            }
+        }
+    }
+
+    private func add(_ change: FolderChange, to id: Int, in state: inout State) {
+        guard var subscriber = state.subscribers[id] else { return }
+        if let pending = subscriber.pending {
+            subscriber.pending = pending.merged(with: change)
+        } else {
+            subscriber.pending = change
+            subscriber.since = .now
+        }
+        state.subscribers[id] = subscriber
+    }
+
+    /// Looks at the folders that need it, and tells what was gathered.
+    private func lookAround(_ state: inout State) {
+        let now = ContinuousClock.now
+        for id in Array(state.subscribers.keys) {
+            if let change = state.subscribers[id]?.poll?.changes(at: now),
+                let visible = state.subscribers[id].flatMap({ Self.visible(change, $0.isShown) })
+            {
+                add(visible, to: id, in: &state)
+            }
+            guard let subscriber = state.subscribers[id], let change = subscriber.pending,
+                now - subscriber.since >= Self.gathers
+            else { continue }
+            state.subscribers[id]?.pending = nil
+            if case .dropped = subscriber.continuation.yield(change) {
+                // A consumer that does not keep up reads the folder again when it comes back.
+                add(.all, to: id, in: &state)
+            }
+        }
+    }
+
+    private static func visible(_ change: FolderChange, _ isShown: ([UInt8]) -> Bool) -> FolderChange? {
+        guard case .names(let names) = change else { return change }
+        let shown = names.filter(isShown)
+        return shown.isEmpty ? nil : .names(shown)
+    }
+
+    /// Whether other hosts may change the directory without this kernel's knowing: NFS, SMB, CephFS, 9P, FUSE and others.
+    private static func isShared(_ directory: Int32) -> Bool {
+        var space = sys_space()
+        guard sys_space(directory, &space) == 0 else { return true }
+        return [0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x00C3_6400, 0x0102_1997, 0x6573_5546, 0x0BD0_0BD0, 0x7461_636F]
+            .contains(space.type)
+    }
+
+    private static func startThread(_ body: @escaping @Sendable () -> Void) {
+        final class Body: Sendable {
+            let run: @Sendable () -> Void
+            init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+        }
+        let context = Unmanaged.passRetained(Body(body)).toOpaque()
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            let status = pthread_create(
+                &thread, nil,
+                {
+                    Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run()
+                    return nil
+                }, context)
+            if status == 0, let thread { pthread_detach(thread) }
+        #else
+            var thread = pthread_t()
+            let status = pthread_create(
+                &thread, nil,
+                { context in
+                    if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+                    return nil
+                }, context)
+            if status == 0 { pthread_detach(thread) }
+        #endif
+        if status != 0 { Unmanaged<Body>.fromOpaque(context).release() }
+    }
+}

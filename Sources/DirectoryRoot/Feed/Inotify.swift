@@ -1,0 +1,84 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The kernel's queue of changes in watched directories; where there is none, nothing can be watched.
+final class Inotify: @unchecked Sendable {
+    /// One change.
+    struct Event {
+        var watch: Int32
+        var mask: UInt32
+        var name: [UInt8]
+
+        /// Events were lost.
+        var isOverflow: Bool { mask & 0x4000 != 0 }
+        /// The watch is gone: the directory was deleted, or its file system unmounted.
+        var endsWatch: Bool { mask & 0x8000 != 0 }
+        /// The directory itself was deleted, moved or unmounted.
+        var isOfDirectory: Bool { mask & (0x400 | 0x800 | 0x2000) != 0 }
+    }
+
+    /// MODIFY, ATTRIB, CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE, DELETE_SELF, MOVE_SELF; ONLYDIR, EXCL_UNLINK.
+    private static let mask: UInt32 =
+        0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800 | 0x100_0000 | 0x400_0000
+
+    private let descriptor: Int32
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+
+    init?() {
+        descriptor = sys_inotify()
+        guard descriptor >= 0 else {
+            buffer.deallocate()
+            return nil
+        }
+    }
+
+    deinit {
+        if descriptor >= 0 {
+            _ = sys_close(descriptor)
+            buffer.deallocate()
+        }
+    }
+
+    /// Watches the directory that is open; the same number for the same directory. Nil when no more can be watched.
+    func watch(_ directory: Int32) -> Int32? {
+        let watch = sys_inotify_add(descriptor, directory, Self.mask)
+        return watch >= 0 ? watch : nil
+    }
+
+    func unwatch(_ watch: Int32) { _ = sys_inotify_remove(descriptor, watch) }
+
+    /// Waits up to `milliseconds` for events; empty when none came.
+    func events(within milliseconds: Int32) -> [Event] {
+        var asked = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&asked, 1, milliseconds) > 0 else { return [] }
+        var events: [Event] = []
+        // Not until it is empty: a busy folder must not keep us here.
+        for _ in 0..<16 {
+            let count = sys_read(descriptor, buffer.baseAddress, buffer.count)
+            guard count > 0 else { break }
+            append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &events)
+        }
+        return events
+    }
+
+    private func append(_ records: UnsafeRawBufferPointer, to events: inout [Event]) {
+        var position = 0
+        while position + 16 <= records.count {
+            let length = Int(records.loadUnaligned(fromByteOffset: position + 12, as: UInt32.self))
+            guard position + 16 + length <= records.count else { return }
+            let name = records[(position + 16)..<(position + 16 + length)].prefix { $0 != 0 }
+            events.append(
+                Event(
+                    watch: records.loadUnaligned(fromByteOffset: position, as: Int32.self),
+                    mask: records.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self), name: Array(name)))
+            position += 16 + length
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// What changes in a folder from now on, gathered over a moment, until the consumer goes.
+    ///
+    /// Names that this requester may not see are never told of. The stream does not end when the folder goes: it says
+    /// ``FolderChange/all``, and reading the folder tells the rest.
+    /// - Parameter path: a folder that this requester may list.
+    /// - Returns: the changes.
+    /// - Throws: as ``list(_:)``.
+    public func changes(in path: SharePath) throws(RootError) -> AsyncStream<FolderChange> {
+        let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
+        guard opened.attributes.isDirectory else { throw .notDirectory }
+        let folder = opened.realPath
+        let directory = SharedDescriptor(opened.descriptor)
+        return root.state.feed.subscribe(to: directory) { [rights, policy = root.policy] name in
+            guard let path = try? folder.appending(name), policy.shows(path) else { return false }
+            return rights.rights(at: path).contains(.read) || rights.leadsToReadable(below: path)
+        }
+    }
+}

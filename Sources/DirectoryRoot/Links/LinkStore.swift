@@ -1,0 +1,118 @@
+import Synchronization
+
+/// The share links, in one file of the state folder. Asking for one costs one `fstatat` while nothing has changed.
+public final class LinkStore: Sendable {
+    private let file: StateFile
+    private let clock: RootClock
+    private let known = Mutex<(identity: StateFile.Identity?, links: [String: ShareLink])>((nil, [:]))
+
+    /// Links in all; a limit for people's sake, not the machine's.
+    static let limit = 10_000
+
+    init(state: StateFolder, clock: RootClock) {
+        file = StateFile(state: state, name: "links")
+        self.clock = clock
+    }
+
+    /// Keeps a new link.
+    /// - Parameter link: whose id and time of making are given here.
+    /// - Returns: the link as it is kept.
+    /// - Throws: ``RootError/tooMany`` at the limit; ``RootError/readOnly``.
+    public func create(_ link: ShareLink) throws(RootError) -> ShareLink {
+        var link = link
+        link.id = String(StateFile.randomName().prefix(16))
+        link.created = clock.wall()
+        let new = link
+        try change { (links) throws(RootError) in
+            guard links.count < Self.limit else { throw .tooMany }
+            links[new.id] = new
+        }
+        return new
+    }
+
+    /// The link with this id, unless it is over; one that has no downloads left is still there.
+    public func link(id: String) throws(RootError) -> ShareLink? {
+        guard let link = try current()[id], !link.isOver(at: clock.wall()) else { return nil }
+        return link
+    }
+
+    /// All links that are not over, the newest first.
+    public func all() throws(RootError) -> [ShareLink] {
+        let now = clock.wall()
+        return try current().values.filter { !$0.isOver(at: now) }
+            .sorted { ($0.created, $0.id) > ($1.created, $1.id) }
+    }
+
+    /// Ends a link.
+    /// - Throws: ``RootError/unknownToken`` when there is none.
+    public func revoke(id: String) throws(RootError) {
+        try change { (links) throws(RootError) in
+            guard links.removeValue(forKey: id) != nil else { throw .unknownToken }
+        }
+    }
+
+    /// Counts a download, given that one is left: of several that ask for the last one at a time, one gets it.
+    /// - Throws: ``RootError/unknownToken`` when the link is over or has no download left.
+    public func countDownload(id: String) throws(RootError) {
+        guard let link = try link(id: id) else { throw .unknownToken }
+        if link.downloadsLeft == nil { return }
+        try change { (links) throws(RootError) in
+            guard var link = links[id], let left = link.downloadsLeft, left > 0 else { throw .unknownToken }
+            link.downloadsLeft = left - 1
+            links[id] = link
+        }
+    }
+
+    // MARK: -
+
+    private func current() throws(RootError) -> [String: ShareLink] {
+        let identity = file.identity()
+        if let links = known.withLock({ $0.identity == identity ? $0.links : nil }) { return links }
+        do throws(RootError) {
+            guard let contents = try file.read() else { return [:] }
+            let links = try Self.parse(contents)
+            known.withLock { $0 = (contents.identity, links) }
+            return links
+        } catch  where error.isDamage {
+            // Closed rather than open: a link that can't be read opens nothing.
+            file.state.incidents.report(.damagedFile(name: file.name, keptAs: file.name))
+            return [:]
+        }
+    }
+
+    private func change(_ body: (inout [String: ShareLink]) throws(RootError) -> Void) throws(RootError) {
+        try file.state.exclusively { (lock) throws(RootError) in
+            var contents = try file.readForChange(lock)
+            var links: [String: ShareLink] = [:]
+            if let old = contents {
+                do throws(RootError) {
+                    links = try Self.parse(old)
+                } catch {
+                    try file.setAside(lock)
+                    contents = nil
+                }
+            }
+            let now = clock.wall()
+            links = links.filter { !$0.value.isOver(at: now) }
+            try body(&links)
+            var payload: [UInt8] = []
+            for link in links.values { link.record.write(to: &payload) }
+            let identity = try file.replace(contents, with: payload, lock)
+            known.withLock { $0 = (identity, links) }
+        }
+    }
+
+    private static func parse(_ contents: StateFile.Contents) throws(RootError) -> [String: ShareLink] {
+        do {
+            let links = try StateRecord.all(in: contents.envelope.payload).map { try ShareLink($0) }
+            return Dictionary(links.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        } catch {
+            throw .damaged
+        }
+    }
+}
+
+extension DirectoryRoot {
+    /// The share links of this root.
+    public var links: LinkStore { state.links }
+}

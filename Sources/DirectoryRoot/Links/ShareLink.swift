@@ -1,0 +1,80 @@
+/// A link that opens one file or folder to whoever has it.
+///
+/// The secret itself is never kept, only what the maker of the link gives as its hash.
+public struct ShareLink: Equatable, Sendable {
+    /// What names the link in lists and addresses; not secret.
+    public var id: String
+    /// A hash of the link's secret.
+    public var secretHash: [UInt8]
+    /// The file or folder, from the root.
+    public var path: SharePath
+    /// What the link's holder may do there.
+    public var rights: Rights
+    /// The end; nil for none.
+    public var expires: Timestamp?
+    /// A password besides the link, as a hash that this room does not interpret; nil for none.
+    public var passwordHash: String?
+    /// How many downloads are left; nil for any number.
+    public var downloadsLeft: Int64?
+    /// Who made it; nil for everybody.
+    public var creator: String?
+    /// When it was made.
+    public var created: Timestamp
+
+    /// Describes a new link.
+    /// - Parameters:
+    ///   - secretHash: a hash of its secret.
+    ///   - path: the file or folder, from the root.
+    ///   - rights: what its holder may do there.
+    ///   - expires: the end; nil for none.
+    ///   - passwordHash: a password besides the link; nil for none.
+    ///   - downloadsLeft: how many downloads it allows; nil for any number.
+    ///   - creator: who makes it.
+    public init(
+        secretHash: [UInt8], path: SharePath, rights: Rights = .readOnly, expires: Timestamp? = nil,
+        passwordHash: String? = nil, downloadsLeft: Int64? = nil, creator: String? = nil
+    ) {
+        id = ""
+        created = Timestamp(seconds: 0)
+        self.secretHash = secretHash
+        self.path = path
+        self.rights = rights
+        self.expires = expires
+        self.passwordHash = passwordHash
+        self.downloadsLeft = downloadsLeft
+        self.creator = creator
+    }
+}
+
+extension ShareLink {
+    init(_ record: StateRecord) throws(DamagedState) {
+        guard let id = record.text("id"), let secretHash = record["secret"], let path = record["path"],
+            let rights = record.number("rights"), let created = record.time("created")
+        else { throw DamagedState() }
+        self.id = id
+        self.secretHash = secretHash
+        self.path = SharePath(unchecked: path)
+        self.rights = Rights(rawValue: UInt8(truncatingIfNeeded: rights))
+        self.created = created
+        expires = record.time("expires")
+        passwordHash = record.text("password")
+        downloadsLeft = record.number("left")
+        creator = record.text("creator")
+    }
+
+    var record: StateRecord {
+        var record = StateRecord()
+        record.set("id", id)
+        record.set("secret", secretHash)
+        record.set("path", path.bytes)
+        record.set("rights", Int64(rights.rawValue))
+        record.set("created", created)
+        record.set("expires", expires)
+        record.set("password", passwordHash)
+        record.set("left", downloadsLeft)
+        record.set("creator", creator)
+        return record
+    }
+
+    func isOver(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }
+}

@@ -1,0 +1,162 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// Deletes a file or tree so that it can be had back: by one rename into the share's trash.
+    ///
+    /// What was put there waits for a minute, or for ``RootPolicy/trashDays``.
+    /// - Parameter path: must exist; of a link, the link itself goes.
+    /// - Returns: the item; nil when it is on another file system than the trash: then nothing was done, and
+    ///   ``remove(_:when:)`` deletes it for good.
+    /// - Throws: as ``remove(_:when:)``.
+    public func moveToTrash(_ path: SharePath) throws(RootError) -> TrashItem? {
+        guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
+        let path = try writable(path, orElse: .selfReference)
+        guard !root.policy.refusesDelete else { throw .forbidden }
+        try root.state.trash.purge()
+        let id = try root.commitLock.withLock { (_) throws(RootError) -> String? in
+            let location = try locateSource(path, followsLink: false)
+            try requireRights(throughout: .delete, at: path, location.path)
+            try checkLocks(WriteUse(trees: [location.path]))
+            guard let record = try root.state.trash.take(location, user: user) else { return nil }
+            try root.state.locks.drop(below: location.path)
+            if root.policy.waitsForDisk { try location.syncDirectory() }
+            return record.id
+        }
+        return try id.flatMap { (id) throws(RootError) in try root.state.trash.find(id) }.map(seen)
+    }
+
+    /// What is in the trash from where this requester may look, the newest first.
+    public func trashItems() throws(RootError) -> [TrashItem] {
+        try root.state.trash.all()
+            .filter { mayReach($0.record) }
+            .map(seen)
+            .sorted { ($0.deleted, $0.id) > ($1.deleted, $1.id) }
+    }
+
+    /// Puts an item back where it was, with the folders that led there.
+    ///
+    /// - Parameters:
+    ///   - id: of the item.
+    ///   - conflict: what to do when the name is taken again.
+    /// - Returns: where it is now.
+    /// - Throws: ``RootError/unknownToken`` when it is not there, or no more; ``RootError/exists``; and what forbids to
+    ///   create it there.
+    public func restore(_ id: String, onConflict conflict: TrashConflict = .fail) throws(RootError) -> SharePath {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        guard let item = try root.state.trash.find(id), mayReach(item.record),
+            let path = item.record.path.relative(to: base)
+        else { throw .unknownToken }
+        try makeParents(of: path)
+        for number in 0..<1_000 {
+            let candidate = conflict == .keepBoth ? try path.numbered(number) : path
+            do throws(RootError) {
+                try restore(id, to: candidate, isDirectory: item.status.isDirectory, replacing: conflict == .replace)
+                return candidate
+            } catch .exists where conflict == .keepBoth {
+                continue
+            }
+        }
+        throw .exists
+    }
+
+    /// Removes an item for good.
+    /// - Throws: ``RootError/unknownToken`` when it is not there; ``RootError/forbidden`` without the right to delete.
+    public func deleteFromTrash(_ id: String) throws(RootError) {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        guard let item = try root.state.trash.find(id), mayReach(item.record) else { throw .unknownToken }
+        guard !root.policy.refusesDelete, rights.allows(.delete, throughout: item.record.path) else {
+            throw .forbidden
+        }
+        try root.state.trash.delete(id)
+    }
+
+    /// Removes everything from the trash that this requester could delete where it was.
+    public func emptyTrash() throws(RootError) {
+        for item in try trashItems() {
+            do throws(RootError) {
+                try deleteFromTrash(item.id)
+            } catch .unknownToken {
+                continue
+            }
+        }
+    }
+
+    // MARK: -
+
+    private func restore(
+        _ id: String, to path: SharePath, isDirectory: Bool, replacing: Bool
+    ) throws(RootError) {
+        let full = try writable(path, orElse: .selfReference)
+        try root.commitLock.withLock { (_) throws(RootError) in
+            var location = try locateTarget(full, followsLink: false)
+            if location.status == nil {
+                try requireReplaceableName(full, location.path, isDirectory: isDirectory)
+                try checkLocks(WriteUse(bindings: [location.path]))
+            } else {
+                guard replacing else { throw .exists }
+                try requireRights(throughout: [.overwrite, .delete], at: full, location.path)
+                try requireReplaceable(location, asked: full)
+                try checkLocks(WriteUse(trees: [location.path]))
+                guard try root.state.trash.take(location, user: user) != nil else { throw .exists }
+                try root.state.locks.drop(below: location.path)
+                try location.refresh()
+            }
+            try root.renameToFreeName(root.state.trash.place(of: id), location)
+            try root.state.trash.forget(id)
+            if root.policy.waitsForDisk { try location.syncDirectory() }
+        }
+    }
+
+    private func makeParents(of path: SharePath) throws(RootError) {
+        var missing: [SharePath] = []
+        var parent = path.parent
+        while !parent.isRoot {
+            do throws(RootError) {
+                guard try look(at: absolute(parent), waiting: true).status.isDirectory else { throw .parentMissing }
+                break
+            } catch .notFound {
+                missing.append(parent)
+                parent = parent.parent
+            }
+        }
+        for folder in missing.reversed() {
+            do throws(RootError) {
+                try createDirectory(at: folder)
+            } catch .exists {
+                continue
+            }
+        }
+    }
+
+    /// Whether this requester could see the item where it was.
+    private func mayReach(_ record: TrashRecord) -> Bool {
+        base.contains(record.path) && root.policy.shows(record.path) && rights.rights(at: record.path).contains(.read)
+    }
+
+    private func seen(_ item: (record: TrashRecord, status: sys_attributes)) -> TrashItem {
+        TrashItem(
+            id: item.record.id, path: item.record.path.relative(to: base) ?? .root, deleted: item.record.deleted,
+            user: item.record.user, isDirectory: item.status.isDirectory,
+            size: Int64(clamping: item.status.size), expires: root.state.trash.expires(item.record))
+    }
+}
+
+extension SharePath {
+    /// The path with a number before the extension, `name (1).txt`; itself for 0. Shortened to fit where needed.
+    func numbered(_ number: Int) throws(RootError) -> SharePath {
+        if number == 0 { return self }
+        let mark = Array(" (\(number))".utf8)
+        let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > name.startIndex ? $0 : nil } ?? name.endIndex
+        let ending = name[dot...].suffix(64)
+        let stem = name[..<dot].prefix(SharePath.longestName - mark.count - ending.count)
+        return try parent.appending(Array(stem) + mark + Array(ending))
+    }
+}

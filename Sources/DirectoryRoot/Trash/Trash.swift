@@ -1,0 +1,158 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What was deleted or replaced and can still be had back: `.shareserve/trash/<id>.item`, with what is known of it in
+/// `<id>.record`. Going there is one rename; the record is written first, and one without an item is nothing.
+package final class Trash: Sendable {
+    private static let folder = "trash"
+    /// How long the page's deletes can be undone when nothing else is kept.
+    static let undo: Duration = .seconds(60)
+
+    private let state: StateFolder
+    private let clock: RootClock
+    private let keeps: Duration
+    private let properties: PropertyStore
+
+    init(state: StateFolder, properties: PropertyStore, policy: RootPolicy, clock: RootClock) {
+        self.state = state
+        self.clock = clock
+        self.properties = properties
+        keeps = policy.trashDays > 0 ? .seconds(86_400) * min(policy.trashDays, 36_500) : Self.undo
+    }
+
+    /// Moves what is at a place into the trash.
+    /// - Parameters:
+    ///   - location: where something is.
+    ///   - user: who deletes it.
+    /// - Returns: the item's record; nil when it is on another file system than the trash, and stays where it is.
+    /// - Throws: what forbids to rename it.
+    func take(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
+        try add(location, user: user) { (name, directory, item) in
+            location.withName { sys_renameat(location.directory.number, $0, directory, item) }
+        }
+    }
+
+    /// Keeps a file that is about to be replaced, which has its name until then.
+    /// - Returns: false when the file system can't give it a second name.
+    func keep(_ location: borrowing Location, user: String?) throws(RootError) -> Bool {
+        let kept = try? add(location, user: user) { (name, directory, item) in
+            location.withName { sys_linkat(location.directory.number, $0, directory, item) }
+        }
+        return kept.flatMap { $0 } != nil
+    }
+
+    private func add(
+        _ location: borrowing Location, user: String?, _ call: (String, Int32, String) -> Int32
+    ) throws(RootError) -> TrashRecord? {
+        guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
+        guard location.status?.device == trash.device else { return nil }
+        let record = TrashRecord(
+            id: StateFile.randomName(), path: location.path, deleted: clock.wall(), user: user)
+        let bytes = StateEnvelope(generation: 1, payload: record.payload).encoded()
+        _ = try StateFile.create(
+            record.id + ".record", in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
+        let answer = call(record.id, trash.number, record.id + ".item")
+        if answer == 0 { return record }
+        _ = sys_unlinkat(trash.number, record.id + ".record", 0)
+        if answer == -EXDEV { return nil }
+        throw RootError(answer, "renameat to the trash")
+    }
+
+    /// All that is there, in no order, without what is over.
+    func all() throws(RootError) -> [(record: TrashRecord, status: sys_attributes)] {
+        guard let trash = try state.subfolder(Self.folder, creating: false) else { return [] }
+        var items: [(TrashRecord, sys_attributes)] = []
+        for name in try StateFolder.names(in: trash) where name.hasSuffix(".item") {
+            guard let item = try find(String(name.dropLast(5)), in: trash) else { continue }
+            items.append(item)
+        }
+        return items
+    }
+
+    func find(_ id: String) throws(RootError) -> (record: TrashRecord, status: sys_attributes)? {
+        guard let trash = try state.subfolder(Self.folder, creating: false) else { return nil }
+        return try find(id, in: trash)
+    }
+
+    /// Where an item stands.
+    func place(of id: String) throws(RootError) -> ScratchPlace {
+        guard let trash = try state.subfolder(Self.folder, creating: false) else { throw .unknownToken }
+        return ScratchPlace(
+            directory: SharedDescriptor(try Descriptor(sys_dup(trash.number), "dup")), name: Array((id + ".item").utf8))
+    }
+
+    /// An item has left the trash.
+    func forget(_ id: String) throws(RootError) {
+        guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
+        let status = sys_unlinkat(trash.number, id + ".record", 0)
+        if status != -ENOENT { try check(status, "unlink a trash record") }
+    }
+
+    /// Removes an item for good.
+    /// - Throws: the first thing that could not be removed; the item stays then.
+    func delete(_ id: String) throws(RootError) {
+        guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
+        let failures = TreeRemoval.remove(
+            Array((id + ".item").utf8), in: trash.number, forget: try properties.forgetting())
+        if let failure = failures.first { throw failure.error }
+        try forget(id)
+    }
+
+    /// Removes what has been there long enough, and records without an item. At the start, with each delete, every hour.
+    package func purge() throws(RootError) {
+        guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
+        let now = clock.wall()
+        for name in try StateFolder.names(in: trash) {
+            let id = String(name.prefix { $0 != "." })
+            guard let record = try read(id, in: trash) else {
+                if name.hasSuffix(".item") { try giveUpNameless(id, in: trash, now) }
+                continue
+            }
+            guard name.hasSuffix(".record"), record.deleted.advanced(by: keeps) <= now else { continue }
+            // One that can't be removed stays, and is tried again.
+            _ = try? delete(id)
+        }
+    }
+
+    func expires(_ record: TrashRecord) -> Timestamp { record.deleted.advanced(by: keeps) }
+
+    /// An item whose record is lost or damaged is kept as long as any other, from its last change.
+    private func giveUpNameless(_ id: String, in trash: OpenDescriptor, _ now: Timestamp) throws(RootError) {
+        var status = sys_attributes()
+        guard sys_statat(trash.number, id + ".item", &status) == 0 else { return }
+        let changed = Timestamp(seconds: status.changed)
+        if changed.advanced(by: max(keeps, .seconds(86_400))) <= now { _ = try? delete(id) }
+    }
+
+    private func find(
+        _ id: String, in trash: OpenDescriptor
+    ) throws(RootError) -> (record: TrashRecord, status: sys_attributes)? {
+        guard id.utf8.allSatisfy({ $0 != UInt8(ascii: "/") && $0 != 0 }), let record = try read(id, in: trash) else {
+            return nil
+        }
+        var status = sys_attributes()
+        guard sys_statat(trash.number, id + ".item", &status) == 0, expires(record) > clock.wall() else { return nil }
+        return (record, status)
+    }
+
+    private func read(_ id: String, in trash: OpenDescriptor) throws(RootError) -> TrashRecord? {
+        let opened = sys_openat(trash.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        if opened == -ENOENT || opened == -ENAMETOOLONG { return nil }
+        let file = try Descriptor(opened, "open a trash record")
+        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+        guard let envelope = try? StateEnvelope(file: bytes),
+            let record = try? TrashRecord(id: id, payload: envelope.payload)
+        else {
+            state.incidents.report(.damagedFile(name: id + ".record", keptAs: id + ".record"))
+            return nil
+        }
+        return record
+    }
+}

@@ -1,0 +1,158 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// An upload that can be gone on with after a lost connection, a killed server, or on another process.
+///
+/// Used by one task at a time. What was written stays when this object goes; only ``Share/removeUpload(id:)``, expiry and
+/// ``finish(to:replacing:)`` end an upload. Somebody who resumes it takes it over: then every call here throws
+/// ``RootError/tooMany``.
+public final class ResumableUpload: UploadWriter, @unchecked Sendable {
+    /// What is known of it.
+    public internal(set) var record: UploadRecord
+    /// The bytes that have come, all of them in the file.
+    public internal(set) var offset: Int64
+
+    let share: Share
+    let part: UploadPart
+    /// Up to here the kernel was told to write back.
+    private var flushed: Int64
+
+    private static let flushInterval: Int64 = 8 << 20
+
+    init(share: Share, part: UploadPart, record: UploadRecord) throws(RootError) {
+        self.share = share
+        self.part = part
+        self.record = record
+        offset = try part.length()
+        flushed = offset
+    }
+
+    /// 32 hexadecimal digits that nobody can guess.
+    public var id: String { record.id }
+
+    /// The moment at which the upload is given up when nobody goes on with it.
+    public var expires: Timestamp { part.store.expires(record, in: part.folder) }
+
+    /// Whether somebody else has resumed or removed the upload.
+    public var isTakenOver: Bool { !part.isOwn() }
+
+    /// Whether all the bytes have come.
+    public var isComplete: Bool { record.length == offset }
+
+    /// Says how many bytes will come in all, when that was not known before.
+    ///
+    /// - Throws: ``RootError/preconditionFailed`` when another number was said, or more has come; ``RootError/tooLarge``;
+    ///   ``RootError/noSpace``.
+    public func declareLength(_ length: Int64) throws(RootError) {
+        if record.length == length { return }
+        guard record.length == nil, length >= offset else { throw .preconditionFailed }
+        try share.requireUploadRoom(length, alreadyHere: offset, at: part.file.number)
+        var changed = record
+        changed.length = length
+        try part.owned { () throws(RootError) in try part.write(changed) }
+        record = changed
+    }
+
+    /// Appends the bytes; waits for the disk. What fitted before an error stays.
+    ///
+    /// - Throws: ``RootError/tooLarge`` for more than was announced or is allowed, before anything is written;
+    ///   ``RootError/noSpace``; ``RootError/tooMany`` when the upload was taken over.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
+        let (end, overflow) = offset.addingReportingOverflow(Int64(bytes.count))
+        guard !record.isFinished, !overflow, end <= min(record.length ?? .max, share.root.policy.maxUploadSize ?? .max)
+        else { throw .tooLarge }
+        try part.owned { () throws(RootError) in
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = try check(sys_pwrite(part.file.number, rest.baseAddress, rest.count, offset), "pwrite")
+                guard count > 0 else { throw .noSpace }
+                offset += Int64(count)
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+        if offset - flushed >= Self.flushInterval {
+            _ = sys_sync_range(part.file.number, flushed, offset - flushed, sys_sync_write)
+            flushed = offset
+            try share.root.requireSpace(for: 0, at: part.file.number)
+        }
+    }
+
+    /// Reads what has come, to hash it; 0 at the end.
+    /// - Parameters:
+    ///   - buffer: where to.
+    ///   - position: from where.
+    /// - Returns: the number of bytes.
+    /// - Throws: what the disk says.
+    public func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) throws(RootError) -> Int {
+        guard !buffer.isEmpty else { return 0 }
+        return try check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
+    }
+
+    /// Drops what came after the first `length` bytes: a piece whose check sum was wrong.
+    public func truncate(to length: Int64) throws(RootError) {
+        guard length >= 0, length <= offset else { throw .preconditionFailed }
+        try part.owned { () throws(RootError) in
+            _ = try check(sys_truncate(part.file.number, length), "ftruncate")
+        }
+        offset = length
+        flushed = min(flushed, length)
+    }
+
+    /// Waits for the disk where the policy says so: at the end of each request, before the offset is told.
+    public func settle() throws(RootError) {
+        if share.root.policy.waitsForDisk { try check(sys_fsync(part.file.number), "fsync a part") }
+    }
+
+    /// Puts the content under its name: as the commit of a PUT, with the same rules.
+    ///
+    /// On a failure everything that has come stays, and finishing can be tried again.
+    /// - Parameters:
+    ///   - path: another name than the one announced (to keep both); nil for that one.
+    ///   - replacing: what may be there.
+    /// - Returns: the new attributes, and whether the name is new.
+    /// - Throws: ``RootError/preconditionFailed`` when bytes are missing or the upload is partial; and as
+    ///   ``PendingUpload/commit()``.
+    public func finish(
+        to path: SharePath? = nil, replacing: Replacement
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        guard !record.isPartial, !record.isFinished, record.length == nil || isComplete else {
+            throw .preconditionFailed
+        }
+        let target: SharePath
+        if let path {
+            target = try share.writable(path, orElse: .isDirectory)
+        } else if let announced = record.target {
+            target = try share.writableFromRoot(announced)
+        } else {
+            throw .preconditionFailed
+        }
+        return try part.owned { () throws(RootError) in
+            var ending = record
+            ending.target = target
+            ending.length = offset
+            ending.phase = .committing(inode: part.file.inode, device: part.file.device)
+            try part.write(ending)
+            do throws(RootError) {
+                let (attributes, created) = try share.commit(
+                    part, to: target, replacing: replacing, modified: record.modified)
+                ending.phase = .finished(entityTag: attributes.entityTag.text, created: created)
+                ending.touched = part.store.clock.wall()
+                record = ending
+                // The file has its name whatever happens now: a record that could not be replaced is one of a commit
+                // that the inode shows to be done.
+                _ = try? part.write(ending)
+                return (attributes, created)
+            } catch {
+                try part.write(record)
+                throw error
+            }
+        }
+    }
+}

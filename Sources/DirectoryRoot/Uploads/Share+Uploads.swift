@@ -1,0 +1,153 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// Begins an upload that can be gone on with later.
+    ///
+    /// Asks everything that its end will ask, so that a hopeless one does not begin.
+    /// - Parameter spec: what the client wants.
+    /// - Returns: the empty upload.
+    /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooLarge``; ``RootError/noSpace``; and as
+    ///   ``beginUpload(to:replacing:size:)``.
+    public func createUpload(_ spec: UploadSpec) throws(RootError) -> ResumableUpload {
+        try createUpload(spec, parts: [])
+    }
+
+    /// Begins an upload with the bytes of finished partial ones, in their order. They are given up within the hour.
+    ///
+    /// - Parameters:
+    ///   - parts: the ids of the partial uploads.
+    ///   - spec: what shall become of them; its length is theirs.
+    /// - Returns: the complete upload, ready to be finished.
+    /// - Throws: ``RootError/unknownToken`` when a part is not there; ``RootError/preconditionFailed`` when one is not
+    ///   complete or not partial; and as ``createUpload(_:)``.
+    public func joinUploads(_ parts: [String], as spec: UploadSpec) throws(RootError) -> ResumableUpload {
+        var pieces: [ResumableUpload] = []
+        var length: Int64 = 0
+        for id in parts {
+            let piece = try resumeUpload(id: id)
+            guard piece.record.isPartial, piece.isComplete else { throw .preconditionFailed }
+            let (sum, overflow) = length.addingReportingOverflow(piece.offset)
+            guard !overflow else { throw .tooLarge }
+            length = sum
+            pieces.append(piece)
+        }
+        var spec = spec
+        spec.length = length
+        let upload = try createUpload(spec, parts: parts)
+        do throws(RootError) {
+            for piece in pieces { try upload.append(piece) }
+            for piece in pieces { try piece.giveUpSoon() }
+        } catch {
+            try removeUpload(id: upload.id)
+            throw error
+        }
+        return upload
+    }
+
+    /// Goes on with an upload, and takes it over from a connection that may still hold it.
+    ///
+    /// - Parameter id: as ``createUpload(_:)`` gave it.
+    /// - Returns: the upload.
+    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, finished (see ``upload(id:)``), or somebody
+    ///   else's.
+    public func resumeUpload(id: String) throws(RootError) -> ResumableUpload {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        let (part, record) = try root.state.uploads.open(id) { mayTouch($0) }
+        return try ResumableUpload(share: self, part: part, record: record)
+    }
+
+    /// What is known of an upload, without taking it over; the only way to ask for a finished one.
+    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's.
+    public func upload(id: String) throws(RootError) -> UploadProgress {
+        guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
+        var status = sys_attributes()
+        if sys_statat(folder.number, id + ".part", &status) == 0 {
+            return UploadProgress(record: found, offset: Int64(clamping: status.size))
+        }
+        guard let finished = try settled(found) else { throw .unknownToken }
+        return UploadProgress(record: finished, offset: finished.length ?? 0)
+    }
+
+    /// Gives an upload up, with all that has come.
+    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's.
+    public func removeUpload(id: String) throws(RootError) {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        guard let found = try root.state.uploads.find(id)?.record, mayTouch(found) else { throw .unknownToken }
+        try root.state.uploads.remove(id)
+    }
+
+    /// The uploads that go on below a folder where this requester may look, with targets from ``base``.
+    public func uploadsInProgress(below path: SharePath) throws(RootError) -> [UploadProgress] {
+        let folder = try absolute(path)
+        return try root.state.uploads.all().compactMap { progress in
+            guard let target = progress.record.target, !progress.record.isFinished, folder.isAncestor(of: target),
+                rights.rights(at: target).contains(.read), let shown = target.relative(to: base)
+            else { return nil }
+            var progress = progress
+            progress.record.target = shown
+            return progress
+        }
+    }
+
+    // MARK: -
+
+    private func createUpload(_ spec: UploadSpec, parts: [String]) throws(RootError) -> ResumableUpload {
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        guard spec.length ?? 0 >= 0 else { throw .preconditionFailed }
+        var target: SharePath?
+        if let path = spec.target {
+            let full = try writable(path, orElse: .isDirectory)
+            try requireFileTarget(locateTarget(full, followsLink: true), asked: full, spec.replacing)
+            target = full
+        } else {
+            // A partial upload takes room as others do: only for those who may write somewhere.
+            guard rights.rules.contains(where: { !$0.rights.isDisjoint(with: [.create, .overwrite]) }) else {
+                throw .forbidden
+            }
+        }
+        try requireUploadRoom(spec.length ?? 0, alreadyHere: 0, at: root.descriptor)
+        let now = root.state.clock.wall()
+        let record = UploadRecord(
+            id: StateFile.randomName(), target: target, length: spec.length, metadata: spec.metadata,
+            modified: spec.modified, mediaType: spec.mediaType, isPartial: target == nil, parts: parts, user: user,
+            created: now, touched: now, phase: .receiving)
+        return try ResumableUpload(share: self, part: root.state.uploads.create(record), record: record)
+    }
+
+    /// Refuses what is too much, or would not fit.
+    func requireUploadRoom(_ length: Int64, alreadyHere: Int64, at descriptor: Int32) throws(RootError) {
+        guard length <= root.policy.maxUploadSize ?? .max else { throw .tooLarge }
+        try root.requireSpace(for: length - alreadyHere, at: descriptor)
+    }
+
+    /// ``writable(_:orElse:)`` for a path that is from the root already.
+    func writableFromRoot(_ path: SharePath) throws(RootError) -> SharePath {
+        guard let own = path.relative(to: base) else { throw .forbidden }
+        return try writable(own, orElse: .isDirectory)
+    }
+
+    private func mayTouch(_ record: UploadRecord) -> Bool {
+        guard record.user == nil || record.user == user else { return false }
+        return record.target.map { base.contains($0) } ?? true
+    }
+
+    /// The record of an upload whose bytes are gone: finished, or, when we were killed between the rename and the last
+    /// word about it, found out to be.
+    private func settled(_ record: UploadRecord) throws(RootError) -> UploadRecord? {
+        guard case .committing(let inode, let device) = record.phase else { return record.isFinished ? record : nil }
+        guard let target = record.target, let found = try? look(at: target, waiting: true),
+            found.status.inode == inode, found.status.device == device, let attributes = FileAttributes(found.status)
+        else { return nil }
+        var record = record
+        record.phase = .finished(entityTag: attributes.entityTag.text, created: false)
+        return record
+    }
+}

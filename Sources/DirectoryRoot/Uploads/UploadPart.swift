@@ -1,0 +1,101 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The bytes of one upload, open for whoever stamped the record last.
+final class UploadPart: @unchecked Sendable {
+    let store: UploadStore
+    let folder: OpenDescriptor
+    let id: String
+    let file: OpenDescriptor
+    private var stamp = Timestamp(seconds: -1)
+    private var generation: UInt64 = 0
+
+    init(store: UploadStore, folder: OpenDescriptor, id: String, file: OpenDescriptor) {
+        self.store = store
+        self.folder = folder
+        self.id = id
+        self.file = file
+    }
+
+    var name: String { id + ".part" }
+
+    /// What has come.
+    func length() throws(RootError) -> Int64 {
+        var status = sys_attributes()
+        try check(sys_fstat(file.number, &status), "fstat a part")
+        return Int64(clamping: status.size)
+    }
+
+    /// Whether the open file still is the one under the part's name.
+    func isNamed() -> Bool {
+        var status = sys_attributes()
+        return sys_statat(folder.number, name, &status) == 0 && file.is(status)
+    }
+
+    /// Runs `body` while nobody else writes, in whichever process.
+    func locked<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
+        let deadline = ContinuousClock.now + StateFolder.patience
+        var pause: UInt32 = 50
+        while true {
+            let status = sys_lock(file.number, sys_lock_exclusive, 0)
+            if status == 0 || StateLock.meansUnsupported(status) { break }
+            guard status == -EAGAIN || status == -EACCES else { throw RootError(status, "lock a part") }
+            guard ContinuousClock.now < deadline else { throw .tooMany }
+            usleep(pause)
+            pause = min(pause * 2, 5_000)
+        }
+        defer { _ = sys_lock(file.number, sys_lock_none, 0) }
+        return try body()
+    }
+
+    /// The same, given that nobody has taken the upload over.
+    /// - Throws: ``RootError/tooMany`` when somebody has, or has removed it.
+    func owned<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
+        try locked { () throws(RootError) in
+            guard isOwn() else { throw .tooMany }
+            return try body()
+        }
+    }
+
+    /// Whether we are the last who took the upload.
+    func isOwn() -> Bool {
+        var status = sys_attributes()
+        return sys_statat(folder.number, id + ".record", &status) == 0 && status.modified == stamp.seconds
+            && Int32(truncatingIfNeeded: status.modified_ns) == stamp.nanoseconds
+    }
+
+    /// Makes the upload ours: whoever had it before sees that at the next write. Under the lock.
+    func take(_ record: UploadRecord) throws(RootError) {
+        stamp = Timestamp(
+            seconds: Int64.random(in: 1_000_000...2_000_000_000), nanoseconds: Int32.random(in: 0..<1_000_000_000))
+        try write(record)
+    }
+
+    /// Replaces the record and stays its owner. Under the lock.
+    func write(_ record: UploadRecord) throws(RootError) {
+        var payload: [UInt8] = []
+        record.record.write(to: &payload)
+        generation &+= 1
+        let bytes = StateEnvelope(generation: generation, payload: payload).encoded()
+        let temporary = "\(id).new-\(StateFile.randomName())"
+        _ = try StateFile.create(
+            temporary, in: folder, bytes, generation: generation, waitsForDisk: store.state.waitsForDisk)
+        do throws(RootError) {
+            let stamped = sys_set_times_at(
+                folder.number, temporary, 0, -1, stamp.seconds, Int64(stamp.nanoseconds))
+            try check(stamped, "stamp an upload record")
+            try check(
+                sys_renameat(folder.number, temporary, folder.number, id + ".record"), "rename an upload record")
+        } catch {
+            _ = sys_unlinkat(folder.number, temporary, 0)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,160 @@
+/// What is known of a resumable upload besides its bytes.
+public struct UploadRecord: Equatable, Sendable {
+    /// How far it has come.
+    public enum Phase: Equatable, Sendable {
+        case receiving
+        /// The name was about to change when the record was written; the inode tells whether it did.
+        case committing(inode: UInt64, device: UInt64)
+        /// Done: the record stays a while, for a client that did not get the answer.
+        case finished(entityTag: String, created: Bool)
+    }
+
+    /// One pair of what the client said of the file.
+    public struct Field: Equatable, Sendable {
+        /// The client's word for it.
+        public var name: String
+        /// What it said.
+        public var value: String
+
+        /// Makes a pair.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// 32 hexadecimal digits that nobody can guess: who knows them may go on with the upload.
+    public let id: String
+    /// Where the file shall be, or is, from the root; nil for a partial upload.
+    public var target: SharePath?
+    /// All the bytes that will come; nil while the client has not said.
+    public var length: Int64?
+    /// What the client said of the file, in its order.
+    public var metadata: [Field]
+    /// The modification time that the file shall have.
+    public var modified: Timestamp?
+    /// The media type that the client named.
+    public var mediaType: String?
+    /// A piece that becomes part of another upload, and no file of its own.
+    public var isPartial: Bool
+    /// The pieces that this upload was joined of; empty for all others.
+    public var parts: [String]
+    /// Who began it; nil for everybody.
+    public var user: String?
+    /// When it began.
+    public var created: Timestamp
+    /// When it was last gone on with.
+    public var touched: Timestamp
+    /// How far it has come.
+    public var phase: Phase
+}
+
+extension UploadRecord {
+    init(_ record: StateRecord, id: String) throws(DamagedState) {
+        guard let created = record.time("created"), let touched = record.time("touched") else { throw DamagedState() }
+        self.id = id
+        self.created = created
+        self.touched = touched
+        target = record["target"].map { SharePath(unchecked: $0) }
+        length = record.number("length")
+        modified = record.time("modified")
+        mediaType = record.text("type")
+        isPartial = record.flag("partial")
+        user = record.text("user")
+        parts = record.fields.filter { $0.key == "part" }.map { String(decoding: $0.value, as: UTF8.self) }
+        var metadata: [Field] = []
+        for (key, value) in record.fields {
+            if key == "name" { metadata.append(Field(name: String(decoding: value, as: UTF8.self), value: "")) }
+            if key == "value", let last = metadata.indices.last {
+                metadata[last].value = String(decoding: value, as: UTF8.self)
+            }
+        }
+        self.metadata = metadata
+        if let tag = record.text("etag") {
+            phase = .finished(entityTag: tag, created: record.flag("new"))
+        } else if let inode = record.text("inode").flatMap({ UInt64($0) }),
+            let device = record.text("device").flatMap({ UInt64($0) })
+        {
+            phase = .committing(inode: inode, device: device)
+        } else {
+            phase = .receiving
+        }
+    }
+
+    var record: StateRecord {
+        var record = StateRecord()
+        record.set("created", created)
+        record.set("touched", touched)
+        record.set("target", target?.bytes)
+        record.set("length", length)
+        record.set("modified", modified)
+        record.set("type", mediaType)
+        record.set("partial", isPartial)
+        record.set("user", user)
+        for part in parts { record.set("part", part) }
+        for field in metadata {
+            record.set("name", field.name)
+            record.set("value", field.value)
+        }
+        switch phase {
+        case .receiving: break
+        case .committing(let inode, let device):
+            record.set("inode", String(inode))
+            record.set("device", String(device))
+        case .finished(let tag, let created):
+            record.set("etag", tag)
+            record.set("new", created)
+        }
+        return record
+    }
+
+    /// Whether the upload is done.
+    public var isFinished: Bool {
+        if case .finished = phase { return true }
+        return false
+    }
+}
+
+/// What a client asks for when it begins a resumable upload.
+public struct UploadSpec: Sendable {
+    /// Where the file shall be; nil for a partial upload.
+    public var target: SharePath?
+    /// All the bytes that will come, where known.
+    public var length: Int64?
+    /// What may be at the target now; asked again at the end.
+    public var replacing: Replacement
+    /// What the client said of the file.
+    public var metadata: [UploadRecord.Field]
+    /// The modification time that the file shall have.
+    public var modified: Timestamp?
+    /// The media type that the client named.
+    public var mediaType: String?
+
+    /// Describes an upload.
+    /// - Parameters:
+    ///   - target: where the file shall be, in the share's terms; nil for a partial upload.
+    ///   - length: all the bytes, where known.
+    ///   - replacing: what may be at the target.
+    ///   - metadata: what the client said of the file.
+    ///   - modified: the modification time that the file shall have.
+    ///   - mediaType: what the client named.
+    public init(
+        target: SharePath?, length: Int64?, replacing: Replacement = .anything, metadata: [UploadRecord.Field] = [],
+        modified: Timestamp? = nil, mediaType: String? = nil
+    ) {
+        self.target = target
+        self.length = length
+        self.replacing = replacing
+        self.metadata = metadata
+        self.modified = modified
+        self.mediaType = mediaType
+    }
+}
+
+/// An upload that others can see going on.
+public struct UploadProgress: Equatable, Sendable {
+    /// What is known of it.
+    public var record: UploadRecord
+    /// The bytes that have come.
+    public var offset: Int64
+}

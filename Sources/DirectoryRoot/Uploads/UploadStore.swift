@@ -1,0 +1,182 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Resumable uploads: `.shareserve/uploads/<id>.record` and the bytes beside it in `<id>.part`.
+///
+/// The length of the part file is what has come: it can't be wrong, whenever the process ends. Who writes is whoever
+/// stamped the record last: a record's modification time is a random number, made anew by everyone who goes on with the
+/// upload, and looked at before each write under a lock on the part file. So a client that comes back takes its upload
+/// over from its own lost connection at once, also on another process or host.
+package final class UploadStore: Sendable {
+    static let folder = "uploads"
+    /// How long a finished upload is remembered.
+    static let remembersFinished: Duration = .seconds(3_600)
+
+    let state: StateFolder
+    let clock: RootClock
+    let expiry: Duration
+    private let limit: Int
+
+    init(state: StateFolder, policy: RootPolicy, clock: RootClock) {
+        self.state = state
+        self.clock = clock
+        expiry = max(.seconds(1), policy.uploadExpiry)
+        limit = max(0, policy.maxUploads)
+    }
+
+    /// Makes an empty upload.
+    /// - Throws: ``RootError/tooMany`` at the limit.
+    func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
+        guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
+        if try count(in: folder) >= limit {
+            try sweep()
+            guard try count(in: folder) < limit else { throw .tooMany }
+        }
+        // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
+        let opened = sys_openat(
+            folder.number, record.id + ".part", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        let part = UploadPart(
+            store: self, folder: folder, id: record.id,
+            file: try OpenDescriptor(adopting: check(opened, "create a part")))
+        do throws(RootError) {
+            try part.locked { () throws(RootError) in try part.take(record) }
+        } catch {
+            try remove(record.id, in: folder)
+            throw error
+        }
+        return part
+    }
+
+    /// Takes an upload over from whoever wrote to it before.
+    /// - Throws: ``RootError/unknownToken`` when there is none, or no more.
+    func open(_ id: String, allowing isAllowed: (UploadRecord) -> Bool) throws(RootError) -> (UploadPart, UploadRecord)
+    {
+        guard let (folder, record) = try find(id), isAllowed(record) else { throw .unknownToken }
+        let opened = sys_openat(folder.number, id + ".part", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        if opened == -ENOENT { throw .unknownToken }
+        let part = UploadPart(
+            store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
+        return try part.locked { () throws(RootError) in
+            // Read again: whoever had it may have finished it just now.
+            guard var record = try self.find(id)?.record, part.isNamed() else { throw .unknownToken }
+            record.touched = clock.wall()
+            if case .committing = record.phase { record.phase = .receiving }
+            try part.take(record)
+            return (part, record)
+        }
+    }
+
+    /// The record, unless it is over.
+    func find(_ id: String) throws(RootError) -> (folder: OpenDescriptor, record: UploadRecord)? {
+        guard Self.isID(id), let folder = try state.subfolder(Self.folder, creating: false),
+            let record = try read(id, in: folder), !isOver(record, in: folder)
+        else { return nil }
+        return (folder, record)
+    }
+
+    /// All uploads that are not over, in no order, with what has come.
+    func all() throws(RootError) -> [UploadProgress] {
+        guard let folder = try state.subfolder(Self.folder, creating: false) else { return [] }
+        var found: [UploadProgress] = []
+        for name in try StateFolder.names(in: folder) where name.hasSuffix(".record") {
+            let id = String(name.dropLast(7))
+            guard Self.isID(id), let record = try read(id, in: folder), !isOver(record, in: folder) else { continue }
+            var status = sys_attributes()
+            let isThere = sys_statat(folder.number, id + ".part", &status) == 0
+            // Without bytes and without a last word: killed in its last moment, and done.
+            guard isThere || record.isFinished else { continue }
+            found.append(UploadProgress(record: record, offset: isThere ? Int64(clamping: status.size) : 0))
+        }
+        return found
+    }
+
+    /// Removes an upload with all that has come.
+    func remove(_ id: String) throws(RootError) {
+        guard let (folder, _) = try find(id) else { throw .unknownToken }
+        try remove(id, in: folder)
+    }
+
+    /// Removes what is over, and what a crash left behind. At the start, and every hour.
+    package func sweep() throws(RootError) {
+        guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        for name in try StateFolder.names(in: folder) {
+            let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
+            let id = String(pieces[0])
+            if pieces.count == 2, pieces[1] == "record" {
+                guard let record = try read(id, in: folder) else { continue }
+                if isOver(record, in: folder) { try remove(id, in: folder) }
+            } else if isStray(name, of: id, in: folder) {
+                _ = sys_unlinkat(folder.number, name, 0)
+            }
+        }
+    }
+
+    /// The moment at which an upload is given up when nobody goes on with it.
+    func expires(_ record: UploadRecord, in folder: OpenDescriptor) -> Timestamp {
+        var last = record.touched
+        if record.isFinished { return last.advanced(by: min(expiry, Self.remembersFinished)) }
+        var status = sys_attributes()
+        if sys_statat(folder.number, record.id + ".part", &status) == 0 {
+            last = max(
+                last, Timestamp(seconds: status.modified, nanoseconds: Int32(truncatingIfNeeded: status.modified_ns)))
+        }
+        return last.advanced(by: expiry)
+    }
+
+    func read(_ id: String, in folder: OpenDescriptor) throws(RootError) -> UploadRecord? {
+        let opened = sys_openat(folder.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        if opened == -ENOENT { return nil }
+        let file = try Descriptor(opened, "open an upload record")
+        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+        do {
+            guard let line = try StateRecord.all(in: StateEnvelope(file: bytes).payload).first else {
+                throw DamagedState()
+            }
+            return try UploadRecord(line, id: id)
+        } catch {
+            let kept = "\(id).damaged"
+            if !state.isReadOnly { _ = sys_renameat(folder.number, id + ".record", folder.number, kept) }
+            state.incidents.report(.damagedFile(name: id + ".record", keptAs: kept))
+            return nil
+        }
+    }
+
+    private func isOver(_ record: UploadRecord, in folder: OpenDescriptor) -> Bool {
+        expires(record, in: folder) <= clock.wall()
+    }
+
+    /// A part without a record, or a temporary file, that nobody touched for long.
+    private func isStray(_ name: String, of id: String, in folder: OpenDescriptor) -> Bool {
+        var status = sys_attributes()
+        if name.hasSuffix(".part"), sys_statat(folder.number, id + ".record", &status) == 0 { return false }
+        guard !name.hasSuffix(".damaged"), sys_statat(folder.number, name, &status) == 0 else { return false }
+        return clock.wall().since(Timestamp(seconds: status.changed)) > .seconds(86_400)
+    }
+
+    private func count(in folder: OpenDescriptor) throws(RootError) -> Int {
+        try StateFolder.names(in: folder).count { $0.hasSuffix(".record") }
+    }
+
+    /// The record first: a part without one is nothing.
+    private func remove(_ id: String, in folder: OpenDescriptor) throws(RootError) {
+        for name in [id + ".record", id + ".part"] {
+            let status = sys_unlinkat(folder.number, name, 0)
+            if status != -ENOENT { try check(status, "unlink an upload") }
+        }
+    }
+
+    private static func isID(_ id: String) -> Bool {
+        id.utf8.count == 32
+            && id.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }
+    }
+}

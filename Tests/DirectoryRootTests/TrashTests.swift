@@ -1,0 +1,135 @@
+import TestSupport
+import Testing
+
+@testable import DirectoryRoot
+
+@Suite("Trash") struct TrashTests {
+    let directory: TemporaryDirectory
+    let time = TestClock()
+    let share: Share
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        share = Share(root: try DirectoryRoot(path: directory.path, clock: time.clock))
+        try directory.write("one", to: "a/b.txt")
+        try directory.write("two", to: "a/c/d.txt")
+    }
+
+    private func keeping(_ days: Int) throws -> Share {
+        var policy = RootPolicy()
+        policy.trashDays = days
+        return Share(root: try DirectoryRoot(path: directory.path, policy: policy, clock: time.clock))
+    }
+
+    private func put(_ path: String, _ content: String, _ share: Share) throws {
+        let upload = try share.beginUpload(to: SharePath(path), replacing: .anything)
+        try upload.write(Array(content.utf8))
+        _ = try upload.commit()
+    }
+
+    @Test("A deleted file and a deleted tree come back where they were, with their properties")
+    func undo() throws {
+        let property = DeadProperty(name: PropertyName(namespace: "u", local: "p"), xml: Array("<p/>".utf8))
+        try share.updateProperties(of: SharePath("a/c/d.txt"), [.set(property)])
+        let file = try #require(try share.moveToTrash(SharePath("a/b.txt")))
+        let tree = try #require(try share.moveToTrash(SharePath("a")))
+        #expect(!directory.exists("a"))
+        #expect(file.path == SharePath("a/b.txt") && !file.isDirectory && file.size == 3)
+        #expect(tree.isDirectory)
+        #expect(Set(try share.trashItems().map(\.id)) == [file.id, tree.id])
+        #expect(try share.restore(file.id) == SharePath("a/b.txt"))
+        #expect(directory.text("a/b.txt") == "one", "the folder above is made again")
+        #expect(throws: RootError.exists) { try share.restore(tree.id) }
+        #expect(try share.restore(tree.id, onConflict: .keepBoth) == SharePath("a (1)"))
+        #expect(directory.text("a (1)/c/d.txt") == "two")
+        #expect(try share.properties(of: SharePath("a (1)/c/d.txt")) == [property])
+        #expect(try share.trashItems().isEmpty)
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
+    @Test("Restoring over what is there puts that into the trash")
+    func replace() throws {
+        let first = try #require(try share.moveToTrash(SharePath("a/b.txt")))
+        try directory.write("newer", to: "a/b.txt")
+        _ = try share.restore(first.id, onConflict: .replace)
+        #expect(directory.text("a/b.txt") == "one")
+        let second = try #require(try share.trashItems().first)
+        #expect(second.path == SharePath("a/b.txt") && second.size == 5)
+    }
+
+    @Test("The page's deletes go after a minute, without --trash")
+    func purge() throws {
+        let item = try #require(try share.moveToTrash(SharePath("a")))
+        time.pass(59)
+        try share.root.sweep()
+        #expect(try share.trashItems().count == 1)
+        #expect(item.expires == time.clock.wall().advanced(by: .seconds(1)))
+        time.pass(1)
+        #expect(throws: RootError.unknownToken) { try share.restore(item.id) }
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
+    @Test("With --trash whatever any door deletes or replaces is kept for its days")
+    func keeps() throws {
+        let share = try keeping(3)
+        try put("a/b.txt", "second", share)
+        #expect(directory.text("a/b.txt") == "second")
+        _ = try share.copy(SharePath("a/c/d.txt"), to: SharePath("a/b.txt"), replacing: .anything)
+        _ = try share.move(SharePath("a/c/d.txt"), to: SharePath("a/b.txt"), replacing: .anything)
+        try directory.write("x", to: "z/y")
+        _ = try share.move(SharePath("z"), to: SharePath("a/c"), replacing: .anything)
+        #expect(try share.remove(SharePath("a")).isEmpty)
+        #expect(!directory.exists("a"))
+        let kept = try share.trashItems()
+        #expect(kept.map(\.path).filter { $0 == SharePath("a/b.txt") }.count == 3)
+        #expect(Set(kept.map(\.path)) == [SharePath("a/b.txt"), SharePath("a/c"), SharePath("a")])
+        time.pass(3 * 86_400 - 1)
+        try share.root.sweep()
+        #expect(try share.trashItems().count == 5)
+        let first = try #require(kept.first { $0.size == 3 && !$0.isDirectory })
+        _ = try share.restore(first.id)
+        #expect(["one", "two"].contains(directory.text("a/b.txt")))
+        time.pass(1)
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
+    @Test("Rights and locks hold for deleting, looking, restoring and emptying")
+    func rights() throws {
+        var reader = share
+        reader.rights = RightsMap(rules: [(.root, .readOnly)])
+        #expect(throws: RootError.forbidden) { try reader.moveToTrash(SharePath("a")) }
+        let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
+        let lock = try share.lock(SharePath("a/c/d.txt"), request).lock
+        #expect(throws: RootError.locked([SharePath("a/c/d.txt")])) { try share.moveToTrash(SharePath("a")) }
+        var holder = share
+        holder.tokens = [lock.token]
+        let item = try #require(try holder.moveToTrash(SharePath("a")))
+        #expect(try share.locks(covering: SharePath("a/c/d.txt")).isEmpty)
+        #expect(throws: RootError.forbidden) { try reader.restore(item.id) }
+        #expect(throws: RootError.forbidden) { try reader.deleteFromTrash(item.id) }
+        var stranger = share
+        stranger.rights = RightsMap(rules: [(.root, .readWrite), (SharePath("a"), .none)])
+        #expect(try stranger.trashItems().isEmpty)
+        #expect(throws: RootError.unknownToken) { try stranger.restore(item.id) }
+        var inside = share
+        inside.base = SharePath("other")
+        #expect(try inside.trashItems().isEmpty)
+        for id in ["", "..", "../links", "x/../y"] {
+            #expect(throws: RootError.unknownToken) { try share.deleteFromTrash(id) }
+        }
+        #expect(throws: RootError.selfReference) { try share.moveToTrash(.root) }
+        try share.emptyTrash()
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
+    @Test("Names are numbered before their extension and stay within 255 bytes")
+    func numbering() throws {
+        #expect(try SharePath("a/b.tar.gz").numbered(2) == SharePath("a/b.tar (2).gz"))
+        #expect(try SharePath(".hidden").numbered(1) == SharePath(".hidden (1)"))
+        #expect(try SharePath("plain").numbered(0) == SharePath("plain"))
+        let long = SharePath(String(repeating: "x", count: 251) + ".txt")
+        #expect(try long.numbered(12).bytes.count == 255)
+    }
+}

@@ -1,0 +1,298 @@
+import TestSupport
+import Testing
+
+@testable import DirectoryRoot
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+@Suite("Resumable uploads") struct UploadStoreTests {
+    let directory: TemporaryDirectory
+    let share: Share
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        share = Share(root: try DirectoryRoot(path: directory.path))
+    }
+
+    private func other(_ policy: RootPolicy = RootPolicy(), clock: RootClock = .system) throws -> Share {
+        Share(root: try DirectoryRoot(path: directory.path, policy: policy, clock: clock))
+    }
+
+    private func write(_ text: String, to upload: ResumableUpload) throws {
+        try Array(text.utf8).withUnsafeBytes { bytes in try upload.write(bytes) }
+    }
+
+    private func text(of upload: ResumableUpload) throws -> String {
+        var buffer = [UInt8](repeating: 0, count: 1_000)
+        let count = try buffer.withUnsafeMutableBytes { try upload.read(into: $0, at: 0) }
+        return String(decoding: buffer[..<count], as: UTF8.self)
+    }
+
+    @Test("An upload goes on where it stopped, on another instance, and becomes the file with its time and properties")
+    func resume() throws {
+        let path = SharePath("a.txt")
+        try directory.write("old", to: "a.txt")
+        let property = DeadProperty(name: PropertyName(namespace: "u", local: "p"), xml: Array("<p/>".utf8))
+        try share.updateProperties(of: path, [.set(property)])
+        let spec = UploadSpec(
+            target: path, length: 10, metadata: [.init(name: "filename", value: "ä\n="), .init(name: "x", value: "")],
+            modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 5), mediaType: "text/plain")
+        let first = try share.createUpload(spec)
+        try write("hello", to: first)
+        #expect(directory.text("a.txt") == "old")
+        let second = try other().resumeUpload(id: first.id)
+        #expect(second.offset == 5 && second.record.metadata == spec.metadata && second.record.length == 10)
+        #expect(try text(of: second) == "hello")
+        try write("world", to: second)
+        #expect(throws: RootError.tooLarge) { try write("!", to: second) }
+        let (attributes, created) = try second.finish(replacing: .anything)
+        #expect(!created && attributes.modified == spec.modified)
+        #expect(directory.text("a.txt") == "helloworld")
+        #expect(try share.properties(of: path) == [property])
+        let done = try share.upload(id: first.id)
+        #expect(done.record.phase == .finished(entityTag: attributes.entityTag.text, created: false))
+        #expect(done.record.target == path)
+        #expect(throws: RootError.unknownToken) { try share.resumeUpload(id: first.id) }
+        #expect(directory.mode(of: "a.txt") & 0o600 == 0o600)
+    }
+
+    @Test("Whoever resumes an upload takes it over; the old connection sees that and changes nothing")
+    func takeOver() throws {
+        let old = try share.createUpload(UploadSpec(target: SharePath("a"), length: nil))
+        try write("one", to: old)
+        let new = try other().resumeUpload(id: old.id)
+        #expect(old.isTakenOver && !new.isTakenOver)
+        #expect(throws: RootError.tooMany) { try write("two", to: old) }
+        #expect(throws: RootError.tooMany) { try old.finish(replacing: .anything) }
+        #expect(new.offset == 3)
+        try new.declareLength(6)
+        #expect(throws: RootError.preconditionFailed) { try new.declareLength(7) }
+        #expect(throws: RootError.preconditionFailed) { try new.finish(replacing: .anything) }
+        try write("two", to: new)
+        #expect(new.isComplete)
+        #expect(try new.finish(replacing: .nothing).created)
+        #expect(directory.text("a") == "onetwo")
+    }
+
+    @Test("A finish that is refused keeps every byte, and can be tried again")
+    func refusedFinish() throws {
+        let path = SharePath("a")
+        let upload = try share.createUpload(UploadSpec(target: path, length: 3, replacing: .nothing))
+        try write("new", to: upload)
+        try directory.write("other", to: "a")
+        #expect(throws: RootError.exists) { try upload.finish(replacing: .nothing) }
+        let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
+        let lock = try share.lock(path, request).lock
+        #expect(throws: RootError.locked([path])) { try upload.finish(replacing: .anything) }
+        #expect(directory.text("a") == "other")
+        #expect(try share.upload(id: upload.id).offset == 3)
+        let kept = try upload.finish(to: SharePath("a (1)"), replacing: .nothing)
+        #expect(kept.created && directory.text("a (1)") == "new")
+        try share.unlock(path, token: lock.token)
+        #expect(directory.names(in: ".shareserve/uploads") == [upload.id + ".record"])
+    }
+
+    @Test("Rights, locks, conflicts, limits and names are asked before the first byte")
+    func early() throws {
+        try directory.write("x", to: "a")
+        #expect(throws: RootError.exists) {
+            try share.createUpload(UploadSpec(target: SharePath("a"), length: 1, replacing: .nothing))
+        }
+        #expect(throws: RootError.parentMissing) {
+            try share.createUpload(UploadSpec(target: SharePath("no/a"), length: 1))
+        }
+        #expect(throws: RootError.forbidden) {
+            try share.createUpload(UploadSpec(target: SharePath(".shareserve/x"), length: 1))
+        }
+        var policy = RootPolicy()
+        policy.maxUploadSize = 10
+        policy.maxUploads = 2
+        let limited = try other(policy)
+        #expect(throws: RootError.tooLarge) {
+            try limited.createUpload(UploadSpec(target: SharePath("b"), length: 11))
+        }
+        let open = try limited.createUpload(UploadSpec(target: SharePath("b"), length: nil))
+        #expect(throws: RootError.tooLarge) { try write("01234567890", to: open) }
+        #expect(throws: RootError.tooLarge) { try open.declareLength(11) }
+        _ = try limited.createUpload(UploadSpec(target: SharePath("c"), length: 1))
+        #expect(throws: RootError.tooMany) { try limited.createUpload(UploadSpec(target: SharePath("d"), length: 1)) }
+        try limited.removeUpload(id: open.id)
+        _ = try limited.createUpload(UploadSpec(target: SharePath("d"), length: 1))
+        var full = RootPolicy()
+        full.minFreeSpace = .max / 2
+        #expect(throws: RootError.noSpace) {
+            try other(full).createUpload(UploadSpec(target: SharePath("e"), length: 1))
+        }
+        var reader = share
+        reader.rights = RightsMap(rules: [(.root, .readOnly)])
+        #expect(throws: RootError.forbidden) {
+            try reader.createUpload(UploadSpec(target: SharePath("e"), length: 1))
+        }
+        #expect(throws: RootError.forbidden) { try reader.createUpload(UploadSpec(target: nil, length: 1)) }
+    }
+
+    @Test("An upload belongs to its user and to the part of the share it was begun in")
+    func ownership() throws {
+        try directory.makeDirectory("in")
+        var anna = share
+        anna.user = "anna"
+        let upload = try anna.createUpload(UploadSpec(target: SharePath("in/a"), length: 1))
+        #expect(throws: RootError.unknownToken) { try share.resumeUpload(id: upload.id) }
+        #expect(throws: RootError.unknownToken) { try share.removeUpload(id: upload.id) }
+        anna.base = SharePath("in")
+        _ = try anna.upload(id: upload.id)
+        #expect(try anna.uploadsInProgress(below: .root).map(\.record.target) == [SharePath("a")])
+        anna.base = SharePath("other")
+        #expect(throws: RootError.unknownToken) { try anna.upload(id: upload.id) }
+        for id in [
+            "", "x", "../../etc/passwd", String(repeating: "0", count: 32), upload.id.uppercased(), upload.id + "\0",
+        ] {
+            #expect(throws: RootError.unknownToken) { try share.upload(id: id) }
+        }
+    }
+
+    @Test("Finished partial uploads are joined in their order")
+    func joining() throws {
+        var ids: [String] = []
+        for text in ["one ", "two ", "three"] {
+            let part = try share.createUpload(UploadSpec(target: nil, length: Int64(text.utf8.count)))
+            try write(text, to: part)
+            #expect(throws: RootError.preconditionFailed) { try part.finish(replacing: .anything) }
+            ids.append(part.id)
+        }
+        let open = try share.createUpload(UploadSpec(target: nil, length: 5))
+        #expect(throws: RootError.preconditionFailed) {
+            try share.joinUploads(ids + [open.id], as: UploadSpec(target: SharePath("a"), length: nil))
+        }
+        #expect(throws: RootError.unknownToken) {
+            try share.joinUploads(
+                [String(repeating: "0", count: 32)], as: UploadSpec(target: SharePath("a"), length: nil))
+        }
+        let whole = try share.joinUploads(ids, as: UploadSpec(target: SharePath("a"), length: nil))
+        #expect(whole.isComplete && whole.record.parts == ids)
+        _ = try whole.finish(replacing: .anything)
+        #expect(directory.text("a") == "one two three")
+    }
+
+    @Test("A piece whose check sum was wrong is dropped again")
+    func truncating() throws {
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 6))
+        try write("abc", to: upload)
+        try write("XX", to: upload)
+        try upload.truncate(to: 3)
+        try write("def", to: upload)
+        _ = try upload.finish(replacing: .anything)
+        #expect(directory.text("a") == "abcdef")
+    }
+
+    @Test("What nobody goes on with is swept after its time, with strays of a crash")
+    func expiry() throws {
+        let time = TestClock()
+        time.turn(by: RootClock.system.wall().seconds - time.clock.wall().seconds)
+        var policy = RootPolicy()
+        policy.uploadExpiry = .seconds(7_200)
+        let share = try other(policy, clock: time.clock)
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 6))
+        let done = try share.createUpload(UploadSpec(target: SharePath("b"), length: 0))
+        _ = try done.finish(replacing: .anything)
+        time.pass(3_700)
+        #expect(throws: RootError.unknownToken) { try share.upload(id: done.id) }
+        #expect(try share.upload(id: upload.id).offset == 0)
+        #expect(upload.expires > time.clock.wall())
+        time.pass(3_700)
+        #expect(throws: RootError.unknownToken) { try share.resumeUpload(id: upload.id) }
+        try directory.write("x", to: ".shareserve/uploads/\(String(repeating: "a", count: 32)).part")
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/uploads") == [String(repeating: "a", count: 32) + ".part"])
+        time.pass(100_000)
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/uploads").isEmpty)
+        #expect(directory.text("b") == "")
+    }
+
+    @Test("A process killed between the rename and the last word about it did finish")
+    func killedAtTheEnd() throws {
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 3))
+        try write("abc", to: upload)
+        let record = try #require(directory.read(".shareserve/uploads/\(upload.id).record"))
+        _ = try upload.finish(replacing: .anything)
+        // As the record was before: an upload without bytes.
+        try directory.write(record, to: ".shareserve/uploads/\(upload.id).record")
+        #expect(throws: RootError.unknownToken) { try share.upload(id: upload.id) }
+        // As it was when the name was about to change.
+        let inode = try share.attributes(of: SharePath("a"))
+        let line = try StateRecord.all(in: StateEnvelope(file: record).payload)[0]
+        var ending = try UploadRecord(line, id: upload.id)
+        ending.phase = .committing(inode: inode.inode, device: inode.device)
+        var payload: [UInt8] = []
+        ending.record.write(to: &payload)
+        try directory.write(
+            StateEnvelope(generation: 9, payload: payload).encoded(), to: ".shareserve/uploads/\(upload.id).record")
+        #expect(try share.upload(id: upload.id).record.isFinished)
+        #expect(try share.upload(id: upload.id).offset == 3)
+    }
+
+    @Test("A process killed while it uploads leaves what it wrote, and a record that reads well")
+    func kills() throws {
+        for round in 0..<10 {
+            let child = try Child.drill(directory.path, "upload")
+            usleep(UInt32(20_000 + round * 4_000))
+            child.kill()
+            #expect(child.wait() == -SIGKILL)
+            for progress in try share.root.state.uploads.all() where !progress.record.isFinished {
+                let upload = try share.resumeUpload(id: progress.record.id)
+                #expect(upload.offset == progress.offset)
+                var bytes = [UInt8](repeating: 0, count: Int(min(upload.offset, 1 << 20)))
+                let count = try bytes.withUnsafeMutableBytes { try upload.read(into: $0, at: 0) }
+                #expect(bytes[..<count].enumerated().allSatisfy { UInt8($0.offset % 251) == $0.element })
+                try share.removeUpload(id: upload.id)
+            }
+        }
+        for name in directory.names() where name.hasPrefix("up") {
+            let bytes = try #require(directory.read(name))
+            #expect(bytes.count == 3_000 && bytes.enumerated().allSatisfy { UInt8($0.offset % 251) == $0.element })
+        }
+        #expect(share.root.takeIncidents().isEmpty)
+    }
+
+    @Test("On another file system below the root the bytes are copied, and the name changes by one rename")
+    func otherFileSystem() throws {
+        // Without the permission to mount there is nothing to test.
+        try directory.makeDirectory("mounted")
+        guard Child.run("/bin/mount", "-t", "tmpfs", "tmpfs", directory.path(of: "mounted")) == 0 else { return }
+        defer { _ = Child.run("/bin/umount", directory.path(of: "mounted")) }
+        let upload = try share.createUpload(UploadSpec(target: SharePath("mounted/a"), length: 3))
+        try write("abc", to: upload)
+        #expect(try upload.finish(replacing: .nothing).created)
+        #expect(directory.text("mounted/a") == "abc")
+        #expect(directory.names(in: "mounted") == ["a"])
+        #expect(directory.names(in: ".shareserve/uploads") == [upload.id + ".record"])
+    }
+
+    @Test("A full disk keeps what fitted, and the upload goes on when there is room")
+    func fullDisk() throws {
+        let small = try TemporaryDirectory()
+        guard Child.run("/bin/mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small.path) == 0 else { return }
+        defer { _ = Child.run("/bin/umount", small.path) }
+        let share = Share(root: try DirectoryRoot(path: small.path))
+        try small.write([UInt8](repeating: 1, count: 300_000), to: "ballast")
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: nil))
+        let piece = [UInt8](repeating: 7, count: 100_000)
+        #expect(throws: RootError.noSpace) {
+            for _ in 0..<20 { try piece.withUnsafeBytes { try upload.write($0) } }
+        }
+        #expect(upload.offset > 500_000)
+        small.removeAll("ballast")
+        let again = try share.resumeUpload(id: upload.id)
+        #expect(again.offset == upload.offset)
+        try piece.withUnsafeBytes { try again.write($0) }
+        _ = try again.finish(replacing: .anything)
+        #expect(small.read("a")?.count == Int(again.offset))
+    }
+}

@@ -1,5 +1,6 @@
 """Full, read-only, vanished and forbidden disks; the clock; signals under load."""
 
+import contextlib
 import os
 import pathlib
 import resource
@@ -76,12 +77,8 @@ class TestFullDisk:
         place = tmpfs("size=4M")
         server = serve(root=place)
         assert ask(server, "PUT", "/a", body=b"x").status == 201
-        with open(place / "filler", "wb") as file:
-            try:
-                while True:
-                    file.write(b"\0" * 65536)
-                    file.flush()
-            except OSError:
+        with open(place / "filler", "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(b"\0" * 65536):
                 pass
         assert ask(server, "PUT", "/b", body=b"x" * 100_000).status == 507
         assert ask(server, "DELETE", "/filler").status == 204

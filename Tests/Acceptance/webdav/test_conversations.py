@@ -47,7 +47,7 @@ def test_finder_mounts_for_writing(wire):
     assert answer.status == 200
     classes = [part.strip() for part in answer["DAV"].split(",")]
     assert {"1", "2", "3"} <= set(classes)
-    assert {"LOCK", "UNLOCK", "PUT", "PROPFIND"} <= {part.strip() for part in answer["Allow"].split(",")}
+    assert {"LOCK", "UNLOCK", "PROPFIND"} <= {part.strip() for part in answer["Allow"].split(",")}
     assert answer["MS-Author-Via"] == "DAV"
     body = ('<?xml version="1.0" encoding="utf-8"?>\n<D:propfind xmlns:D="DAV:">\n<D:prop>\n<D:getlastmodified/>\n<D:getcontentlength/>\n'
             "<D:creationdate/>\n<D:resourcetype/>\n</D:prop>\n</D:propfind>\n")

@@ -13,7 +13,7 @@ public final class UploaderHandler: Handler {
     let info: InfoDocument
     let checksums = ArchiveChecksums()
     let walks: Slots
-    let eventStreams: Slots
+    let eventStreams: EventStreams
 
     /// Reads the page's files; waits for the disk when they are in a directory.
     /// - Throws: ``RootError`` when that directory cannot be read.
@@ -23,18 +23,22 @@ public final class UploaderHandler: Handler {
         info = InfoDocument(configuration: configuration, languages: assets.languages)
         page = PageWriter(assets: assets, info: info)
         walks = Slots(configuration.maxWalks)
-        eventStreams = Slots(configuration.maxEventStreams)
+        eventStreams = EventStreams(limit: configuration.maxEventStreams)
     }
 
     /// Decides from the head alone.
     public func answer(_ request: Request) -> Answer {
         if let place = ReservedPlace(request.path) { return answer(request, at: place) }
+        if beginsUpload(request) { return .later { [self] in try await createDraft($0) } }
         switch request.method {
         case .get, .head: return read(request)
         case .post: return post(request)
         default: return .pass
         }
     }
+
+    /// Ends the event streams.
+    public func serverEnds() { eventStreams.end() }
 
     /// The hot path: a file that the kernel has at hand is answered here and now.
     private func read(_ request: Request) -> Answer {

@@ -3,15 +3,15 @@
 /// RFC 9110 §5.6.6.
 ///
 /// Lenient about what browsers and curl really send in quotes; values stay bytes.
-struct HeaderParameters {
+package struct HeaderParameters {
     /// What stands before the first semicolon, in lower case.
-    let value: [UInt8]
+    package let value: [UInt8]
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
     /// The most parameters that are looked at.
     private static let limit = 32
 
-    init(_ field: some Sequence<UInt8>) {
+    package init(_ field: some Sequence<UInt8>) {
         var rest = Array(field)[...]
         let head = rest.prefix { $0 != UInt8(ascii: ";") }
         value = ASCII.trimmed(head).map(ASCII.lowercased)
@@ -30,14 +30,14 @@ struct HeaderParameters {
 
     /// The first parameter of that name.
     /// - Parameter name: lower case.
-    subscript(name: String) -> [UInt8]? {
+    package subscript(name: String) -> [UInt8]? {
         parameters.first { $0.name.elementsEqual(name.utf8) }?.value
     }
 
     /// The parameter `name*`, decoded: `UTF-8''a%20b`.
     ///
     /// RFC 8187 §3.2.
-    func extended(_ name: String) -> [UInt8]? {
+    package func extended(_ name: String) -> [UInt8]? {
         guard let text = self[name + "*"] else { return nil }
         let parts = text.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = PercentCoding.decode(parts[2]) else { return nil }

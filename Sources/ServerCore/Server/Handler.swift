@@ -1,12 +1,23 @@
-/// One service of a server. Handlers are asked newest first; the first that does not pass answers.
+/// One service of a server.
+///
+/// Handlers are asked newest first; the first that does not pass answers.
 public protocol Handler: Sendable {
     /// Decides from the head alone, on an event loop: must not wait for anything.
     func answer(_ request: Request) -> Answer
 
     /// The methods that this handler knows at any address, for `Allow` and to tell 405 from 501.
     var methods: [Method] { get }
+
+    /// The server takes no new requests: answers that have no end of their own should come to one.
+    func serverEnds()
 }
 
+extension Handler {
+    /// Does nothing.
+    public func serverEnds() {}
+}
+
+/// What a handler makes of a request.
 public enum Answer: Sendable {
     /// Not for this handler.
     case pass

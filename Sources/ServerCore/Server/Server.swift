@@ -65,6 +65,8 @@ public final class Server: Sendable {
 
     /// No new connections; running transfers get `grace` to finish.
     public func shutDown(grace: Duration) async {
-        await state.withLock { $0.runtime }?.shutDown(grace: grace)
+        let (handlers, runtime) = state.withLock { ($0.handlers, $0.runtime) }
+        for handler in handlers { handler.serverEnds() }
+        await runtime?.shutDown(grace: grace)
     }
 }

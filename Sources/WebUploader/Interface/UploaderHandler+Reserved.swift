@@ -10,6 +10,9 @@ extension UploaderHandler {
         case "health": allow([.get, .head], request) { .now(health()) }
         case "metrics": allow([.get, .head], request) { .now(metrics()) }
         case "search": allow([.get, .head], request) { .later { [self] in try await search($0) } }
+        case "uploads": uploads(request, at: place)
+        case "events": allow([.get, .head], request) { .later { [self] in try await events($0) } }
+        case "trash": trash(request, at: place)
         default: .now(Response(HTTPError(.notFound, "There is nothing at this address.")))
         }
     }

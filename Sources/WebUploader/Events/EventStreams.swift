@@ -1,0 +1,39 @@
+import Synchronization
+
+/// The event streams that are open, so that the end of the server ends them.
+final class EventStreams: Sendable {
+    private struct State {
+        var open: [Int: AsyncStream<FolderEvent>.Continuation] = [:]
+        var next = 0
+        var isOver = false
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+
+    /// At most `limit` at once.
+    init(limit: Int) { self.limit = limit }
+
+    /// Keeps a stream until it ends.
+    /// - Returns: false when there are too many, or the server ends.
+    func add(_ continuation: AsyncStream<FolderEvent>.Continuation) -> Bool {
+        let number = state.withLock { state -> Int? in
+            guard !state.isOver, state.open.count < limit else { return nil }
+            state.next &+= 1
+            state.open[state.next] = continuation
+            return state.next
+        }
+        guard let number else { return false }
+        continuation.onTermination = { [self] _ in state.withLock { $0.open[number] = nil } }
+        return true
+    }
+
+    /// Ends all of them, and lets no new one begin.
+    func end() {
+        let open = state.withLock { state in
+            state.isOver = true
+            return Array(state.open.values)
+        }
+        for continuation in open { continuation.finish() }
+    }
+}

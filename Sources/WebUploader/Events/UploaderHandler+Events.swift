@@ -1,0 +1,90 @@
+import DirectoryRoot
+import ServerCore
+
+extension UploaderHandler {
+    private static let keepAliveInterval: Duration = .seconds(15)
+    private static let uploadsInterval: Duration = .seconds(2)
+    /// Events that may wait for a slow client; more of them become one that says to read the folder again.
+    private static let waitingEvents = 32
+
+    /// `?in=/a/`: server-sent events of what changes in a folder, and of the uploads that go on below it.
+    func events(_ request: Request) async throws -> Response {
+        let folder = try folder(in: request)
+        let share = request.share
+        let io = request.io
+        let (events, continuation) = AsyncStream.makeStream(
+            of: FolderEvent.self, bufferingPolicy: .bufferingOldest(Self.waitingEvents))
+        guard eventStreams.add(continuation) else { throw RootError.tooMany }
+        let changes: AsyncStream<FolderChange>
+        do {
+            changes = try await io.run { try share.changes(in: folder) }
+        } catch {
+            continuation.finish()
+            throw error
+        }
+        let fields: ResponseFields = [
+            "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no",
+        ]
+        if request.method == .head {
+            continuation.finish()
+            return Response(.ok, fields: fields)
+        }
+        return Response(
+            .ok, fields: fields,
+            body: .stream(length: nil) { writer in
+                try await writer.write(Array("retry: 3000\n\n".utf8))
+                defer { continuation.finish() }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { await Self.forward(changes, to: continuation) }
+                    group.addTask { try await Self.watchUploads(below: folder, in: share, io, continuation) }
+                    group.addTask {
+                        for await event in events {
+                            var text = TextWriter()
+                            text.event(event)
+                            try await writer.write(text.take())
+                        }
+                    }
+                    defer { group.cancelAll() }
+                    // The first to end is the writer whose client has gone, or the folder's changes.
+                    try await group.next()
+                }
+            })
+    }
+
+    private static func forward(
+        _ changes: AsyncStream<FolderChange>, to continuation: AsyncStream<FolderEvent>.Continuation
+    ) async {
+        var isBehind = false
+        for await change in changes {
+            if case .dropped = continuation.yield(.changed(isBehind ? .all : change)) {
+                isBehind = true
+            } else {
+                isBehind = false
+            }
+        }
+    }
+
+    private static func watchUploads(
+        below folder: SharePath, in share: Share, _ io: IOPool, _ continuation: AsyncStream<FolderEvent>.Continuation
+    ) async throws {
+        var last = Array("[]".utf8)
+        var quiet = Duration.zero
+        while !Task.isCancelled {
+            let list = try await io.run {
+                var text = TextWriter()
+                text.json(try share.uploadsInProgress(below: folder))
+                return text.take()
+            }
+            if list != last {
+                continuation.yield(.uploads(list))
+                last = list
+                quiet = .zero
+            } else if quiet >= keepAliveInterval {
+                continuation.yield(.keepAlive)
+                quiet = .zero
+            }
+            try await Task.sleep(for: uploadsInterval)
+            quiet += uploadsInterval
+        }
+    }
+}

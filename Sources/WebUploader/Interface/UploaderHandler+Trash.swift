@@ -1,0 +1,143 @@
+import DirectoryRoot
+import ServerCore
+
+/// The page's deletes: what it removes waits in the trash for a while, and can be had back.
+extension UploaderHandler {
+    func trash(_ request: Request, at place: ReservedPlace) -> Answer {
+        if place.components.count == 2, place.components[1] == "restore" {
+            return allow([.post], request) { .later { [self] in try await restore($0) } }
+        }
+        guard place.components.count == 1 else { return .now(Response(HTTPError(RootError.notFound))) }
+        return allow([.get, .head, .post, .delete], request) {
+            switch request.method {
+            case .post: .later { [self] in try await discard($0) }
+            case .delete: .later { [self] in try await purge($0) }
+            default: .later { [self] in try await trashListing($0) }
+            }
+        }
+    }
+
+    /// What one of many places came to.
+    private enum Outcome {
+        case item(TrashItem?, SharePath)
+        case failure(String, String)
+    }
+
+    private func discard(_ request: Request) async throws -> Response {
+        let places = try await request.document(NamedPlaces.self).places(of: request)
+        var outcomes: [Outcome] = []
+        for (said, path) in places {
+            guard let path else {
+                outcomes.append(.failure(said, HTTPError(RootError.invalidName).message))
+                continue
+            }
+            do {
+                let item = try await request.io.run { () throws -> TrashItem? in
+                    if let item = try request.share.moveToTrash(path) { return item }
+                    // On another disk than the trash: it goes for good, as everybody else's delete does.
+                    if let failure = try request.share.remove(path).first { throw failure.error }
+                    return nil
+                }
+                outcomes.append(.item(item, path))
+            } catch let error as RootError {
+                outcomes.append(.failure(said, HTTPError(error).message))
+            }
+        }
+        return .json(document(of: outcomes))
+    }
+
+    private struct Restoring: Decodable {
+        var ids: [String]
+        var conflict: String?
+    }
+
+    private func restore(_ request: Request) async throws -> Response {
+        let wanted = try await request.document(Restoring.self)
+        let rules: [String: TrashConflict] = ["keep": .keepBoth, "replace": .replace, "fail": .fail]
+        guard let rule = rules[wanted.conflict ?? "fail"], wanted.ids.count <= 100_000 else {
+            throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
+        }
+        var outcomes: [Outcome] = []
+        for id in wanted.ids {
+            do {
+                let path = try await request.io.run { try request.share.restore(id, onConflict: rule) }
+                outcomes.append(.item(nil, path))
+            } catch let error as RootError {
+                outcomes.append(.failure(id, HTTPError(error).message))
+            }
+        }
+        return .json(document(of: outcomes))
+    }
+
+    private func purge(_ request: Request) async throws -> Response {
+        let id = request.queryValue("id")
+        try await request.io.run {
+            if let id { try request.share.deleteFromTrash(id) } else { try request.share.emptyTrash() }
+        }
+        return Response(.noContent)
+    }
+
+    private func trashListing(_ request: Request) async throws -> Response {
+        let items = try await request.io.run { try request.share.trashItems() }
+        var writer = TextWriter()
+        writer.raw(#"{"items":["#)
+        for (index, item) in items.enumerated() {
+            writer.raw(index > 0 ? ",\n" : "\n")
+            writer.json(item)
+        }
+        writer.raw("\n]}\n")
+        return .json(writer.take())
+    }
+
+    private func document(of outcomes: [Outcome]) -> [UInt8] {
+        var writer = TextWriter()
+        writer.raw(#"{"items":["#)
+        var count = 0
+        for case .item(let item, let path) in outcomes {
+            writer.raw(count > 0 ? ",\n" : "\n")
+            count += 1
+            if let item {
+                writer.json(item)
+            } else {
+                writer.raw(#"{"id":null,"path":"#)
+                writer.json([UInt8(ascii: "/")] + path.bytes)
+                writer.raw("}")
+            }
+        }
+        writer.raw("\n],\"failures\":[")
+        count = 0
+        for case .failure(let said, let message) in outcomes {
+            writer.raw(count > 0 ? ",\n" : "\n")
+            count += 1
+            // Whatever names it: a path when it was deleted, an id when it was to be restored.
+            writer.raw(#"{"path":"#)
+            writer.json(said)
+            writer.raw(#","message":"#)
+            writer.json(message)
+            writer.raw("}")
+        }
+        writer.raw("\n]}\n")
+        return writer.take()
+    }
+}
+
+extension TextWriter {
+    /// Writes an item of the trash.
+    mutating func json(_ item: TrashItem) {
+        raw(#"{"id":"#)
+        json(item.id)
+        raw(#","path":"#)
+        json([UInt8(ascii: "/")] + item.path.bytes)
+        raw(item.isDirectory ? #","type":"directory""# : #","type":"file","size":"#)
+        if !item.isDirectory { integer(item.size) }
+        raw(#","deleted":"#)
+        integer(item.deleted.milliseconds)
+        raw(#","expires":"#)
+        integer(item.expires.milliseconds)
+        if let user = item.user {
+            raw(#","user":"#)
+            json(user)
+        }
+        raw("}")
+    }
+}

@@ -1,0 +1,84 @@
+import DirectoryRoot
+import ServerCore
+
+/// An upload that has become a file.
+struct FinishedUpload: Sendable {
+    /// In the share's terms; nil where this view of the share does not show it.
+    var path: SharePath?
+    var attributes: FileAttributes
+    var created: Bool
+}
+
+/// The whole content is not what its digest says: the upload is dropped.
+struct DigestMismatch: Error {}
+
+extension Share {
+    /// Begins a resumable upload; makes the folders that it needs, and takes a free name with ``ConflictRule/keep``.
+    func createUpload(
+        to target: SharePath?, length: Int64?, notes: UploadNotes, modified: Timestamp?, mediaType: String?
+    ) throws -> ResumableUpload {
+        var number = 0
+        var hasFolders = false
+        while true {
+            let spec = UploadSpec(
+                target: try target.map { (path) throws(RootError) in try ConflictRule.numbered(path, number) },
+                length: length, replacing: notes.replacement, metadata: notes.fields, modified: modified,
+                mediaType: mediaType)
+            do {
+                return try createUpload(spec)
+            } catch {
+                if error == .exists, notes.rule == .keep, number < ConflictRule.attempts {
+                    number += 1
+                } else if error == .parentMissing, !hasFolders, notes.rule != nil, let target {
+                    try makeFolders(to: target.parent)
+                    hasFolders = true
+                } else {
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Gives a complete upload its name, when its content is what was announced.
+    /// - Throws: ``DigestMismatch`` when it is not; then the upload is gone.
+    func finish(_ upload: ResumableUpload) throws -> FinishedUpload {
+        let notes = UploadNotes(upload.record)
+        if let digest = notes.digest, let algorithm = digest.strongest {
+            guard try upload.digest(by: algorithm) == digest.digests[algorithm] else {
+                try removeUpload(id: upload.id)
+                throw DigestMismatch()
+            }
+        }
+        guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
+        var number = 0
+        while true {
+            let path = try ConflictRule.numbered(announced, number)
+            do {
+                let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
+                return FinishedUpload(path: path, attributes: attributes, created: created)
+            } catch {
+                guard error == .exists, notes.rule == .keep, number < ConflictRule.attempts else { throw error }
+                number += 1
+            }
+        }
+    }
+}
+
+extension ResumableUpload {
+    /// The digest of all that has come; waits for the disk.
+    func digest(by algorithm: DigestAlgorithm) throws -> [UInt8] {
+        var digester = Digester(algorithm)
+        var position: Int64 = 0
+        while position < offset {
+            var count = 0
+            let bytes = try [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in
+                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: position)
+                filled = count
+            }
+            guard count > 0 else { throw RootError.preconditionFailed }
+            digester.update(bytes)
+            position += Int64(count)
+        }
+        return digester.finish()
+    }
+}

@@ -1,0 +1,61 @@
+import DirectoryRoot
+import ServerCore
+
+/// What must be remembered between the requests of one upload besides its bytes, kept in its record.
+struct UploadNotes: Sendable {
+    /// What becomes of it when the name is taken; nil when the creating request's conditions decide.
+    var rule: ConflictRule?
+    /// `Upload-Metadata` as it was sent, for HEAD.
+    var metadata: String?
+    /// `Upload-Concat` as it was sent, for HEAD.
+    var concat: String?
+    /// The digest that the whole file shall have.
+    var digest: ReprDigest?
+    /// The creating request's own conditional fields.
+    var conditions: [String: String] = [:]
+
+    private static let conditionNames = ["if-match", "if-none-match", "if-unmodified-since"]
+
+    init(rule: ConflictRule?) { self.rule = rule }
+
+    /// Notes of a request at the file's own address.
+    init(conditionsOf fields: RequestFields) {
+        for name in Self.conditionNames { conditions[name] = fields[name] }
+    }
+
+    /// Reads what ``fields`` wrote.
+    init(_ record: UploadRecord) {
+        for field in record.metadata {
+            switch field.name {
+            case "rule": rule = ConflictRule(rawValue: field.value)
+            case "metadata": metadata = field.value
+            case "concat": concat = field.value
+            case "digest": digest = try? ReprDigest(field: field.value)
+            default: conditions[field.name] = field.value
+            }
+        }
+    }
+
+    /// The pairs for the record.
+    var fields: [UploadRecord.Field] {
+        var fields: [UploadRecord.Field] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { fields.append(UploadRecord.Field(name: name, value: value)) }
+        }
+        add("rule", rule?.rawValue)
+        add("metadata", metadata)
+        add("concat", concat)
+        add("digest", digest?.text)
+        for (name, value) in conditions.sorted(by: { $0.key < $1.key }) { add(name, value) }
+        return fields
+    }
+
+    /// What may be at the target.
+    var replacement: Replacement {
+        if let rule { return rule.replacement }
+        return Conditions(
+            ifMatch: conditions["if-match"], ifNoneMatch: conditions["if-none-match"],
+            ifUnmodifiedSince: conditions["if-unmodified-since"]
+        ).replacement
+    }
+}

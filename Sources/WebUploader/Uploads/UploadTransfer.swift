@@ -1,0 +1,45 @@
+import DirectoryRoot
+import ServerCore
+
+/// Moves the body of one request into an upload.
+struct UploadTransfer: Sendable {
+    let upload: ResumableUpload
+    /// What the bytes of this request shall amount to.
+    var checksum: ChunkChecksum?
+
+    /// 460, tus's own status for bytes that are not what their checksum says.
+    static let checksumMismatch = Status(code: 460)
+
+    /// Writes all the bytes.
+    ///
+    /// What fitted before an error stays, but for bytes that a checksum does not vouch for.
+    /// - Parameters:
+    ///   - request: brings the body.
+    ///   - progress: told after each write how far the upload has come.
+    /// - Throws: what the disk or the connection says; ``HTTPError`` 460 when the checksum is not met.
+    func run(_ request: Request, progress: @Sendable (Int64) async -> Void = { _ in }) async throws {
+        let upload = upload
+        let start = upload.offset
+        var checksum = checksum
+        do {
+            for try await bytes in request.body {
+                if checksum != nil { bytes.withUnsafeBytes { checksum?.update($0) } }
+                let offset = try await request.io.run {
+                    try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in try upload.write(bytes) }
+                    return upload.offset
+                }
+                await progress(offset)
+            }
+        } catch {
+            if checksum != nil { try await request.io.run { try upload.truncate(to: start) } }
+            throw error
+        }
+        if let checksum, !checksum.isMet() {
+            try await request.io.run { try upload.truncate(to: start) }
+            throw HTTPError(
+                Self.checksumMismatch, "These bytes are not what their checksum says. Send them again.",
+                fields: ["Upload-Offset": String(start)])
+        }
+        try await request.io.run { try upload.settle() }
+    }
+}

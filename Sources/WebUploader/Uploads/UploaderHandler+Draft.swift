@@ -1,0 +1,247 @@
+import DirectoryRoot
+import ServerCore
+
+/// "Resumable Uploads for HTTP", draft-ietf-httpbis-resumable-upload, on the share's own uploads.
+///
+/// An upload begins with an ordinary PUT or POST at the file's own address, with one field more; a 104 tells the client
+/// where to go on if the connection breaks.
+extension UploaderHandler {
+    /// Upload creation.
+    func createDraft(_ request: Request) async throws -> Response {
+        let fields = request.fields
+        let version = DraftVersion.assumed(fields)
+        guard fields["upload-offset"] == nil else {
+            throw HTTPError(.badRequest, "A new upload has no Upload-Offset.")
+        }
+        let completes = version.completes(fields)
+        let announced = StructuredField.integer(fields["upload-length"])
+        var length = announced
+        if completes, let coming = request.body.length, fields["content-encoding"] == nil {
+            guard announced == nil || announced == coming else {
+                return UploadProblem.inconsistentLength.response()
+            }
+            length = coming
+        }
+        if let announced, let coming = request.body.length, coming > announced {
+            return UploadProblem.inconsistentLength.response()
+        }
+        let (target, notes) = try await draftTarget(request)
+        let known = length
+        let upload = try await request.io.run {
+            let modified = fields["x-oc-mtime"].flatMap { ASCII.decimal($0.utf8.prefix { $0 != UInt8(ascii: ".") }) }
+            return try request.share.createUpload(
+                to: target, length: known, notes: notes, modified: modified.map { Timestamp(seconds: $0) },
+                mediaType: fields["content-type"])
+        }
+        let address = uploadAddress(upload.id, request)
+        let limits = self.limits(of: upload, version, request)
+        if DraftVersion(fields) != nil {
+            request.inform(
+                Self.resumptionSupported,
+                [
+                    "Location": address, "Upload-Limit": limits,
+                    "Upload-Draft-Interop-Version": String(version.number),
+                ])
+        }
+        try await receive(request, upload, version)
+        var answer: ResponseFields = ["Location": address, "Upload-Limit": limits]
+        guard completes else {
+            answer["Upload-Offset"] = String(upload.offset)
+            version.addCompleteness(false, to: &answer)
+            return Response(.created, fields: answer)
+        }
+        return try await completeDraft(request, upload, version, answer)
+    }
+
+    /// Upload append.
+    func appendDraft(_ request: Request, _ id: String) async throws -> Response {
+        let fields = request.fields
+        let version = DraftVersion.assumed(fields)
+        if version.number >= 6, fields["content-type"]?.lowercased().hasPrefix("application/partial-upload") != true {
+            throw HTTPError(.unsupportedMediaType, "Send the bytes as application/partial-upload.")
+        }
+        guard let offset = StructuredField.integer(fields["upload-offset"]) else {
+            throw HTTPError(.badRequest, "Upload-Offset is missing or malformed.")
+        }
+        let state = try await request.io.run { try request.share.upload(id: id) }
+        if state.record.isFinished {
+            let hasMore = request.body.length ?? 1 > 0
+            return (hasMore ? UploadProblem.inconsistentLength : .completed).response()
+        }
+        let completes = version.completes(fields)
+        let upload = try await request.io.run { try request.share.resumeUpload(id: id) }
+        guard upload.offset == offset else {
+            var response = UploadProblem.mismatchingOffset(expected: upload.offset, provided: offset).response()
+            response.fields["Upload-Offset"] = String(upload.offset)
+            version.addCompleteness(false, to: &response.fields)
+            return response
+        }
+        if let problem = try await agreeOnLength(request, upload, completes: completes) { return problem }
+        do {
+            try await receive(request, upload, version)
+        } catch RootError.tooLarge where upload.record.length != nil {
+            // More bytes than the client had announced: the draft wants the upload to end here.
+            try await request.io.run { try request.share.removeUpload(id: id) }
+            return UploadProblem.inconsistentLength.response()
+        }
+        guard completes else {
+            var answer: ResponseFields = ["Upload-Offset": String(upload.offset)]
+            version.addCompleteness(false, to: &answer)
+            return Response(version.appended, fields: answer)
+        }
+        return try await completeDraft(request, upload, version, [:])
+    }
+
+    /// Offset retrieval.
+    ///
+    /// Who asks for the offset takes the upload over, so that it stays what is answered here.
+    func draftState(_ request: Request, _ id: String) async throws -> Response {
+        let version = DraftVersion.assumed(request.fields)
+        guard !version.hasTransferFields(request.fields) else {
+            throw HTTPError(.badRequest, "Who asks for the offset does not say one.")
+        }
+        let (record, offset) = try await request.io.run { () throws -> (UploadRecord, Int64) in
+            do {
+                let upload = try request.share.resumeUpload(id: id)
+                return (upload.record, upload.offset)
+            } catch RootError.unknownToken {
+                let progress = try request.share.upload(id: id)
+                return (progress.record, progress.offset)
+            }
+        }
+        var fields: ResponseFields = ["Upload-Offset": String(offset), "Cache-Control": "no-store"]
+        version.addCompleteness(record.isFinished, to: &fields)
+        fields["Upload-Length"] = record.length.map { String($0) }
+        fields["Upload-Limit"] = version.limits(
+            maxSize: request.share.root.policy.maxUploadSize, secondsLeft: Self.seconds(of: request.share))
+        return Response(.noContent, fields: fields)
+    }
+
+    /// Upload cancellation.
+    func cancelDraft(_ request: Request, _ id: String) async throws -> Response {
+        guard !DraftVersion.assumed(request.fields).hasTransferFields(request.fields) else {
+            throw HTTPError(.badRequest, "A cancellation has neither offset nor completeness.")
+        }
+        try await request.io.run { try request.share.removeUpload(id: id) }
+        return Response(.noContent)
+    }
+
+    private static let resumptionSupported = Status(code: 104)
+    private static let progressInterval: Int64 = 16 << 20
+
+    /// Stores the body, telling the client from time to time how far it has come.
+    private func receive(_ request: Request, _ upload: ResumableUpload, _ version: DraftVersion) async throws {
+        let isTold = DraftVersion(request.fields) != nil && version.number >= 5
+        let told = Told(upload.offset)
+        try await UploadTransfer(upload: upload).run(request) { offset in
+            guard isTold, told.shouldTell(offset, each: Self.progressInterval) else { return }
+            request.inform(
+                Self.resumptionSupported,
+                ["Upload-Offset": String(offset), "Upload-Draft-Interop-Version": String(version.number)])
+        }
+    }
+
+    /// Gives a whole upload its name, and answers as the request at the file's address would have.
+    private func completeDraft(
+        _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ fields: ResponseFields
+    ) async throws -> Response {
+        var fields = fields
+        version.addCompleteness(true, to: &fields)
+        do {
+            let finished = try await request.io.run { () throws -> FinishedUpload in
+                if upload.record.length == nil { try upload.declareLength(upload.offset) }
+                guard upload.isComplete else { throw IncompleteUpload() }
+                return try request.share.finish(upload)
+            }
+            fields["Upload-Offset"] = String(upload.offset)
+            try await addFinished(finished, request, to: &fields)
+            return Response(finished.created ? .created : version.number < 7 ? .ok : .noContent, fields: fields)
+        } catch is IncompleteUpload {
+            return UploadProblem.inconsistentLength.response()
+        } catch is DigestMismatch {
+            throw HTTPError(.badRequest, "The file is not what its digest says. Upload it again.", fields: fields)
+        } catch let error as RootError {
+            // All bytes are here, and the file cannot be: going on with the upload would not help.
+            var refusal = HTTPError(error)
+            version.addCompleteness(true, to: &refusal.fields)
+            throw refusal
+        }
+    }
+
+    private struct IncompleteUpload: Error {}
+
+    /// Takes in what an append says of the whole length; an answer when that cannot be.
+    private func agreeOnLength(
+        _ request: Request, _ upload: ResumableUpload, completes: Bool
+    ) async throws -> Response? {
+        var length = StructuredField.integer(request.fields["upload-length"])
+        if completes, let coming = request.body.length {
+            let (whole, overflow) = upload.offset.addingReportingOverflow(coming)
+            guard !overflow, length == nil || length == whole else {
+                return UploadProblem.inconsistentLength.response()
+            }
+            length = whole
+        }
+        guard let length else { return nil }
+        return try await request.io.run { () throws -> Response? in
+            do {
+                try upload.declareLength(length)
+                return nil
+            } catch RootError.preconditionFailed {
+                return UploadProblem.inconsistentLength.response()
+            }
+        }
+    }
+
+    /// The file that a creation means: the address itself with PUT, a name in the folder there with POST.
+    private func draftTarget(_ request: Request) async throws -> (SharePath, UploadNotes) {
+        var notes: UploadNotes
+        let target: SharePath
+        if request.method == .put {
+            guard !request.hasTrailingSlash else { throw RootError.isDirectory }
+            target = request.path
+            notes = UploadNotes(conditionsOf: request.fields)
+        } else {
+            let isStore = ReservedPlace(request.path) != nil
+            let folder = isStore ? SharePath.root : request.path
+            let attributes = try await request.io.run { try request.share.attributes(of: folder) }
+            guard attributes.isDirectory else { throw RootError.isDirectory }
+            target = try folder.appending(Self.filename(request.fields))
+            notes = UploadNotes(rule: .keep)
+        }
+        if let field = request.fields["repr-digest"] { notes.digest = try ReprDigest(field: field) }
+        return (target, notes)
+    }
+
+    /// The name in `Content-Disposition`, or one that says what it is.
+    private static func filename(_ fields: RequestFields) -> [UInt8] {
+        guard let field = fields["content-disposition"] else { return Array("upload".utf8) }
+        let parameters = HeaderParameters(field.utf8)
+        let name = parameters.extended("filename") ?? parameters["filename"] ?? []
+        let last = name.split(separator: UInt8(ascii: "/")).last.map { Array($0) } ?? []
+        return SharePath.isName(last) ? last : Array("upload".utf8)
+    }
+
+    private func limits(of upload: ResumableUpload, _ version: DraftVersion, _ request: Request) -> String {
+        version.limits(
+            maxSize: request.share.root.policy.maxUploadSize, secondsLeft: Self.seconds(of: request.share))
+    }
+
+    /// How long an upload is kept when nobody goes on with it.
+    private static func seconds(of share: Share) -> Int64 { share.root.policy.uploadExpiry.components.seconds }
+}
+
+/// How far the client was told that its upload has come.
+///
+/// Used by one task at a time.
+private final class Told: @unchecked Sendable {
+    private var last: Int64
+
+    init(_ offset: Int64) { last = offset }
+
+    func shouldTell(_ offset: Int64, each interval: Int64) -> Bool {
+        guard offset - last >= interval else { return false }
+        last = offset
+        return true
+    }
+}

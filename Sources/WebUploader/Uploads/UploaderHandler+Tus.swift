@@ -1,0 +1,238 @@
+import DirectoryRoot
+import ServerCore
+
+/// The tus protocol, 1.0.0, on the share's own uploads.
+extension UploaderHandler {
+    /// Refuses another version; errors say the version too.
+    func tus(_ request: Request, _ work: @escaping @Sendable (Request) async throws -> Response) -> Answer {
+        guard request.fields["tus-resumable"] == "1.0.0" else {
+            return .now(
+                Response(
+                    HTTPError(
+                        .preconditionFailed, "This server speaks tus 1.0.0: send Tus-Resumable: 1.0.0.",
+                        fields: ["Tus-Version": "1.0.0", "Tus-Resumable": "1.0.0"])))
+        }
+        return .later { request in
+            do {
+                var response = try await work(request)
+                response.fields["Tus-Resumable"] = "1.0.0"
+                response.fields["Cache-Control"] = "no-store"
+                return response
+            } catch {
+                throw Self.refusal(of: error)
+            }
+        }
+    }
+
+    private static func refusal(of error: any Error) -> any Error {
+        let refusal: HTTPError
+        switch error {
+        case let error as HTTPError: refusal = error
+        case let error as RootError: refusal = HTTPError(error)
+        case is DigestMismatch:
+            refusal = HTTPError(
+                UploadTransfer.checksumMismatch, "The file is not what its digest says. Upload it again.")
+        default: return error
+        }
+        var marked = refusal
+        marked.fields["Tus-Resumable"] = "1.0.0"
+        return marked
+    }
+
+    /// Creation, with its extensions.
+    func createTus(_ request: Request) async throws -> Response {
+        let fields = request.fields
+        let concat = fields["upload-concat"]
+        if let concat, concat.hasPrefix("final;") { return try await joinTus(request, concat) }
+        guard concat == nil || concat == "partial" else {
+            throw HTTPError(.badRequest, "Upload-Concat is “partial” or “final;” and the uploads' addresses.")
+        }
+        let length = try announcedLength(fields, isRequired: true)
+        let metadata = try UploadMetadata(field: fields["upload-metadata"] ?? "")
+        let isPartial = concat != nil
+        let notes = try notes(metadata, fields, isPartial: isPartial)
+        let target = isPartial ? nil : try metadata.target()
+        let modified = try metadata.modified()
+        let upload = try await request.io.run {
+            try request.share.createUpload(
+                to: target, length: length, notes: notes, modified: modified, mediaType: metadata.text("filetype"))
+        }
+        var answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
+        answer["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
+        guard fields["content-type"] == "application/offset+octet-stream" || length == 0 else {
+            return Response(.created, fields: answer)
+        }
+        let hasBody = fields["content-type"] == "application/offset+octet-stream"
+        if hasBody {
+            let checksum = try fields["upload-checksum"].map { (field) throws(HTTPError) in
+                try ChunkChecksum(field: field)
+            }
+            try await UploadTransfer(upload: upload, checksum: checksum).run(request)
+        }
+        return try await answerTus(request, upload, .created, answer)
+    }
+
+    /// A final upload out of partial ones.
+    private func joinTus(_ request: Request, _ concat: String) async throws -> Response {
+        let prefix = request.prefix + "/.shareserve/uploads/"
+        let ids = try concat.dropFirst("final;".utf8.count).split(separator: " ").map { (address) throws(HTTPError) in
+            guard let place = address.firstRange(of: prefix) else {
+                throw HTTPError(.badRequest, "Upload-Concat names an upload that is not of this server.")
+            }
+            return String(address[place.upperBound...])
+        }
+        guard !ids.isEmpty, ids.count <= 10_000, request.fields["upload-length"] == nil else {
+            throw HTTPError(.badRequest, "A final upload is made of others, and has their length.")
+        }
+        let metadata = try UploadMetadata(field: request.fields["upload-metadata"] ?? "")
+        var notes = try notes(metadata, request.fields, isPartial: false)
+        notes.concat = concat
+        let spec = UploadSpec(
+            target: try metadata.target(), length: nil, replacing: notes.replacement, metadata: notes.fields,
+            modified: try metadata.modified(), mediaType: metadata.text("filetype"))
+        let upload = try await request.io.run { () throws -> ResumableUpload in
+            do {
+                return try request.share.joinUploads(ids, as: spec)
+            } catch RootError.preconditionFailed {
+                throw HTTPError(.badRequest, "One of these uploads is not finished, or not a partial one.")
+            }
+        }
+        let answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
+        return try await answerTus(request, upload, .created, answer)
+    }
+
+    /// Core: PATCH.
+    func appendTus(_ request: Request, _ id: String) async throws -> Response {
+        let fields = request.fields
+        guard fields["content-type"] == "application/offset+octet-stream" else {
+            throw HTTPError(.unsupportedMediaType, "Send the bytes as application/offset+octet-stream.")
+        }
+        guard let offset = fields["upload-offset"].flatMap({ ASCII.decimal($0.utf8) }) else {
+            throw HTTPError(.badRequest, "Upload-Offset is missing or malformed.")
+        }
+        let length = try announcedLength(fields, isRequired: false)
+        let checksum = try fields["upload-checksum"].map { (field) throws(HTTPError) in try ChunkChecksum(field: field)
+        }
+        if let state = try await finishedTus(request, id) {
+            // The answer to the last bytes was lost, or the client says them again.
+            guard offset == state.offset, request.body.length ?? 0 == 0 else { throw Self.mismatch(state.offset) }
+            return Response(.noContent, fields: ["Upload-Offset": String(state.offset)])
+        }
+        let upload = try await request.io.run { () throws -> ResumableUpload in
+            let upload = try request.share.resumeUpload(id: id)
+            guard upload.offset == offset else { throw Self.mismatch(upload.offset) }
+            if let length { try Self.declare(length, of: upload) }
+            if let coming = request.body.length, let whole = upload.record.length, coming > whole - offset {
+                throw HTTPError(.contentTooLarge, "These are more bytes than the upload has.")
+            }
+            return upload
+        }
+        try await UploadTransfer(upload: upload, checksum: checksum).run(request)
+        return try await answerTus(request, upload, .noContent, [:])
+    }
+
+    private static func declare(_ length: Int64, of upload: ResumableUpload) throws {
+        do {
+            try upload.declareLength(length)
+        } catch {
+            guard error == .preconditionFailed else { throw error }
+            throw HTTPError(.badRequest, "The upload has another length already.")
+        }
+    }
+
+    private static func mismatch(_ offset: Int64) -> HTTPError {
+        HTTPError(
+            .conflict, "The upload has come as far as byte \(offset). Go on from there.",
+            fields: ["Upload-Offset": String(offset)])
+    }
+
+    /// What all that stores bytes answers; a whole upload gets its name first.
+    private func answerTus(
+        _ request: Request, _ upload: ResumableUpload, _ status: Status, _ fields: ResponseFields
+    ) async throws -> Response {
+        var fields = fields
+        fields["Upload-Offset"] = String(upload.offset)
+        guard upload.isComplete, !upload.record.isPartial else {
+            fields["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
+            return Response(status, fields: fields)
+        }
+        let finished = try await request.io.run { try request.share.finish(upload) }
+        try await addFinished(finished, request, to: &fields)
+        return Response(status, fields: fields)
+    }
+
+    /// Core:
+    ///
+    /// HEAD. Who asks for the offset takes the upload over, so that it stays what is answered here.
+    func tusState(_ request: Request, _ id: String) async throws -> Response {
+        let (record, offset, expires) = try await request.io.run { () throws -> (UploadRecord, Int64, Timestamp?) in
+            do {
+                let upload = try request.share.resumeUpload(id: id)
+                return (upload.record, upload.offset, upload.expires)
+            } catch RootError.unknownToken {
+                let progress = try request.share.upload(id: id)
+                return (progress.record, progress.offset, nil)
+            }
+        }
+        let notes = UploadNotes(record)
+        var fields: ResponseFields = [
+            "Tus-Resumable": "1.0.0", "Upload-Offset": String(offset), "Cache-Control": "no-store",
+        ]
+        if let length = record.length {
+            fields["Upload-Length"] = String(length)
+        } else {
+            fields["Upload-Defer-Length"] = "1"
+        }
+        fields["Upload-Metadata"] = notes.metadata
+        fields["Upload-Concat"] = record.isPartial ? "partial" : notes.concat
+        fields["Upload-Expires"] = expires.map { HTTPDate.text($0.seconds) }
+        if case .finished(let tag, _) = record.phase {
+            fields["ETag"] = tag
+            if let path = record.target?.relative(to: request.share.base) {
+                fields["Content-Location"] = request.href(path, isDirectory: false)
+            }
+        }
+        return Response(.ok, fields: fields)
+    }
+
+    /// Termination.
+    func terminateTus(_ request: Request, _ id: String) async throws -> Response {
+        try await request.io.run { try request.share.removeUpload(id: id) }
+        return Response(.noContent, fields: ["Tus-Resumable": "1.0.0"])
+    }
+
+    /// A finished upload's state; nil for one that goes on.
+    private func finishedTus(_ request: Request, _ id: String) async throws -> UploadProgress? {
+        let progress = try await request.io.run { try request.share.upload(id: id) }
+        return progress.record.isFinished ? progress : nil
+    }
+
+    private func notes(
+        _ metadata: UploadMetadata, _ fields: RequestFields, isPartial: Bool
+    ) throws(HTTPError) -> UploadNotes {
+        guard let rule = ConflictRule(rawValue: metadata.text("conflict") ?? "fail") else {
+            throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
+        }
+        var notes = UploadNotes(rule: rule)
+        notes.metadata = fields["upload-metadata"]
+        guard !isPartial else { return notes }
+        notes.digest = try metadata.expectedDigest()
+        if let field = fields["repr-digest"] { notes.digest = try ReprDigest(field: field) }
+        return notes
+    }
+
+    /// `Upload-Length`, or nil when it comes later.
+    private func announcedLength(_ fields: RequestFields, isRequired: Bool) throws(HTTPError) -> Int64? {
+        let deferred = fields["upload-defer-length"]
+        guard let field = fields["upload-length"] else {
+            guard !isRequired || deferred == "1" else {
+                throw HTTPError(.badRequest, "Upload-Length is missing; Upload-Defer-Length: 1 puts it off.")
+            }
+            return nil
+        }
+        guard deferred == nil, let length = ASCII.decimal(field.utf8) else {
+            throw HTTPError(.badRequest, "Upload-Length is malformed, or deferred at the same time.")
+        }
+        return length
+    }
+}

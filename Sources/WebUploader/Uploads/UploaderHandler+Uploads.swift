@@ -1,0 +1,86 @@
+import DirectoryRoot
+import ServerCore
+
+extension UploaderHandler {
+    /// `/.shareserve/uploads` and the uploads below it, by whichever of the two protocols the client speaks.
+    func uploads(_ request: Request, at place: ReservedPlace) -> Answer {
+        let isDraft = DraftVersion.isSpoken(in: request.fields) || isPartialUpload(request)
+        let method = effectiveMethod(request)
+        switch (place.components.count, method) {
+        case (1, .options), (2, .options):
+            return .now(uploadOptions(request, isCollection: place.components.count == 1))
+        case (1, .post) where isDraft: return .later { [self] in try await createDraft($0) }
+        case (1, .post): return tus(request) { [self] in try await createTus($0) }
+        case (2, .head) where isDraft: return .later { [self] in try await draftState($0, place.components[1]) }
+        case (2, .head): return .later { [self] in try await tusState($0, place.components[1]) }
+        case (2, .patch) where isDraft: return .later { [self] in try await appendDraft($0, place.components[1]) }
+        case (2, .patch): return tus(request) { [self] in try await appendTus($0, place.components[1]) }
+        case (2, .delete) where isDraft: return .later { [self] in try await cancelDraft($0, place.components[1]) }
+        case (2, .delete): return .later { [self] in try await terminateTus($0, place.components[1]) }
+        case (1, _), (2, _):
+            let allowed = place.components.count == 1 ? "POST, OPTIONS" : "HEAD, PATCH, DELETE, OPTIONS"
+            return .now(
+                Response(
+                    HTTPError(
+                        .methodNotAllowed, "An upload does not know that method.", fields: ["Allow": allowed])))
+        default: return .now(Response(HTTPError(.notFound, "There is no such upload.")))
+        }
+    }
+
+    /// Whether a request at any address begins an upload that can be gone on with.
+    func beginsUpload(_ request: Request) -> Bool {
+        guard request.method == .put || request.method == .post,
+            request.fields["upload-complete"] != nil || request.fields["upload-incomplete"] != nil
+        else { return false }
+        // A whole form needs nothing of this, and only the form's own reader understands it.
+        return request.fields["content-type"]?.lowercased().hasPrefix("multipart/form-data") != true
+    }
+
+    /// Browsers and proxies that know no PATCH send POST and say what they mean.
+    private func effectiveMethod(_ request: Request) -> Method {
+        guard request.method == .post, let meant = request.fields["x-http-method-override"] else {
+            return request.method
+        }
+        return Method(rawValue: meant)
+    }
+
+    private func isPartialUpload(_ request: Request) -> Bool {
+        request.fields["content-type"]?.lowercased().hasPrefix("application/partial-upload") == true
+    }
+
+    /// The address of an upload.
+    func uploadAddress(_ id: String, _ request: Request) -> String { request.prefix + "/.shareserve/uploads/" + id }
+
+    private func uploadOptions(_ request: Request, isCollection: Bool) -> Response {
+        var fields: ResponseFields = [
+            "Allow": isCollection ? "POST, OPTIONS" : "HEAD, PATCH, DELETE, OPTIONS",
+            "Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0",
+            "Tus-Extension": "creation,creation-with-upload,creation-defer-length,checksum,termination,expiration,"
+                + "concatenation",
+            "Tus-Checksum-Algorithm": ChunkChecksum.algorithms, "Accept-Patch": "application/partial-upload",
+        ]
+        let limit = request.share.root.policy.maxUploadSize
+        fields["Tus-Max-Size"] = limit.map { String($0) }
+        fields["Upload-Limit"] = DraftVersion.assumed(request.fields).limits(maxSize: limit, secondsLeft: nil)
+        return Response(.noContent, fields: fields)
+    }
+
+    /// The fields that a finished upload's answer has for both protocols.
+    func addFinished(
+        _ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields
+    ) async throws {
+        fields["ETag"] = finished.attributes.entityTag.text
+        guard let path = finished.path else { return }
+        fields["Content-Location"] = request.href(path, isDirectory: false)
+        guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(field: wanted) else {
+            return
+        }
+        let digest = try await request.io.run { () throws -> ReprDigest? in
+            let entry = try request.share.open(path)
+            // Somebody else's content by now: their digest would be a lie.
+            guard entry.attributes.entityTag == finished.attributes.entityTag else { return nil }
+            return try ReprDigest(of: entry, algorithm)
+        }
+        fields["Repr-Digest"] = digest?.text
+    }
+}

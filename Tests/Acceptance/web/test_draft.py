@@ -1,0 +1,168 @@
+"""Resumable Uploads for HTTP, in the versions that clients speak."""
+
+import base64
+import hashlib
+import http.client
+import os
+import re
+import socket
+
+import pytest
+import requests
+
+VERSIONS = [3, 5, 6, 8]
+
+
+def exchange(server, head, body=b"", pieces=None):
+    """One request on a connection of its own; every answer up to the final one, as (status, fields)."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as wire:
+        wire.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + body)
+        stream = wire.makefile("rb")
+        answers = []
+        while True:
+            status = int(stream.readline().split()[1])
+            fields = http.client.parse_headers(stream)
+            answers.append((status, fields))
+            if status >= 200:
+                return answers
+
+
+def complete(version, value=True):
+    if version < 5:
+        return f"Upload-Incomplete: ?{0 if value else 1}"
+    return f"Upload-Complete: ?{1 if value else 0}"
+
+
+def is_complete(version, fields):
+    return fields["Upload-Incomplete"] == "?0" if version < 5 else fields["Upload-Complete"] == "?1"
+
+
+def head(server, method, path, version, *lines):
+    return [f"{method} {path} HTTP/1.1", f"Host: {server.authority}", f"Upload-Draft-Interop-Version: {version}", *lines]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_one_request(server, version):
+    answers = exchange(server, head(server, "PUT", "/a.txt", version, complete(version), "Content-Length: 5"), b"hello")
+    assert [status for status, _ in answers] == [104, 201]
+    interim, final = answers[0][1], answers[1][1]
+    assert interim["Upload-Draft-Interop-Version"] == str(version)
+    assert interim["Location"].startswith("/.shareserve/uploads/") and interim["Location"] == final["Location"]
+    assert is_complete(version, final) and final["Upload-Offset"] == "5" and final["ETag"]
+    assert (server.root / "a.txt").read_bytes() == b"hello"
+
+
+@pytest.mark.parametrize("version", [None, 2, 99])
+def test_no_interim_answer_for_other_versions(server, version):
+    lines = [f"PUT /a HTTP/1.1", f"Host: {server.authority}", "Upload-Complete: ?1", "Content-Length: 1"]
+    if version is not None:
+        lines.append(f"Upload-Draft-Interop-Version: {version}")
+    assert [status for status, _ in exchange(server, lines, b"x")] == [201]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_in_parts(server, version):
+    created = exchange(server, head(server, "PUT", "/b", version, complete(version, False), "Content-Length: 3"), b"abc")[-1]
+    assert created[0] == 201 and not is_complete(version, created[1]) and created[1]["Upload-Offset"] == "3"
+    place = created[1]["Location"]
+    assert not (server.root / "b").exists()
+    state = exchange(server, head(server, "HEAD", place, version))[-1]
+    assert state[0] in (200, 204) and state[1]["Upload-Offset"] == "3" and not is_complete(version, state[1])
+    assert "no-store" in state[1]["Cache-Control"] and state[1]["Upload-Limit"]
+    part = ["Content-Type: application/partial-upload", "Content-Length: 3"]
+    wrong = exchange(server, head(server, "PATCH", place, version, complete(version, False), "Upload-Offset: 2", *part), b"xyz")[-1]
+    assert wrong[0] == 409 and wrong[1]["Upload-Offset"] == "3"
+    more = exchange(server, head(server, "PATCH", place, version, complete(version, False), "Upload-Offset: 3", *part), b"def")[-1]
+    assert more[0] in (201, 204) and more[1]["Upload-Offset"] == "6" and not is_complete(version, more[1])
+    last = exchange(server, head(server, "PATCH", place, version, complete(version), "Upload-Offset: 6", *part), b"ghi")[-1]
+    assert last[0] in (200, 201, 204) and is_complete(version, last[1])
+    assert (server.root / "b").read_bytes() == b"abcdefghi"
+    state = exchange(server, head(server, "HEAD", place, version))[-1]
+    assert is_complete(version, state[1]) and state[1]["Upload-Offset"] == "9"
+    again = exchange(server, head(server, "PATCH", place, version, complete(version), "Upload-Offset: 9", "Content-Type: application/partial-upload", "Content-Length: 1"), b"x")[-1]
+    assert again[0] == 400
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_goes_on_after_a_broken_connection(server, version):
+    content = os.urandom(600_000)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as wire:
+        lines = head(server, "PUT", "/c", version, complete(version), f"Content-Length: {len(content)}")
+        wire.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + content[:300_000])
+        stream = wire.makefile("rb")
+        assert b"104" in stream.readline()
+        place = http.client.parse_headers(stream)["Location"]
+    state = requests.head(server.url + place, headers={"Upload-Draft-Interop-Version": str(version)}, timeout=20)
+    offset = int(state.headers["Upload-Offset"])
+    assert 0 <= offset <= 300_000 and not (server.root / "c").exists()
+    fields = {"Upload-Draft-Interop-Version": str(version), "Upload-Offset": str(offset), "Content-Type": "application/partial-upload"}
+    name, value = complete(version).split(": ")
+    assert requests.patch(server.url + place, headers=fields | {name: value}, data=content[offset:], timeout=20).ok
+    assert (server.root / "c").read_bytes() == content
+
+
+def test_cancellation(server):
+    place = exchange(server, head(server, "PUT", "/d", 8, "Upload-Complete: ?0", "Content-Length: 1"), b"x")[-1][1]["Location"]
+    assert exchange(server, head(server, "DELETE", place, 8, "Upload-Offset: 1"))[-1][0] == 400
+    assert exchange(server, head(server, "DELETE", place, 8))[-1][0] == 204
+    assert exchange(server, head(server, "HEAD", place, 8))[-1][0] == 404
+
+
+def test_lengths_that_do_not_agree(server):
+    lines = head(server, "PUT", "/e", 8, "Upload-Complete: ?1", "Upload-Length: 7", "Content-Length: 3")
+    assert exchange(server, lines, b"abc")[-1][0] == 400
+    lines = head(server, "PUT", "/e", 8, "Upload-Complete: ?0", "Upload-Length: 4", "Content-Length: 3")
+    place = exchange(server, lines, b"abc")[-1][1]["Location"]
+    assert exchange(server, head(server, "HEAD", place, 8))[-1][1]["Upload-Length"] == "4"
+    part = ["Upload-Offset: 3", "Content-Type: application/partial-upload", "Content-Length: 2"]
+    assert exchange(server, head(server, "PATCH", place, 8, "Upload-Complete: ?1", *part), b"de")[-1][0] == 400
+    part = ["Upload-Offset: 3", "Content-Type: application/partial-upload", "Content-Length: 1"]
+    assert exchange(server, head(server, "PATCH", place, 8, "Upload-Complete: ?1", *part), b"d")[-1][0] in (200, 201, 204)
+    assert (server.root / "e").read_bytes() == b"abcd"
+
+
+def test_completed_by_an_empty_append(server):
+    place = exchange(server, head(server, "PUT", "/f", 8, "Upload-Complete: ?0", "Content-Length: 3"), b"abc")[-1][1]["Location"]
+    lines = head(server, "PATCH", place, 8, "Upload-Complete: ?1", "Upload-Offset: 3", "Content-Type: application/partial-upload", "Content-Length: 0")
+    answer = exchange(server, lines)[-1]
+    assert answer[0] in (200, 201, 204) and answer[1]["Upload-Complete"] == "?1"
+    assert (server.root / "f").read_bytes() == b"abc"
+
+
+def test_post_into_a_folder(server):
+    (server.root / "in").mkdir()
+    lines = head(server, "POST", "/in/", 8, "Upload-Complete: ?1", "Content-Length: 2", 'Content-Disposition: attachment; filename="../my file"')
+    for _ in range(2):
+        assert exchange(server, lines, b"ab")[-1][0] == 201
+    assert sorted(entry.name for entry in (server.root / "in").iterdir()) == ["my file", "my file (1)"]
+
+
+def test_conditions_hold_to_the_end(server):
+    (server.root / "g").write_text("old")
+    lines = head(server, "PUT", "/g", 8, "Upload-Complete: ?1", "If-None-Match: *", "Content-Length: 3")
+    assert exchange(server, lines, b"new")[-1][0] == 412
+    tag = requests.head(server.url + "/g", timeout=20).headers["ETag"]
+    lines = head(server, "PUT", "/g", 8, "Upload-Complete: ?0", f"If-Match: {tag}", "Content-Length: 1")
+    place = exchange(server, lines, b"n")[-1][1]["Location"]
+    (server.root / "g").write_text("somebody else's")
+    part = ["Upload-Complete: ?1", "Upload-Offset: 1", "Content-Type: application/partial-upload", "Content-Length: 2"]
+    assert exchange(server, head(server, "PATCH", place, 8, *part), b"ew")[-1][0] == 412
+    assert (server.root / "g").read_text() == "somebody else's"
+
+
+def test_digest(server):
+    good = base64.b64encode(hashlib.sha256(b"hello").digest()).decode()
+    for content, status in ((b"hellO", 400), (b"hello", 201)):
+        lines = head(server, "PUT", "/h", 8, "Upload-Complete: ?1", f"Repr-Digest: sha-256=:{good}:", "Content-Length: 5")
+        assert exchange(server, lines, content)[-1][0] == status
+        assert (server.root / "h").exists() == (status == 201)
+
+
+def test_discovery(server):
+    answer = requests.options(server.url + "/.shareserve/uploads", headers={"Upload-Draft-Interop-Version": "8"}, timeout=20)
+    assert "application/partial-upload" in answer.headers["Accept-Patch"] and answer.headers["Upload-Limit"]
+
+
+def test_missing_parent(server):
+    lines = head(server, "PUT", "/no/such/x", 8, "Upload-Complete: ?1", "Content-Length: 1")
+    assert exchange(server, lines, b"x")[-1][0] == 409

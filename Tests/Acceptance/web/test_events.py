@@ -1,0 +1,106 @@
+"""What others change shows at once; what the page deletes can be had back."""
+
+import json
+import time
+
+import requests
+
+JSON = {"Content-Type": "application/json"}
+
+
+def events(server, folder="/"):
+    """Yields (event, data) as they come; the stream's first line has been read already."""
+    answer = requests.get(server.url + "/.shareserve/events", params={"in": folder}, stream=True, timeout=20)
+    assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
+    lines = answer.iter_lines(chunk_size=1, decode_unicode=True)
+    assert next(lines).startswith("retry")
+
+    def read():
+        name = None
+        for line in lines:
+            if line.startswith("event: "):
+                name = line[7:]
+            elif line.startswith("data: "):
+                yield name, json.loads(line[6:])
+
+    return answer, read()
+
+
+def wait_for(stream, wanted, seconds=10):
+    deadline = time.monotonic() + seconds
+    for event in stream:
+        if wanted(*event):
+            return event[1]
+        assert time.monotonic() < deadline
+    raise AssertionError("the stream ended")
+
+
+def tells(name):
+    return lambda event, data: event == "changed" and (data.get("all") or name in data.get("names", []))
+
+
+def test_changes_are_told(server):
+    (server.root / "sub").mkdir()
+    answer, stream = events(server)
+    (server.root / "straight.txt").write_text("x")
+    wait_for(stream, tells("straight.txt"))
+    requests.put(server.url + "/put.txt", data=b"x", timeout=20)
+    wait_for(stream, tells("put.txt"))
+    (server.root / "straight.txt").unlink()
+    wait_for(stream, tells("straight.txt"))
+    answer.close()
+
+
+def test_uploads_in_progress_are_told(server):
+    answer, stream = events(server)
+    fields = {"Tus-Resumable": "1.0.0", "Upload-Length": "9", "Upload-Metadata": "filename eA=="}
+    place = requests.post(server.url + "/.shareserve/uploads", headers=fields, timeout=20).headers["Location"]
+    data = wait_for(stream, lambda event, data: event == "uploads" and data)
+    assert data[0]["path"] == "/x" and data[0]["size"] == 9
+    # Whoever sees it must not be able to go on with it.
+    assert place.rsplit("/", 1)[1] not in json.dumps(data)
+    answer.close()
+
+
+def test_a_folder_that_is_not_there(server):
+    for folder in ("/nothing/", "/../"):
+        status = requests.get(server.url + "/.shareserve/events", params={"in": folder}, timeout=20).status_code
+        assert status in (400, 404)
+
+
+def test_the_server_ends_with_streams_open(server):
+    answer, _ = events(server)
+    begun = time.monotonic()
+    server.stop()
+    assert time.monotonic() - begun < 5
+    answer.close()
+
+
+def test_trash(server):
+    (server.root / "a.txt").write_text("a")
+    (server.root / "dir").mkdir()
+    (server.root / "dir/b").write_text("b")
+    trash = server.url + "/.shareserve/trash"
+    done = requests.post(trash, json={"paths": ["/a.txt", "/dir", "/nothing", "/../x"]}, timeout=20).json()
+    assert [item["path"] for item in done["items"]] == ["/a.txt", "/dir"] and len(done["failures"]) == 2
+    assert not (server.root / "a.txt").exists() and not (server.root / "dir").exists()
+    listed = requests.get(trash, timeout=20).json()["items"]
+    assert {item["path"] for item in listed} == {"/a.txt", "/dir"}
+    ids = {item["path"]: item["id"] for item in done["items"]}
+    back = requests.post(trash + "/restore", json={"ids": [ids["/dir"]]}, timeout=20).json()
+    assert not back["failures"] and (server.root / "dir/b").read_text() == "b"
+    (server.root / "a.txt").write_text("new")
+    assert requests.post(trash + "/restore", json={"ids": [ids["/a.txt"]]}, timeout=20).json()["failures"]
+    assert not requests.post(trash + "/restore", json={"ids": [ids["/a.txt"]], "conflict": "keep"}, timeout=20).json()["failures"]
+    assert (server.root / "a.txt").read_text() == "new" and (server.root / "a (1).txt").read_text() == "a"
+    requests.post(trash, json={"paths": ["/dir"]}, timeout=20)
+    assert requests.delete(trash, timeout=20).status_code == 204
+    assert requests.get(trash, timeout=20).json()["items"] == []
+
+
+def test_documents_are_checked(server):
+    trash = server.url + "/.shareserve/trash"
+    assert requests.post(trash, data="{}", timeout=20).status_code == 415
+    for body in (b"", b"{", b"[]", b"{}", b'{"paths":[]}', b'{"paths":"x"}', b"[" * 100_000):
+        assert requests.post(trash, data=body, headers=JSON, timeout=20).status_code == 400, body[:20]
+    assert requests.post(trash, data=b" " * (2 << 20), headers=JSON, timeout=20).status_code == 413

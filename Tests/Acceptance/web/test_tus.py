@@ -1,0 +1,321 @@
+"""tus 1.0, rule by rule, with its own client, and over killed servers."""
+
+import base64
+import hashlib
+import os
+import random
+import threading
+import time
+
+import pytest
+import requests
+from tusclient import client as tus_client
+
+VERSION = {"Tus-Resumable": "1.0.0"}
+BYTES = VERSION | {"Content-Type": "application/offset+octet-stream"}
+
+
+def metadata(**pairs):
+    return ",".join(f"{key} {base64.b64encode(str(value).encode()).decode()}" for key, value in pairs.items())
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return (crc ^ 0xFFFFFFFF).to_bytes(4, "big")
+
+
+class Tus:
+    def __init__(self, server):
+        self.server = server
+        self.store = server.url + "/.shareserve/uploads"
+
+    def create(self, length=None, status=201, headers=None, data=None, **pairs):
+        fields = VERSION | ({"Upload-Length": str(length)} if length is not None else {})
+        if pairs:
+            fields["Upload-Metadata"] = metadata(**pairs)
+        answer = requests.post(self.store, headers=fields | (headers or {}), data=data, timeout=60)
+        assert answer.status_code == status, (answer.status_code, answer.text)
+        if status != 201:
+            return answer
+        return requests.compat.urljoin(self.store, answer.headers["Location"])
+
+    def patch(self, address, offset, data, headers=None):
+        return requests.patch(address, headers=BYTES | {"Upload-Offset": str(offset)} | (headers or {}), data=data, timeout=60)
+
+    def head(self, address):
+        return requests.head(address, headers=VERSION, timeout=60)
+
+
+@pytest.fixture
+def tus(server):
+    return Tus(server)
+
+
+def test_discovery(tus):
+    answer = requests.options(tus.store, timeout=20)
+    assert answer.status_code in (200, 204)
+    assert answer.headers["Tus-Version"] == "1.0.0"
+    assert set(answer.headers["Tus-Extension"].split(",")) == {
+        "creation", "creation-with-upload", "creation-defer-length", "checksum", "termination", "expiration", "concatenation"}
+    assert set(answer.headers["Tus-Checksum-Algorithm"].split(",")) == {"sha1", "sha256", "crc32c"}
+
+
+def test_version_is_asked_for(tus):
+    answer = requests.post(tus.store, headers={"Upload-Length": "1", "Tus-Resumable": "0.2.2"}, timeout=20)
+    assert answer.status_code == 412 and answer.headers["Tus-Version"] == "1.0.0"
+    assert requests.post(tus.store, headers={"Upload-Length": "1"}, timeout=20).status_code == 412
+
+
+def test_an_upload_in_pieces(tus):
+    address = tus.create(10, path="/", filename="a b.txt", mtime=1_600_000_000_123)
+    assert not (tus.server.root / "a b.txt").exists()
+    first = tus.patch(address, 0, b"01234")
+    assert first.status_code == 204 and first.headers["Upload-Offset"] == "5" and "Upload-Expires" in first.headers
+    state = tus.head(address)
+    assert state.headers["Upload-Offset"] == "5" and state.headers["Upload-Length"] == "10"
+    assert "no-store" in state.headers["Cache-Control"] and "filename" in state.headers["Upload-Metadata"]
+    wrong = tus.patch(address, 4, b"x")
+    assert wrong.status_code == 409
+    last = tus.patch(address, 5, b"56789", {"Want-Repr-Digest": "sha-256=1"})
+    assert last.status_code == 204 and last.headers["Upload-Offset"] == "10"
+    assert last.headers["Content-Location"] == "/a%20b.txt"
+    digest = base64.b64encode(hashlib.sha256(b"0123456789").digest()).decode()
+    assert last.headers["Repr-Digest"] == f"sha-256=:{digest}:"
+    file = tus.server.root / "a b.txt"
+    assert file.read_bytes() == b"0123456789" and file.stat().st_mtime == pytest.approx(1_600_000_000.123, abs=1e-3)
+    assert last.headers["ETag"] == requests.head(f"{tus.server.url}/a%20b.txt", timeout=20).headers["ETag"]
+    assert tus.head(address).headers["Upload-Offset"] == "10"
+    assert tus.patch(address, 10, b"").status_code == 204
+
+
+def test_hidden_until_finished(tus):
+    address = tus.create(10, filename="x")
+    tus.patch(address, 0, b"12345")
+    assert requests.get(tus.server.url + "/?json", timeout=20).json()["entries"] == []
+    assert requests.get(tus.server.url + "/.shareserve/uploads", timeout=20).status_code in (404, 405)
+
+
+def test_creation_with_upload_and_empty(tus):
+    tus.create(4, data=b"abcd", headers=BYTES, filename="whole")
+    assert (tus.server.root / "whole").read_bytes() == b"abcd"
+    tus.create(0, filename="empty")
+    assert (tus.server.root / "empty").read_bytes() == b""
+    address = tus.create(6, data=b"abc", headers=BYTES, filename="half")
+    assert tus.head(address).headers["Upload-Offset"] == "3"
+
+
+def test_deferred_length(tus):
+    address = tus.create(headers={"Upload-Defer-Length": "1"}, filename="later")
+    assert tus.head(address).headers["Upload-Defer-Length"] == "1"
+    assert tus.patch(address, 0, b"abc").status_code == 204
+    assert tus.patch(address, 3, b"def", {"Upload-Length": "6"}).status_code == 204
+    assert (tus.server.root / "later").read_bytes() == b"abcdef"
+
+
+@pytest.mark.parametrize("headers", [
+    {}, {"Upload-Length": "-1"}, {"Upload-Length": "x"}, {"Upload-Length": "9" * 30},
+    {"Upload-Length": "1", "Upload-Defer-Length": "1"}, {"Upload-Defer-Length": "2"},
+])
+def test_bad_lengths(tus, headers):
+    fields = VERSION | {"Upload-Metadata": metadata(filename="x")} | headers
+    assert requests.post(tus.store, headers=fields, timeout=20).status_code == 400
+
+
+@pytest.mark.parametrize("field", [
+    "filename !!", "filename", "a YQ==,a YQ==", metadata(filename="../evil"), metadata(filename="a/../../evil"),
+    metadata(path="/../", filename="evil"), metadata(filename="x" * 300), metadata(filename=""),
+    "filename " + base64.b64encode(b"a\0b").decode(), metadata(filename="x", mtime="99999999999999999999"), metadata(filename="x", conflict="win"),
+])
+def test_bad_metadata(tus, field):
+    answer = requests.post(tus.store, headers=VERSION | {"Upload-Length": "1", "Upload-Metadata": field}, timeout=20)
+    assert answer.status_code in (400, 404), answer.text
+    assert not (tus.server.root.parent / "evil").exists()
+
+
+def test_the_state_folder_is_no_target(tus):
+    tus.create(1, status=403, path="/.shareserve", filename="x")
+
+
+def test_too_many_bytes(tus):
+    address = tus.create(3, filename="x")
+    assert tus.patch(address, 0, b"12345").status_code == 413
+    assert tus.patch(address, 0, iter([b"12", b"345"])).status_code == 413
+    assert not (tus.server.root / "x").exists()
+
+
+def test_wrong_type(tus):
+    address = tus.create(3, filename="x")
+    assert requests.patch(address, headers=VERSION | {"Upload-Offset": "0"}, data=b"123", timeout=20).status_code == 415
+
+
+@pytest.mark.parametrize("name", ["sha1", "sha256", "crc32c"])
+def test_checksum(tus, name):
+    def checksum(data):
+        raw = crc32c(data) if name == "crc32c" else hashlib.new(name, data).digest()
+        return {"Upload-Checksum": f"{name} {base64.b64encode(raw).decode()}"}
+
+    address = tus.create(6, filename="x")
+    assert tus.patch(address, 0, b"abX", checksum(b"abc")).status_code == 460
+    assert tus.head(address).headers["Upload-Offset"] == "0"
+    assert tus.patch(address, 0, b"abc", checksum(b"abc")).status_code == 204
+    assert tus.patch(address, 3, b"def", checksum(b"def")).status_code == 204
+    assert (tus.server.root / "x").read_bytes() == b"abcdef"
+    assert tus.patch(tus.create(1, filename="y"), 0, b"a", {"Upload-Checksum": "md5 YQ=="}).status_code == 400
+
+
+def test_whole_digest(tus):
+    (tus.server.root / "x").write_text("old")
+    address = tus.create(3, filename="x", conflict="replace", sha256=hashlib.sha256(b"new").hexdigest())
+    assert tus.patch(address, 0, b"neX").status_code == 460
+    assert (tus.server.root / "x").read_text() == "old"
+    address = tus.create(3, filename="x", conflict="replace", sha256=hashlib.sha256(b"new").hexdigest())
+    assert tus.patch(address, 0, b"new").status_code == 204
+    assert (tus.server.root / "x").read_text() == "new"
+
+
+def test_conflicts(tus):
+    (tus.server.root / "x.txt").write_text("old")
+    assert tus.create(1, status=409, filename="x.txt").status_code == 409
+    tus.create(3, data=b"new", headers=BYTES, filename="x.txt", conflict="keep")
+    assert (tus.server.root / "x (1).txt").read_text() == "new" and (tus.server.root / "x.txt").read_text() == "old"
+    # Taken while the bytes were coming: the upload stays, and can be tried again.
+    address = tus.create(3, filename="y")
+    (tus.server.root / "y").write_text("other")
+    assert tus.patch(address, 0, b"mine").status_code == 413
+    assert tus.patch(address, 0, b"new").status_code == 409
+    (tus.server.root / "y").unlink()
+    assert tus.patch(address, 3, b"").status_code == 204
+    assert (tus.server.root / "y").read_text() == "new"
+
+
+def test_folders_are_made(tus):
+    tus.create(1, data=b"x", headers=BYTES, path="/", relativePath="tree/sub/x", filename="x")
+    assert (tus.server.root / "tree/sub/x").read_bytes() == b"x"
+
+
+def test_termination(tus):
+    address = tus.create(3, filename="x")
+    assert requests.delete(address, headers=VERSION, timeout=20).status_code == 204
+    assert tus.head(address).status_code in (404, 410)
+    assert tus.patch(address, 0, b"abc").status_code in (404, 410)
+    assert tus.head(tus.store + "/" + "0" * 32).status_code == 404
+    assert tus.head(tus.store + "/../../etc").status_code == 404
+
+
+def test_method_override(tus):
+    address = tus.create(3, filename="x")
+    answer = requests.post(address, headers=BYTES | {"Upload-Offset": "0", "X-HTTP-Method-Override": "PATCH"}, data=b"abc", timeout=20)
+    assert answer.status_code == 204 and (tus.server.root / "x").read_bytes() == b"abc"
+
+
+def test_concatenation(tus):
+    parts = []
+    for piece in (b"Hello ", b"world"):
+        address = tus.create(len(piece), headers={"Upload-Concat": "partial"})
+        assert tus.patch(address, 0, piece).status_code == 204
+        assert tus.head(address).headers["Upload-Concat"] == "partial"
+        parts.append(address)
+    paths = " ".join(part.removeprefix(tus.server.url) for part in parts)
+    address = tus.create(headers={"Upload-Concat": f"final;{paths}"}, filename="whole")
+    assert (tus.server.root / "whole").read_bytes() == b"Hello world"
+    state = tus.head(address)
+    assert state.headers["Upload-Length"] == "11" and state.headers["Upload-Concat"].startswith("final;")
+    unfinished = tus.create(5, headers={"Upload-Concat": "partial"})
+    tus.create(status=400, headers={"Upload-Concat": f"final;{unfinished}"}, filename="no")
+    tus.create(status=400, headers={"Upload-Concat": "final;"}, filename="no")
+
+
+def test_tuspy(server, folder):
+    content = os.urandom(3_000_000)
+    (folder / "source").write_bytes(content)
+    uploader = tus_client.TusClient(server.url + "/.shareserve/uploads").uploader(
+        str(folder / "source"), chunk_size=700_000, metadata={"filename": "from tuspy"}, upload_checksum=True)
+    uploader.upload()
+    assert (server.root / "from tuspy").read_bytes() == content
+
+
+def test_a_newer_request_takes_over(tus):
+    address = tus.create(1_000_000, filename="x")
+    blocked = threading.Event()
+
+    def slow():
+        yield b"a" * 100_000
+        blocked.wait(20)
+        yield b"b" * 100_000
+
+    def send():
+        try:
+            tus.patch(address, 0, slow())
+        except requests.RequestException:
+            pass
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while (offset := int(tus.head(address).headers["Upload-Offset"])) == 0 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # The offset that was told holds, whatever the older request still sends.
+    answer = tus.patch(address, offset, b"c" * (1_000_000 - offset))
+    blocked.set()
+    thread.join()
+    assert answer.status_code == 204
+    content = (tus.server.root / "x").read_bytes()
+    assert len(content) == 1_000_000 and content == b"a" * offset + b"c" * (1_000_000 - offset)
+
+
+def test_goes_on_after_kills(serve):
+    server = serve()
+    tus = Tus(server)
+    size = int(os.environ.get("SHARESERVE_KILL_BYTES", 192 << 20))
+    block = os.urandom(1 << 20)
+    digest = hashlib.sha256()
+    for _ in range(size >> 20):
+        digest.update(block)
+    address = tus.create(size, filename="video")
+    dice = random.Random(3)
+
+    def send(offset):
+        position = offset % len(block)
+        left = size - offset
+        while left:
+            piece = block[position:][:left]
+            position = 0
+            left -= len(piece)
+            yield piece
+
+    kills = 0
+    while kills < 10:
+        offset = int(tus.head(address).headers["Upload-Offset"])
+        killer = threading.Timer(dice.uniform(0.01, 0.15), server.kill)
+        killer.start()
+        try:
+            tus.patch(address, offset, send(offset))
+        except requests.RequestException:
+            pass
+        killer.join()
+        server.process.wait()
+        kills += 1
+        server.start()
+        if int(tus.head(address).headers["Upload-Offset"]) == size:
+            break
+    offset = int(tus.head(address).headers["Upload-Offset"])
+    assert tus.patch(address, offset, send(offset)).status_code == 204
+    assert hashlib.sha256((server.root / "video").read_bytes()).hexdigest() == digest.hexdigest()
+
+
+def test_read_only(serve):
+    server = serve("--read-only")
+    Tus(server).create(1, status=403, filename="x")
+
+
+def test_size_limit(serve):
+    server = serve("--max-upload-size", "1000")
+    tus = Tus(server)
+    assert requests.options(tus.store, timeout=20).headers["Tus-Max-Size"] == "1000"
+    tus.create(1001, status=413, filename="x")
+    address = tus.create(headers={"Upload-Defer-Length": "1"}, filename="x")
+    assert tus.patch(address, 0, b"x" * 1001).status_code == 413

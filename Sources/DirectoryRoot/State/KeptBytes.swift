@@ -1,0 +1,21 @@
+extension DirectoryRoot {
+    /// Something small that the server made once and wants to find again, such as its own certificate.
+    ///
+    /// - Parameter name: of a file in the state folder.
+    /// - Returns: nil when there is none, or none that can be read.
+    package func kept(_ name: String) -> [UInt8]? {
+        let file = StateFile(state: state.folder, name: name)
+        return (try? file.read())?.envelope.payload
+    }
+
+    /// Keeps something small under a name of its own; only this process's user can read it.
+    ///
+    /// - Throws: ``RootError/readOnly`` on a read-only share.
+    package func keep(_ bytes: [UInt8], as name: String) throws(RootError) {
+        let file = StateFile(state: state.folder, name: name)
+        try state.folder.exclusively { (lock) throws(RootError) in
+            let old = try file.readForChange(lock)
+            _ = try file.replace(old, with: bytes, lock)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import Crypto
+import DirectoryRoot
+internal import FoundationEssentials
+internal import SwiftASN1
+internal import X509
+
+/// A certificate that the server made for itself, and its key, as PEM.
+struct SelfSignedIdentity {
+    let certificate: String
+    let key: String
+
+    /// The file of the state folder that keeps it.
+    private static let name = "tls"
+    /// Seconds that one is good for: no longer than browsers and Apple's systems accept.
+    private static let lifetime = 820.0 * 86_400
+
+    /// The one that was kept, when it is still good for a month and for these names; else a new one, kept where that can be.
+    static func kept(in root: DirectoryRoot, names: [String]) throws -> SelfSignedIdentity {
+        if let text = root.kept(name).map({ String(decoding: $0, as: UTF8.self) }), let old = SelfSignedIdentity(text),
+            old.isGood(for: names)
+        {
+            return old
+        }
+        let new = try make(names: names)
+        // A read-only share keeps nothing: the certificate then lasts as long as the process.
+        try? root.keep(Array((new.certificate + "\n" + new.key).utf8), as: name)
+        return new
+    }
+
+    /// Makes a new one.
+    /// - Parameter names: host names and numeric addresses.
+    static func make(names: [String]) throws -> SelfSignedIdentity {
+        let key = P256.Signing.PrivateKey()
+        let subject = try DistinguishedName { CommonName(names.first ?? "shareserve") }
+        let alternatives = names.map { name in
+            NetworkAddress(name).map { GeneralName.ipAddress(ASN1OctetString(contentBytes: $0.octets[...])) } ?? .dnsName(name)
+        }
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key.publicKey),
+            // Clocks differ.
+            notValidBefore: Date(timeIntervalSinceNow: -86_400), notValidAfter: Date(timeIntervalSinceNow: lifetime),
+            issuer: subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+                Critical(KeyUsage(digitalSignature: true, keyCertSign: true))
+                try ExtendedKeyUsage([.serverAuth])
+                SubjectAlternativeNames(alternatives)
+            },
+            issuerPrivateKey: Certificate.PrivateKey(key))
+        return SelfSignedIdentity(certificate: try certificate.serializeAsPEM().pemString, key: key.pemRepresentation)
+    }
+
+    private init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+
+    private init?(_ text: String) {
+        guard let documents = try? PEMDocument.parseMultiple(pemString: text), documents.count == 2 else { return nil }
+        self.init(certificate: documents[0].pemString, key: documents[1].pemString)
+    }
+
+    private func isGood(for names: [String]) -> Bool {
+        guard let certificate = try? Certificate(pemEncoded: certificate),
+            let known = try? certificate.extensions.subjectAlternativeNames
+        else { return false }
+        let isLasting = certificate.notValidAfter > Date(timeIntervalSinceNow: 30 * 86_400)
+        // Addresses come and go; what a person was told to trust stays as long as the names do.
+        let hosts = known.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
+        return isLasting && names.allSatisfy { NetworkAddress($0) != nil || hosts.contains($0) }
+    }
+}
+
+extension NetworkAddress {
+    /// The 4 or 16 bytes of the address.
+    fileprivate var octets: [UInt8] {
+        let all = stride(from: 120, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> UInt128($0)) }
+        return isIPv4 ? Array(all.suffix(4)) : all
+    }
+}

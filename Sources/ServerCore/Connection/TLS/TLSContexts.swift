@@ -1,0 +1,142 @@
+internal import Crypto
+import DirectoryRoot
+import Logging
+internal import NIOSSL
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The TLS context for new connections, replaced when its files change. Those that are open go on with theirs.
+///
+/// TLS 1.2 and 1.3 only; of 1.2 only what has forward secrecy and authenticated encryption. RFC 9325.
+final class TLSContexts: Sendable {
+    private struct State {
+        var context: NIOSSLContext
+        var fingerprint: String
+        var stamps: [Stamp]
+    }
+
+    /// What tells a changed file from an unchanged one.
+    private struct Stamp: Equatable {
+        var inode: UInt64
+        var size: Int64
+        var seconds: Int
+        var nanoseconds: Int
+    }
+
+    private let settings: TLSSettings
+    private let root: DirectoryRoot
+    private let protocols: [String]
+    private let state: Mutex<State>
+
+    /// Reads the files, or makes what is to be made.
+    /// - Parameters:
+    ///   - settings: where the identity comes from.
+    ///   - root: whose state folder keeps a self-signed one.
+    ///   - protocols: for ALPN, the preferred one first.
+    /// - Throws: ``TLSError``.
+    init(_ settings: TLSSettings, root: DirectoryRoot, protocols: [String]) throws(TLSError) {
+        self.settings = settings
+        self.root = root
+        self.protocols = protocols
+        state = Mutex(try Self.load(settings, root: root, protocols: protocols))
+    }
+
+    /// For the next connection.
+    var current: NIOSSLContext { state.withLock { $0.context } }
+
+    /// The SHA-256 of the server's own certificate, as browsers show it.
+    var fingerprint: String { state.withLock { $0.fingerprint } }
+
+    /// Reads everything again; what is in force stays when that fails.
+    func reload() throws(TLSError) {
+        let new = try Self.load(settings, root: root, protocols: protocols)
+        state.withLock { $0 = new }
+    }
+
+    /// Reloads when files have changed, until the task is cancelled.
+    func watch(every interval: Duration, logger: Logger) async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: interval)
+            let stamps = Self.stamps(settings)
+            guard !stamps.isEmpty, stamps != state.withLock({ $0.stamps }) else { continue }
+            do {
+                try reload()
+                logger.notice("reloaded the certificate")
+            } catch {
+                // Half of a renewal may be written; the next look sees the rest. Not to be told again until then.
+                state.withLock { $0.stamps = stamps }
+                logger.error("could not reload the certificate", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    private static func load(
+        _ settings: TLSSettings, root: DirectoryRoot, protocols: [String]
+    ) throws(TLSError) -> State {
+        let stamps = stamps(settings)
+        let chain: [NIOSSLCertificate]
+        let key: NIOSSLPrivateKey
+        switch settings.identity {
+        case .files(let certificatePath, let keyPath):
+            chain = try asking("there is no certificate in \(certificatePath)") { try NIOSSLCertificate.fromPEMFile(certificatePath) }
+            key = try asking("there is no private key in \(keyPath)") { try NIOSSLPrivateKey(file: keyPath, format: .pem) }
+        case .selfSigned(let names):
+            let made = try asking("cannot make a certificate") { try SelfSignedIdentity.kept(in: root, names: names) }
+            chain = try asking("cannot use the made certificate") {
+                try NIOSSLCertificate.fromPEMBytes(Array(made.certificate.utf8))
+            }
+            key = try asking("cannot use the made key") { try NIOSSLPrivateKey(bytes: Array(made.key.utf8), format: .pem) }
+        }
+        guard let own = chain.first else { throw TLSError("there is no certificate in the file") }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = [
+            .TLS_AES_128_GCM_SHA256, .TLS_AES_256_GCM_SHA384, .TLS_CHACHA20_POLY1305_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
+        configuration.applicationProtocols = protocols
+        if let path = settings.clientCA {
+            let authorities = try asking("there is no certificate in \(path)") { try NIOSSLCertificate.fromPEMFile(path) }
+            configuration.trustRoots = .certificates(authorities)
+            configuration.certificateVerification = .noHostnameVerification
+        }
+        let context = try asking("the certificate and the key do not fit") { try NIOSSLContext(configuration: configuration) }
+        let bytes = try asking("cannot read the certificate") { try own.toDERBytes() }
+        return State(context: context, fingerprint: fingerprint(of: bytes), stamps: stamps)
+    }
+
+    private static func asking<Result>(_ reason: String, _ work: () throws -> Result) throws(TLSError) -> Result {
+        do {
+            return try work()
+        } catch {
+            throw TLSError(reason)
+        }
+    }
+
+    private static func fingerprint(of certificate: [UInt8]) -> String {
+        SHA256.hash(data: certificate).map { Hex.text([$0]).uppercased() }.joined(separator: ":")
+    }
+
+    private static func stamps(_ settings: TLSSettings) -> [Stamp] {
+        var paths: [String] = []
+        if case .files(let certificate, let key) = settings.identity { paths += [certificate, key] }
+        if let clientCA = settings.clientCA { paths.append(clientCA) }
+        return paths.map { path in
+            var found = stat()
+            guard stat(path, &found) == 0 else { return Stamp(inode: 0, size: -1, seconds: 0, nanoseconds: 0) }
+            return Stamp(
+                inode: UInt64(found.st_ino), size: Int64(found.st_size), seconds: found.st_mtim.tv_sec,
+                nanoseconds: found.st_mtim.tv_nsec)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// Sends everybody who comes without TLS to the same address with it.
+struct RedirectAccess: AccessControl {
+    /// Where TLS is.
+    let port: Int
+
+    func admit(_ head: RequestHeadView) -> Admission {
+        let host = HostNames.host(of: head.authority)
+        guard !host.isEmpty, !head.target.isAsterisk else {
+            return .refuse(.text(.badRequest, "This server speaks https:// at port \(port)."))
+        }
+        var place = "https://\(host)\(port == 443 ? "" : ":\(port)")\(String(decoding: head.target.path, as: UTF8.self))"
+        if head.target.path.isEmpty { place += "/" }
+        if let query = head.target.query { place += "?" + String(decoding: query, as: UTF8.self) }
+        // 308 keeps the method; what a body's sender does with it is its own affair.
+        var response = Response.text(.permanentRedirect, "This server speaks https:// only.")
+        response.fields["Location"] = place
+        return .refuse(response)
+    }
+}

@@ -1,0 +1,29 @@
+/// How a server proves who it is, and to whom it listens.
+public struct TLSSettings: Sendable {
+    /// Where the certificate comes from.
+    public enum Identity: Sendable {
+        /// PEM files: the certificate and those that lead to its root; the key, RSA or ECDSA. Read again when they change.
+        case files(certificate: String, key: String)
+        /// One that the server makes for itself and keeps in the share's state folder.
+        case selfSigned(names: [String])
+    }
+
+    /// Where the certificate comes from.
+    public var identity: Identity
+    /// A PEM file of certificates; only clients whose own certificate one of them signed come in. nil asks for none.
+    public var clientCA: String?
+
+    /// TLS with this identity, for everybody.
+    public init(identity: Identity) { self.identity = identity }
+}
+
+/// Why TLS cannot begin, or go on with another certificate.
+public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// One line for a person.
+    public let reason: String
+
+    /// The reason.
+    public var description: String { reason }
+
+    init(_ reason: String) { self.reason = reason }
+}

@@ -109,6 +109,7 @@ package final class Gate: AccessControl {
         } catch {
             return .refuse(Response(error))
         }
+        if path.bytes.starts(with: Self.linkMark) { return admit(link: head, rules) }
         return admit(head, to: path, rules)
     }
 
@@ -218,6 +219,7 @@ package final class Gate: AccessControl {
     }
 
     static let reserved = Array(".shareserve/".utf8)
+    static let linkMark = Array(".shareserve/s/".utf8)
     /// Needed by who is not yet logged in, and by who watches the server.
     private static let openPlaces = ["assets/", "login", "logout", "health"]
     private static let corsMethods = """

@@ -1,0 +1,108 @@
+import DirectoryRoot
+
+// Share links: `/.shareserve/s/<token>/…` is the link's file or folder as a share of its own, and nothing beside it.
+extension Gate {
+    func admit(link head: RequestHeadView, _ rules: Rules) -> Admission {
+        let target = head.target.path.dropFirst(prefix.utf8.count + 1 + Self.linkMark.count)
+        let segment = target.prefix { $0 != UInt8(ascii: "/") }
+        guard let token = LinkToken(segment) else { return .refuse(Self.noLink) }
+        let prefix = "\(prefix)/.shareserve/s/\(String(decoding: segment, as: UTF8.self))"
+        let path: SharePath
+        do {
+            path = try RequestTarget.decode(path: head.target.path, below: prefix).path
+        } catch {
+            return .refuse(Response(error))
+        }
+        // The table of links is a file: asked for on the pool.
+        return .check { [self] in open(token, head, prefix: prefix, path: path, rules) }
+    }
+
+    private func open(
+        _ token: LinkToken, _ head: RequestHeadView, prefix: String, path: SharePath, _ rules: Rules
+    ) -> Admission {
+        do throws(RootError) {
+            let address = NetworkAddress(head.peer)
+            if let wait = brake.wait(address: address, user: "link \(token.id)") { return .refuse(Self.slowDown(wait)) }
+            guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
+                brake.fail(address: address, user: "link \(token.id)")
+                return .refuse(Self.noLink)
+            }
+            if let hash = link.passwordHash, let refusal = askPassword(hash, of: link, head, address) {
+                return .refuse(refusal)
+            }
+            if path.bytes.starts(with: Self.reserved) {
+                let rest = path.bytes.dropFirst(Self.reserved.count)
+                guard Self.linkPlaces.contains(where: { rest.starts(with: $0.utf8) }) else {
+                    return .refuse(Self.noLink)
+                }
+            }
+            var rights = link.rights
+            if let creator = link.creator, !rules.book.isEmpty {
+                // A link opens no more than its maker may do now.
+                guard let account = rules.book.account(creator) else { return .refuse(Self.noLink) }
+                rights.formIntersection(account.rights.rights(at: link.path))
+            }
+            let share = Share(root: root, base: link.path, rights: RightsMap(rules: [(link.path, rights)]))
+            var inside = path
+            if !path.isRoot, link.path.bytes.hasLast(path.bytes), try share.attributes(of: .root).kind == .file {
+                // A file's link may have the file's name behind it, for clients that name what they save after it.
+                inside = .root
+            }
+            if link.downloadsLeft != nil, head.method == .get, Self.isDownload(head),
+                try isContent(inside, in: share, head)
+            {
+                try root.links.countDownload(id: link.id)
+            }
+            return .allow(share, prefix: prefix, path: inside)
+        } catch {
+            guard error != .unknownToken else {
+                return .refuse(.text(.gone, "This link was used as often as it may be."))
+            }
+            return .refuse(Response(HTTPError(error)))
+        }
+    }
+
+    private func askPassword(_ hash: String, of link: ShareLink, _ head: RequestHeadView, _ address: NetworkAddress?)
+        -> Response?
+    {
+        let name = "link \(link.id)"
+        if case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) {
+            if verified.user(name, password) != nil { return nil }
+            if let stored = try? StoredPassword(hash), stored.matches(password, user: [], realm: AccessRules.realm) {
+                verified.remember(name, password, account: name)
+                return nil
+            }
+            brake.fail(address: address, user: name)
+        }
+        var response = Response.text(.unauthorized, "This link needs its password; any user name will do.")
+        response.fields["WWW-Authenticate"] = "Basic realm=\"share link\", charset=\"UTF-8\""
+        return response
+    }
+
+    /// A span that does not begin at the start goes on with a download that was counted.
+    private static func isDownload(_ head: RequestHeadView) -> Bool {
+        guard let range = head.fields["range"] else { return true }
+        return range.utf8.filter { !ASCII.isBlank($0) }.starts(with: "bytes=0-".utf8)
+    }
+
+    private func isContent(_ path: SharePath, in share: Share, _ head: RequestHeadView) throws(RootError) -> Bool {
+        if path.bytes.starts(with: Self.reserved) { return false }
+        if try share.attributes(of: path).kind == .file { return true }
+        return head.target.query.map { PercentCoding.formFields($0, limit: 16) }?
+            .contains { $0.name.elementsEqual("archive".utf8) } ?? false
+    }
+
+    private static let linkPlaces = ["assets/", "info", "search", "events", "uploads"]
+
+    private static var noLink: Response {
+        .text(.notFound, "There is no such link, or it is over. Ask the one who sent it for a new one.")
+    }
+}
+
+extension [UInt8] {
+    /// Whether the last component of this path is `name`.
+    fileprivate func hasLast(_ name: [UInt8]) -> Bool {
+        let last = lastIndex(of: UInt8(ascii: "/")).map { self[($0 + 1)...] } ?? self[...]
+        return last.elementsEqual(name)
+    }
+}

@@ -19,13 +19,17 @@ struct DAVError: Error {
 
     var status: Status
     var condition: Condition
-    var hrefs: [SharePath] = []
+    var hrefs: [Place] = []
 
     /// The one table from facts about files to the answers of this service; what is not in it is as in every other.
+    ///
+    /// Waits for the disk.
     static func response(to error: RootError, of request: Request) -> Response {
         switch error {
         case .locked(let roots):
-            DAVError(status: .locked, condition: .lockTokenSubmitted, hrefs: roots).response(prefix: request.prefix)
+            DAVError(
+                status: .locked, condition: .lockTokenSubmitted, hrefs: roots.map { Place($0, in: request.share) }
+            ).response(prefix: request.prefix)
         case .noSpace:
             DAVError(status: .insufficientStorage, condition: .quotaNotExceeded).response(prefix: request.prefix)
         default: Response(HTTPError(error))
@@ -41,16 +45,10 @@ struct DAVError: Error {
     }
 
     /// The condition's element, with the addresses that it is about.
-    static func append(_ condition: Condition, hrefs: [SharePath], prefix: [UInt8], to xml: inout XMLWriter) {
+    static func append(_ condition: Condition, hrefs: [Place], prefix: [UInt8], to xml: inout XMLWriter) {
         func element(_ open: StaticString, _ close: StaticString, _ xml: inout XMLWriter) {
             xml.append(open)
-            for path in hrefs {
-                xml.append("<D:href>")
-                xml.append(bytes: prefix)
-                xml.append("/")
-                xml.appendPath(path.bytes)
-                xml.append("</D:href>")
-            }
+            for place in hrefs { xml.appendHref(place, prefix: prefix) }
             xml.append(close)
         }
         switch condition {

@@ -56,8 +56,7 @@ final class MultiStatusStream: @unchecked Sendable {
             selection, isMinimal: isMinimal, prefix: prefix, space: space, capacity: listsMembers ? 65_536 : 2048)
         locks =
             selection.needsLocks
-            ? KnownLocks(locks: listsMembers ? try share.locks(within: target) : try share.locks(covering: target))
-            : .none
+            ? try KnownLocks(at: target, andBelow: listsMembers, in: share) : .none
         hints = try share.root.state.properties.hints()
         writer.xml.append(MultiStatusWriter.begin)
         if !listsMembers || !depth.leavesOutTarget {
@@ -132,7 +131,7 @@ final class MultiStatusStream: @unchecked Sendable {
         } else {
             writer.checksums = [:]
         }
-        var covering: [ActiveLock] = []
+        var covering: [ShownLock] = []
         if !locks.isEmpty { covering = locks.covering(try path ?? folder.appending(member.name)) }
         writer.append(
             in: folderBytes, name: member.name[...], attributes: member.attributes, dead: dead, locks: covering)
@@ -163,7 +162,7 @@ final class MultiStatusStream: @unchecked Sendable {
     /// RFC 4918 §11.5 within the 207, in the way of RFC 6578 §3.6.
     private func endAtLimit() {
         writer.append(
-            target, isDirectory: true, status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
+            Place(target, isDirectory: true), status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
         end()
     }
 }

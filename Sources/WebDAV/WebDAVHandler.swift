@@ -25,8 +25,9 @@ public struct WebDAVHandler: Handler {
         if request.method == .get || request.method == .head {
             return request.fields["if"] == nil ? .pass : later { try await $0.read() }
         }
-        guard let entry = Self.table.first(where: { $0.method == request.method }) else { return .pass }
-        if request.method == .patch, !Exchange.isPartialUpdate(request) { return .pass }
+        guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
+            return .pass
+        }
         return later(entry.run)
     }
 
@@ -48,6 +49,17 @@ public struct WebDAVHandler: Handler {
         (.report, { try await $0.report() }),  // RFC 3253 §3.6, RFC 6578
     ]
 
+    /// Whether the request belongs to a handler that was added earlier.
+    ///
+    /// That is what is below the reserved address, and uploads in parts (draft-ietf-httpbis-resumable-upload).
+    private static func isAnothers(_ request: Request) -> Bool {
+        if let first = request.path.components.first, first.elementsEqual(StateFolder.name.utf8) { return true }
+        if request.method == .patch, !Exchange.isPartialUpdate(request) { return true }
+        guard request.method == .put || request.method == .patch else { return false }
+        let draft = ["upload-complete", "upload-incomplete", "upload-draft-interop-version"]
+        return draft.contains { request.fields[$0] != nil }
+    }
+
     private func later(_ run: @escaping Run) -> Answer {
         .later { [options] request in
             do {
@@ -56,7 +68,7 @@ public struct WebDAVHandler: Handler {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {
                 if case .system = error { throw error }
-                return DAVError.response(to: error, of: request)
+                return try await request.io.run { DAVError.response(to: error, of: request) }
             }
         }
     }

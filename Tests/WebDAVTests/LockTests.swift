@@ -190,6 +190,7 @@ struct LockTests {
         let found = try await fixture.send("PROPFIND", "/d/e/new", [("Depth", "0")])
         let root = try found.property("lockdiscovery")?.element.child("activelock")?.child("lockroot")
         #expect(root?.child("href")?.text.hasPrefix("/d") == true)
+        #expect(root?.child("href")?.text == "/d/")
         #expect(try await fixture.send("UNLOCK", "/d/e/new", [("Lock-Token", token)]).status == 204)
         #expect(try await fixture.send("PUT", "/d/e/y", [], "x").status == 204)
     }

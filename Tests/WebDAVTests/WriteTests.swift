@@ -30,6 +30,7 @@ struct WriteTests {
         #expect(onto.status == 405)
         #expect(onto["Allow"]?.contains("PROPFIND") == true)
         #expect(try await fixture.send("PUT", "/d/", [], "x").status == 405)
+        #expect(try await fixture.send("PUT", "/new/", [], "x").status == 409)
         #expect(try await fixture.send("PUT", "/", [], "x").status == 405)
         #expect(try await fixture.send("PUT", "/a", [("Content-Range", "bytes 0-1/5")], "x").status == 400)
         #expect(!fixture.directory.exists("a"))

@@ -17,10 +17,22 @@ struct UploadDigests: Sendable {
     }
 
     private var checks: [Check] = []
+    private var wanted: (algorithm: DigestAlgorithm, digester: Digester)?
 
-    /// Reads the three fields; algorithms that are not known here are not checked.
+    /// Reads the fields; algorithms that are not known here are not checked.
+    ///
+    /// - Parameters:
+    ///   - reprDigest: the value of `Repr-Digest`.
+    ///   - contentDigest: the value of `Content-Digest`.
+    ///   - ocChecksum: the value of `OC-Checksum`.
+    ///   - wanted: the value of `Want-Repr-Digest`: what the answer shall say of the content.
     /// - Throws: 400 when a digest of a known algorithm is malformed.
-    init(reprDigest: String?, contentDigest: String?, ocChecksum: String?) throws(HTTPError) {
+    init(
+        reprDigest: String?, contentDigest: String?, ocChecksum: String?, wanted: String? = nil
+    ) throws(HTTPError) {
+        if let wanted, let algorithm = ReprDigest.wanted(field: wanted) {
+            self.wanted = (algorithm, Digester(algorithm))
+        }
         for field in [reprDigest, contentDigest] {
             guard let field else { continue }
             for (algorithm, digest) in try ReprDigest(field: field).digests {
@@ -32,9 +44,13 @@ struct UploadDigests: Sendable {
         }
     }
 
-    var isEmpty: Bool { checks.isEmpty }
+    var isEmpty: Bool { checks.isEmpty && wanted == nil }
+
+    /// What the client wants to be told of the content that came.
+    var answer: ReprDigest? { wanted.map { ReprDigest($0.algorithm, $0.digester.finish()) } }
 
     mutating func update(_ bytes: [UInt8]) {
+        wanted?.digester.update(bytes)
         for index in checks.indices {
             switch checks[index].hash {
             case .cryptographic(var digester):

@@ -15,11 +15,14 @@ struct UploadPromises: Sendable {
         let time = fields["x-oc-mtime"]
         modified = time == nil ? nil : try OCMtime(header: time ?? "").time
         let expected = fields["x-expected-entity-length"] ?? fields["oc-total-length"]
-        length = expected.flatMap { Int64($0.trimmingBlanks) }.flatMap { $0 >= 0 ? $0 : nil }
+        let isProbe = fields["content-length"]?.trimmingBlanks == "0"
+        length = isProbe ? nil : expected.flatMap { Int64($0.trimmingBlanks) }.flatMap { $0 >= 0 ? $0 : nil }
         let checksum = fields["oc-checksum"]
+        // What is hashed is the decoded content: digests of an encoded one say nothing about it.
+        let isPlain = fields["content-encoding"] == nil
         digests = try UploadDigests(
-            reprDigest: fields["repr-digest"],
-            contentDigest: fields["content-encoding"] == nil ? fields["content-digest"] : nil, ocChecksum: checksum)
+            reprDigest: isPlain ? fields["repr-digest"] : nil, contentDigest: isPlain ? fields["content-digest"] : nil,
+            ocChecksum: checksum, wanted: fields["want-repr-digest"])
         isOwnCloud = time != nil || checksum != nil || fields["oc-total-length"] != nil
     }
 
@@ -31,9 +34,10 @@ struct UploadPromises: Sendable {
     }
 
     /// The fields of the answer to an upload.
-    func fields(after attributes: FileAttributes) -> ResponseFields {
+    func fields(after attributes: FileAttributes, _ digests: UploadDigests) -> ResponseFields {
         let tag = attributes.entityTag.text
         var fields: ResponseFields = ["ETag": tag, "Last-Modified": HTTPDate.text(attributes.modified.seconds)]
+        if let digest = digests.answer { fields.add("Repr-Digest", digest.text) }
         if modified != nil { fields.add("X-OC-MTime", "accepted") }
         if isOwnCloud {
             fields.add("OC-ETag", tag)

@@ -38,13 +38,13 @@ extension Exchange {
             try check()
             do {
                 let result = try run(share, target, overwrite.isAllowed ? .anything : .nothing)
-                guard result.failures.isEmpty else { return multiStatus(result.failures) }
+                guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }
                 return Response(result.created ? .created : .noContent)
             } catch RootError.exists {
                 throw RootError.preconditionFailed
             } catch RootError.locked(let roots) {
                 let top = roots.allSatisfy { target.isAncestor(of: $0) } ? target : path
-                return try lockedMembers(roots, below: top)
+                return try lockedMembers(roots, below: top, in: share)
             }
         }
     }

@@ -15,10 +15,10 @@ extension Exchange {
             guard !path.isRoot else { throw HTTPError(.forbidden, "The shared folder itself can't be deleted.") }
             do {
                 let failures = try share.remove(path, when: try precondition())
-                guard failures.isEmpty else { return multiStatus(failures) }
+                guard failures.isEmpty else { return multiStatus(failures, in: share) }
                 return Response(.noContent)
             } catch RootError.locked(let roots) {
-                return try lockedMembers(roots, below: path)
+                return try lockedMembers(roots, below: path, in: share)
             }
         }
     }
@@ -27,24 +27,24 @@ extension Exchange {
     ///
     /// RFC 4918 §9.6.1.
     /// - Throws: ``RootError/locked(_:)`` when the lock is on `path` itself or above.
-    func lockedMembers(_ roots: [SharePath], below path: SharePath) throws -> Response {
+    func lockedMembers(_ roots: [SharePath], below path: SharePath, in share: Share) throws -> Response {
         guard !roots.isEmpty, roots.allSatisfy({ path.isAncestor(of: $0) }) else { throw RootError.locked(roots) }
-        return multiStatus(roots.map { MemberFailure(path: $0, error: .locked([$0])) })
+        return multiStatus(roots.map { MemberFailure(path: $0, error: .locked([$0])) }, in: share)
     }
 
     /// A 207 with a status for each member that failed.
     ///
     /// RFC 4918 §13.
-    func multiStatus(_ failures: [MemberFailure]) -> Response {
+    func multiStatus(_ failures: [MemberFailure], in share: Share) -> Response {
         var writer = MultiStatusWriter(
             .all, isMinimal: false, prefix: request.prefix, space: nil, capacity: 256 * (failures.count + 1))
         writer.xml.append(MultiStatusWriter.begin)
         for failure in failures {
             let status = HTTPError(failure.error).status
             let isLocked = status == .locked
+            let place = Place(failure.path, in: share)
             writer.append(
-                failure.path, isDirectory: false, status: status, condition: isLocked ? .lockTokenSubmitted : nil,
-                hrefs: isLocked ? [failure.path] : [])
+                place, status: status, condition: isLocked ? .lockTokenSubmitted : nil, hrefs: isLocked ? [place] : [])
         }
         writer.xml.append(MultiStatusWriter.end)
         return Response(.multiStatus, fields: ["Content-Type": xmlMediaType], body: .bytes(writer.xml.take()))

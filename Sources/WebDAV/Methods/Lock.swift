@@ -21,9 +21,9 @@ extension Exchange {
             do {
                 let (lock, created) = try share.lock(path, wish)
                 let others = try share.locks(covering: path).filter { $0.token != lock.token }
-                return answer([lock] + others, created ? .created : .ok, token: lock.token)
+                return answer([lock] + others, created ? .created : .ok, token: lock.token, in: share)
             } catch RootError.locked(let roots) {
-                return conflict(with: roots)
+                return conflict(with: roots.map { Place($0, in: share) })
             }
         }
     }
@@ -41,17 +41,17 @@ extension Exchange {
             do {
                 let locks = try share.refreshLocks(at: path, timeout: timeout)
                 guard !locks.isEmpty else { throw RootError.preconditionFailed }
-                return answer(locks, .ok, token: nil)
+                return answer(locks, .ok, token: nil, in: share)
             } catch RootError.unknownToken {
                 throw RootError.preconditionFailed
             }
         }
     }
 
-    private func answer(_ locks: [ActiveLock], _ status: Status, token: LockToken?) -> Response {
+    private func answer(_ locks: [ActiveLock], _ status: Status, token: LockToken?, in share: Share) -> Response {
         var xml = XMLWriter(capacity: 1024)
         xml.append("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:prop xmlns:D=\"DAV:\">")
-        xml.appendLockDiscovery(locks, prefix: Array(request.prefix.utf8))
+        xml.appendLockDiscovery(locks.map { ShownLock($0, in: share) }, prefix: Array(request.prefix.utf8))
         xml.append("</D:prop>")
         var fields: ResponseFields = ["Content-Type": xmlMediaType]
         if let token { fields.add("Lock-Token", "<" + token.uri + ">") }
@@ -61,17 +61,17 @@ extension Exchange {
     /// 423 with the lock in the way; 207 when it is only on members.
     ///
     /// RFC 4918 §9.10.5, §9.10.9.
-    private func conflict(with roots: [SharePath]) -> Response {
-        guard !roots.isEmpty, roots.allSatisfy({ path.isAncestor(of: $0) }) else {
+    private func conflict(with roots: [Place]) -> Response {
+        guard !roots.isEmpty, roots.allSatisfy({ path.isAncestor(of: $0.path) }) else {
             return DAVError(status: .locked, condition: .noConflictingLock, hrefs: roots).response(
                 prefix: request.prefix)
         }
         var writer = MultiStatusWriter(.all, isMinimal: false, prefix: request.prefix, space: nil, capacity: 1024)
         writer.xml.append(MultiStatusWriter.begin)
         for root in roots {
-            writer.append(root, isDirectory: false, status: .locked, condition: .noConflictingLock, hrefs: [root])
+            writer.append(root, status: .locked, condition: .noConflictingLock, hrefs: [root])
         }
-        writer.append(path, isDirectory: true, status: .failedDependency)
+        writer.append(Place(path, isDirectory: true), status: .failedDependency)
         writer.xml.append(MultiStatusWriter.end)
         return Response(.multiStatus, fields: ["Content-Type": xmlMediaType], body: .bytes(writer.xml.take()))
     }

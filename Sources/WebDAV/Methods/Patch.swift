@@ -12,6 +12,9 @@ extension Exchange {
     /// As SabreDAV and dufs do it: `X-Update-Range: append`, `bytes=first-last`, `bytes=first-`, `bytes=-last`.
     func patch() async throws -> Response {
         let range = try updateRange()
+        let isPlain = request.fields["content-encoding"] == nil
+        let digests = try UploadDigests(
+            reprDigest: nil, contentDigest: isPlain ? request.fields["content-digest"] : nil, ocChecksum: nil)
         let entry = try await onDisk { share in
             try check()
             let entry = try share.open(path)
@@ -36,8 +39,9 @@ extension Exchange {
             return upload
         }
         do {
-            try await request.body.copy(to: upload)
+            let received = try await receive(into: upload, digests)
             return try await onDisk { _ in
+                try received.check()
                 let end = upload.written
                 if case .from(let first, let last?) = range, end != last + 1 || end < first {
                     throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")

@@ -46,12 +46,8 @@ extension Exchange {
     private func answer(_ update: PropertyUpdate, isDirectory: Bool) -> [UInt8] {
         var xml = XMLWriter(capacity: 1024)
         xml.append(MultiStatusWriter.begin)
-        xml.append("<D:response><D:href>")
-        xml.append(bytes: request.prefix.utf8)
-        xml.append("/")
-        xml.appendPath(path.bytes)
-        if isDirectory, !path.isRoot { xml.append("/") }
-        xml.append("</D:href>")
+        xml.append("<D:response>")
+        xml.appendHref(Place(path, isDirectory: isDirectory), prefix: Array(request.prefix.utf8))
         if update.refusals.isEmpty {
             appendPropstat(update.names, .ok, to: &xml)
         } else {

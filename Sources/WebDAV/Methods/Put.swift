@@ -14,7 +14,10 @@ extension Exchange {
         }
         guard !path.isRoot, !request.hasTrailingSlash else {
             let target = try await onDisk { _ in try existing(path) }
-            throw notAllowed("A folder can't be uploaded. Leave the last slash out of the address.", for: target)
+            guard target != nil else {
+                throw HTTPError(.conflict, "A file's address has no last slash. MKCOL makes a folder.")
+            }
+            throw notAllowed("A folder is at this address.", for: target)
         }
         let promises = try UploadPromises(request.fields)
         let length = request.body.length
@@ -26,15 +29,7 @@ extension Exchange {
             try begin(size: isEncoded ? nil : length ?? promises.length, in: share)
         }
         do {
-            var digests = promises.digests
-            if digests.isEmpty {
-                try await request.body.copy(to: upload)
-            } else {
-                for try await bytes in request.body {
-                    digests.update(bytes)
-                    try await request.io.run { try bytes.withUnsafeBytes { try upload.write($0) } }
-                }
-            }
+            let digests = try await receive(into: upload, promises.digests)
             return try await finish(upload, promises, digests)
         } catch {
             upload.abandon()
@@ -55,6 +50,20 @@ extension Exchange {
                 throw error
             }
         }
+    }
+
+    /// Writes the body to `upload`: by the shortest way, or by that through the digests.
+    func receive(into upload: PendingUpload, _ promised: UploadDigests) async throws -> UploadDigests {
+        guard !promised.isEmpty else {
+            try await request.body.copy(to: upload)
+            return promised
+        }
+        var digests = promised
+        for try await bytes in request.body {
+            digests.update(bytes)
+            try await request.io.run { try bytes.withUnsafeBytes { try upload.write($0) } }
+        }
+        return digests
     }
 
     private func begin(size: Int64?, in share: Share) throws -> PendingUpload {
@@ -84,6 +93,6 @@ extension Exchange {
             // A comfort beside the file: without room for them, the upload stands all the same.
             do { try share.setChecksums(sums, of: path, for: attributes.entityTag) } catch {}
         }
-        return Response(created ? .created : .noContent, fields: promises.fields(after: attributes))
+        return Response(created ? .created : .noContent, fields: promises.fields(after: attributes, digests))
     }
 }

@@ -48,7 +48,7 @@ extension Exchange {
         var writer = MultiStatusWriter(
             query.selection, isMinimal: isMinimal, prefix: request.prefix, space: nil, capacity: 65_536)
         writer.xml.append(MultiStatusWriter.begin)
-        let locks = KnownLocks(locks: query.selection.needsLocks ? try share.locks(within: path) : [])
+        let locks = query.selection.needsLocks ? try KnownLocks(at: path, andBelow: true, in: share) : .none
         for member in changed.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
             let place = try path.appending(member)
             // What went away since the snapshot is told next time.
@@ -62,7 +62,7 @@ extension Exchange {
         }
         for member in gone.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
             let isDirectory = before[member]?.isDirectory == true
-            writer.append(try path.appending(member), isDirectory: isDirectory, status: .notFound)
+            writer.append(Place(try path.appending(member), isDirectory: isDirectory), status: .notFound)
         }
         writer.xml.append("<D:sync-token>")
         writer.xml.append(bytes: try SyncToken(keeping: now, in: store).text.utf8)

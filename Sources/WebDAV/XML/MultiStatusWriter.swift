@@ -43,7 +43,7 @@ struct MultiStatusWriter: ~Copyable {
     ///   - locks: the locks that cover it.
     mutating func append(
         in directory: [UInt8], name: ArraySlice<UInt8>, attributes: FileAttributes, dead: [DeadProperty],
-        locks: [ActiveLock]
+        locks: [ShownLock]
     ) {
         xml.append("<D:response><D:href>")
         appendHref(in: directory, name: name, isDirectory: attributes.isDirectory)
@@ -57,12 +57,10 @@ struct MultiStatusWriter: ~Copyable {
 
     /// Writes a resource that has only a status.
     mutating func append(
-        _ path: SharePath, isDirectory: Bool, status: Status, condition: DAVError.Condition? = nil,
-        hrefs: [SharePath] = []
+        _ place: Place, status: Status, condition: DAVError.Condition? = nil, hrefs: [Place] = []
     ) {
-        xml.append("<D:response><D:href>")
-        appendHref(in: [], name: path.bytes[...], isDirectory: isDirectory)
-        xml.append("</D:href>")
+        xml.append("<D:response>")
+        xml.appendHref(place, prefix: prefix)
         xml.appendStatus(status)
         if let condition {
             xml.append("<D:error>")
@@ -90,7 +88,7 @@ struct MultiStatusWriter: ~Copyable {
     }
 
     private mutating func appendValues(
-        _ name: ArraySlice<UInt8>, _ attributes: FileAttributes, dead: [DeadProperty], locks: [ActiveLock]
+        _ name: ArraySlice<UInt8>, _ attributes: FileAttributes, dead: [DeadProperty], locks: [ShownLock]
     ) {
         missing.removeAll(keepingCapacity: true)
         let start = xml.count
@@ -133,7 +131,7 @@ struct MultiStatusWriter: ~Copyable {
     /// Writes one live property with its value; false when the resource does not have it.
     private mutating func append(
         _ property: LiveProperty, of name: ArraySlice<UInt8>, _ attributes: FileAttributes, dead: [DeadProperty],
-        locks: [ActiveLock]
+        locks: [ShownLock]
     ) -> Bool {
         switch property {
         case .creationdate:
@@ -279,9 +277,10 @@ extension XMLWriter {
     /// A `lockdiscovery` element.
     ///
     /// RFC 4918 §15.8.
-    mutating func appendLockDiscovery(_ locks: [ActiveLock], prefix: [UInt8]) {
+    mutating func appendLockDiscovery(_ locks: [ShownLock], prefix: [UInt8]) {
         append("<D:lockdiscovery>")
-        for lock in locks {
+        for shown in locks {
+            let lock = shown.lock
             append("<D:activelock><D:locktype><D:write/></D:locktype><D:lockscope>")
             append(lock.isExclusive ? "<D:exclusive/>" : "<D:shared/>")
             append("</D:lockscope><D:depth>")
@@ -292,11 +291,9 @@ extension XMLWriter {
             append(number: max(0, lock.timeLeft.components.seconds))
             append("</D:timeout><D:locktoken><D:href>")
             appendText(Array(lock.token.uri.utf8)[...])
-            append("</D:href></D:locktoken><D:lockroot><D:href>")
-            append(bytes: prefix)
-            append("/")
-            appendPath(lock.root.bytes)
-            append("</D:href></D:lockroot></D:activelock>")
+            append("</D:href></D:locktoken><D:lockroot>")
+            appendHref(shown.root, prefix: prefix)
+            append("</D:lockroot></D:activelock>")
         }
         append("</D:lockdiscovery>")
     }

@@ -1,0 +1,108 @@
+import DirectoryRoot
+import TestSupport
+import Testing
+
+@testable import WebDAV
+
+@Suite("REPORT sync-collection, RFC 6578")
+struct ReportTests {
+    private func body(_ token: String, level: String = "1", more: String = "") -> String {
+        """
+        <D:sync-collection xmlns:D='DAV:'><D:sync-token>\(token)</D:sync-token><D:sync-level>\(level)</D:sync-level>\
+        \(more)<D:prop><D:getetag/></D:prop></D:sync-collection>
+        """
+    }
+
+    private func token(_ reply: Reply) throws -> String {
+        try #require(try reply.xml().child("sync-token")?.text, "\(reply.text)")
+    }
+
+    @Test("§3.2 the first answer lists all, later ones what is new, changed or gone")
+    func cycle() async throws {
+        let fixture = try DAVFixture()
+        for name in ["a", "b", "c"] { try fixture.directory.write(name, to: name) }
+        try fixture.directory.write("deep", to: "d/x")
+        let first = try await fixture.send("REPORT", "/", [("Depth", "0")], body(""))
+        #expect(first.status == 207)
+        #expect(try first.hrefs() == ["/a", "/b", "/c", "/d/"])
+        #expect(try first.property("getetag", of: "/a")?.status == 200)
+        let again = try await fixture.send("REPORT", "/", [], body(token(first)))
+        #expect(try again.hrefs().isEmpty)
+        #expect(try token(again) == token(first))
+        try fixture.directory.write("changed", to: "a")
+        _ = try await fixture.send("DELETE", "/b")
+        _ = try await fixture.send("PUT", "/n%C3%BC", [], "new")
+        try fixture.directory.write("not of level 1", to: "d/y")
+        let later = try await fixture.send("REPORT", "/", [], body(token(first)))
+        #expect(try later.hrefs() == ["/a", "/n%C3%BC", "/b"])
+        #expect(try later.status(of: "/b")?.contains("404") == true)
+        #expect(try await fixture.send("REPORT", "/", [], body(token(later))).hrefs().isEmpty)
+    }
+
+    @Test("§3.3 sync-level infinite reaches all below, and its tokens serve level 1 too")
+    func infinite() async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("1", to: "d/e/x")
+        let first = try await fixture.send("REPORT", "/", [], body("", level: "infinite"))
+        #expect(try first.hrefs() == ["/d/", "/d/e/", "/d/e/x"])
+        try fixture.directory.write("22", to: "d/e/x")
+        let later = try await fixture.send("REPORT", "/", [], body(token(first), level: "infinite"))
+        #expect(try later.hrefs() == ["/d/e/x"])
+        #expect(try await fixture.send("REPORT", "/", [], body(token(first))).hrefs().isEmpty)
+        let flat = try await fixture.send("REPORT", "/", [], body(""))
+        let wrong = try await fixture.send("REPORT", "/", [], body(token(flat), level: "infinite"))
+        #expect(wrong.status == 403)
+    }
+
+    @Test("Tokens survive a restart, and mean nothing elsewhere")
+    func restart() async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("a", to: "a")
+        try fixture.directory.makeDirectory("d")
+        let first = try await fixture.send("REPORT", "/", [], body(""))
+        let restarted = DAVFixture(sharing: fixture, as: Share(root: try DirectoryRoot(path: fixture.directory.path)))
+        try fixture.directory.write("bb", to: "b")
+        #expect(try await restarted.send("REPORT", "/", [], body(token(first))).hrefs() == ["/b"])
+        let elsewhere = try await fixture.send("REPORT", "/d", [], body(token(first)))
+        #expect(elsewhere.status == 403)
+        #expect(elsewhere.names("valid-sync-token"))
+        for bad in [
+            "urn:x-shareserve:sync:../../locks", "http://other/1",
+            "urn:x-shareserve:sync:" + String(repeating: "0", count: 40),
+        ] {
+            let reply = try await fixture.send("REPORT", "/", [], body(bad))
+            #expect(reply.status == 403)
+            #expect(reply.names("valid-sync-token"))
+        }
+    }
+
+    @Test("§4 the sync-token property is a token that a report takes")
+    func property() async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("a", to: "a")
+        let found = try await fixture.send(
+            "PROPFIND", "/", [("Depth", "0")], propfind("<D:sync-token/><D:supported-report-set/>"))
+        let token = try #require(try found.value("sync-token"))
+        #expect(found.text.contains("<D:sync-collection/>"))
+        #expect(try await fixture.send("REPORT", "/", [], body(token)).hrefs().isEmpty)
+        try fixture.directory.write("b", to: "b")
+        #expect(try await fixture.send("REPORT", "/", [], body(token)).hrefs() == ["/b"])
+    }
+
+    @Test("A limit that is too small, another report, another Depth and a file are refused")
+    func refusals() async throws {
+        let fixture = try DAVFixture()
+        for name in ["a", "b", "c"] { try fixture.directory.write(name, to: name) }
+        let limit = "<D:limit><D:nresults>2</D:nresults></D:limit>"
+        let limited = try await fixture.send("REPORT", "/", [], body("", more: limit))
+        #expect(limited.status == 507)
+        #expect(limited.names("number-of-matches-within-limits"))
+        let other = try await fixture.send("REPORT", "/", [], "<D:expand-property xmlns:D='DAV:'/>")
+        #expect(other.status == 403)
+        #expect(other.names("supported-report"))
+        #expect(try await fixture.send("REPORT", "/", [("Depth", "1")], body("")).status == 400)
+        #expect(try await fixture.send("REPORT", "/a", [], body("")).status == 403)
+        #expect(try await fixture.send("REPORT", "/", [], "").status == 400)
+        #expect(try await fixture.send("REPORT", "/none", [], body("")).status == 404)
+    }
+}

@@ -1,3 +1,4 @@
+import CSyscalls
 import DirectoryRoot
 import Logging
 import NIOCore
@@ -20,13 +21,21 @@ final class Engine: Sendable {
     private let shuttingDown = Atomic<Bool>(false)
     private let inFlight = Atomic<Int>(0)
 
-    /// What the server counts, for its metrics.
-    let counters = Counters()
+    let counters: Counters
+    let log: AccessLog?
+    /// Connections in all.
+    let maxConnections: Int
+    private let perAddress = Mutex<[String: Int]>([:])
 
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
-        pool: PoolThreads
+        pool: PoolThreads, counters: Counters
     ) {
+        self.counters = counters
+        log = configuration.accessLog
+        // A quarter is for files, and some for listeners and the like.
+        let files = max(64, (Int(sys_raise_file_limit()) - 128) / 4 * 3)
+        maxConnections = configuration.limits.connections > 0 ? configuration.limits.connections : min(16_384, files)
         limits = configuration.limits
         self.handlers = handlers
         self.access = access
@@ -60,6 +69,23 @@ final class Engine: Sendable {
     }
 
     func leaveFlight() { inFlight.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// Counts a connection from `address`; false when there are too many from there.
+    func enter(_ address: String) -> Bool {
+        guard limits.connectionsPerAddress > 0 else { return true }
+        return perAddress.withLock { counts in
+            counts[address, default: 0] += 1
+            return counts[address, default: 0] <= limits.connectionsPerAddress
+        }
+    }
+
+    func leave(_ address: String) {
+        guard limits.connectionsPerAddress > 0 else { return }
+        perAddress.withLock { counts in
+            guard let count = counts[address] else { return }
+            counts[address] = count > 1 ? count - 1 : nil
+        }
+    }
 
     /// Asks the handlers, newest first.
     func route(_ request: Request) -> Answer {
@@ -97,28 +123,4 @@ final class Engine: Sendable {
             return .text(.internalServerError, "The server failed. Ask the one who runs it.")
         }
     }
-}
-
-/// What the server counts.
-final class Counters: Sendable {
-    private let requestCount = Atomic<Int>(0)
-    private let receivedCount = Atomic<Int>(0)
-    private let sentCount = Atomic<Int>(0)
-    private let connectionCount = Atomic<Int>(0)
-    private let openCount = Atomic<Int>(0)
-
-    func request() { requestCount.wrappingAdd(1, ordering: .relaxed) }
-    func received(_ bytes: Int) { receivedCount.wrappingAdd(bytes, ordering: .relaxed) }
-    func sent(_ bytes: Int) { sentCount.wrappingAdd(bytes, ordering: .relaxed) }
-    func opened() {
-        connectionCount.wrappingAdd(1, ordering: .relaxed)
-        openCount.wrappingAdd(1, ordering: .relaxed)
-    }
-    func closed() { openCount.wrappingSubtract(1, ordering: .relaxed) }
-
-    var requests: Int { requestCount.load(ordering: .relaxed) }
-    var bytesReceived: Int { receivedCount.load(ordering: .relaxed) }
-    var bytesSent: Int { sentCount.load(ordering: .relaxed) }
-    var connections: Int { connectionCount.load(ordering: .relaxed) }
-    var openConnections: Int { openCount.load(ordering: .relaxed) }
 }

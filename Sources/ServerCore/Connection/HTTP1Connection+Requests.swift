@@ -1,3 +1,4 @@
+import CSyscalls
 import DirectoryRoot
 import NIOCore
 
@@ -34,6 +35,7 @@ extension HTTP1Connection {
 
     private func beginExchange() throws(HTTPError) {
         engine.counters.request()
+        if engine.log != nil { beganAt = sys_coarse_milliseconds() }
         phase = .exchange
         isAnswering = false
         isAnswered = false
@@ -51,6 +53,7 @@ extension HTTP1Connection {
             incoming = .none
             owesContinue = false
         }
+        if isPlainGet, answerFromCache() { return }
         let method = head.method
         isHeadOnly = method == .head
         guard method.rawValue != "CONNECT" else {
@@ -99,6 +102,7 @@ extension HTTP1Connection {
     private func dispatch(_ admission: Admission, _ view: RequestHeadView) {
         switch admission {
         case .allow(let share, let prefix, let path):
+            user = share.user
             let request = makeRequest(view, share: share, prefix: prefix, path: path)
             answer(request)
         case .refuse(let response): respond(response)
@@ -140,6 +144,7 @@ extension HTTP1Connection {
             if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
                 start(request) { _ in response }
             } else {
+                if isPlainGet { rememberFile(response, to: request) }
                 respond(response)
             }
         case .later(let work):
@@ -162,9 +167,11 @@ extension HTTP1Connection {
             // The rest of a body that nobody wanted; bounded by the choice made in `respond`.
             return false
         }
+        record()
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
         pipe = nil
+        user = nil
         owesContinue = false
         view = nil
         if !isKnownUniquelyReferenced(&head) { head = RequestHead() } else { head.reset() }
@@ -177,11 +184,29 @@ extension HTTP1Connection {
         return true
     }
 
+    /// Counts an answer, and writes its line in the access log.
+    private func record() {
+        engine.counters.answered(status)
+        guard let log = engine.log else { return }
+        var seconds: Int64 = 0
+        var nanoseconds: Int32 = 0
+        sys_now(&seconds, &nanoseconds)
+        let record = AccessRecord(
+            peer: view?.peer ?? peer, user: user, method: head.bytes[head.methodRange], target: head.target,
+            version: head.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0", status: status,
+            bytes: isHeadOnly ? 0 : sentBytes, time: seconds * 1_000 + Int64(nanoseconds / 1_000_000),
+            milliseconds: max(0, sys_coarse_milliseconds() - beganAt), referer: head.lines("referer").first,
+            agent: head.lines("user-agent").first)
+        log.writer.add(record.line(log.format), engine.pool)
+    }
+
     // MARK: - Refusing
 
     /// Answers a request that cannot be understood or taken, and ends the connection so that nothing after it is read as
     /// a request.
     func refuse(_ error: HTTPError) {
+        // A head that never became whole has ranges into bytes that were not kept.
+        if head.bytes.isEmpty { head.reset() }
         phase = .exchange
         closesAfter = true
         isBodyBroken = true

@@ -23,6 +23,7 @@ extension HTTP1Connection {
     func respond(_ response: Response) {
         guard !isAnswering, phase == .exchange else { return }
         isAnswering = true
+        status = response.status.code
         deadline = .max
         if !isBodyDone { settleUnreadBody(response) }
         let framing = writeHead(response)
@@ -74,13 +75,17 @@ extension HTTP1Connection {
             out.append("\r\n")
         }
         let framing = writeFraming(response)
-        if closesAfter {
-            out.append("Connection: close\r\n")
-        } else if head.minorVersion == 0 {
-            out.append("Connection: keep-alive\r\n")
-        }
+        writeConnectionField()
         out.append("\r\n")
         return framing
+    }
+
+    func writeConnectionField() {
+        if closesAfter {
+            room.out.append("Connection: close\r\n")
+        } else if head.minorVersion == 0 {
+            room.out.append("Connection: keep-alive\r\n")
+        }
     }
 
     private func writeFraming(_ response: Response) -> Framing {
@@ -108,7 +113,7 @@ extension HTTP1Connection {
     }
 
     /// The fields that are the connection's own.
-    private static func isOwn(_ name: String) -> Bool {
+    static func isOwn(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: ASCII.equalIgnoringCase(name.utf8, "date".utf8)
         case 10: ASCII.equalIgnoringCase(name.utf8, "connection".utf8)

@@ -69,6 +69,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var isAnswered = false
     var closesAfter = false
     var isHeadOnly = false
+    var status = 0
+    /// For the access log.
+    var user: String?
+    var beganAt: Int64 = 0
     /// Bytes given to the channel that the socket has not taken yet.
     var outstanding = 0
     /// Bytes of this response's body.
@@ -106,9 +110,11 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0, phase != .closed else { return }
+        peer = context.channel.remoteAddress?.ipAddress ?? "unix"
+        if engine.counters.openConnections >= engine.maxConnections, room.shed(1) == 0 { return turnAway() }
         room.enter(self)
         engine.counters.opened()
-        peer = context.channel.remoteAddress?.ipAddress ?? "unix"
+        guard engine.enter(peer) else { return turnAway() }
         if !isSecure {
             socket =
                 (try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
@@ -117,6 +123,18 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         }
         setDeadline(engine.limits.idleTime)
         read()
+    }
+
+    /// Too many are here: says so, and goes.
+    private func turnAway() {
+        guard let context else { return }
+        if !isSecure {
+            var buffer = context.channel.allocator.buffer(capacity: 128)
+            buffer.writeStaticString(
+                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        }
+        context.close(promise: nil)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -170,6 +188,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         if roomIndex >= 0 {
             room.leave(self)
             engine.counters.closed()
+            engine.leave(peer)
         }
         socket = -1
         lease?.fail(HTTPError(.badRequest, "The connection ended within the body."))

@@ -119,6 +119,12 @@ struct Listener {
             .serverChannelOption(.backlog, value: 1_024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
+                let overflow = OverflowHandler(rooms: rooms)
+                do {
+                    try channel.pipeline.syncOperations.addHandler(overflow)
+                } catch {
+                    return channel.eventLoop.makeFailedFuture(error)
+                }
                 guard isIPv6, let options = channel.syncOptions else {
                     return channel.eventLoop.makeSucceededVoidFuture()
                 }
@@ -140,6 +146,35 @@ struct Listener {
                     try channel.pipeline.syncOperations.addHandler(connection)
                 }
             }
+    }
+}
+
+/// Keeps a listener going when the process has run out of descriptors: idle connections make room.
+private final class OverflowHandler: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+
+    private let rooms: Rooms
+    private var isPaused = false
+
+    init(rooms: Rooms) {
+        self.rooms = rooms
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? IOError, error.errnoCode == EMFILE || error.errnoCode == ENFILE, !isPaused else {
+            return
+        }
+        // Not to be asked again at once, and for ever, before there is room.
+        isPaused = true
+        let channel = context.channel
+        let rooms = rooms
+        try? channel.syncOptions?.setOption(.autoRead, value: false)
+        Task { await rooms.inEach { $0.shed(16) } }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: .milliseconds(50)) {
+            bound.value.isPaused = false
+            try? channel.syncOptions?.setOption(.autoRead, value: true)
+        }
     }
 }
 

@@ -14,6 +14,8 @@ import NIOCore
 final class LoopRoom {
     let loop: any EventLoop
     let out = OutBuffer()
+    let files = OpenFileCache()
+    let secureFiles = OpenFileCache()
     /// Seconds since this room was made; moves while there are connections.
     ///
     /// All time limits count in it.
@@ -50,12 +52,29 @@ final class LoopRoom {
         }
         member.roomIndex = -1
         if members.isEmpty {
+            files.clear()
+            secureFiles.clear()
             ticking?.cancel()
             ticking = nil
         }
     }
 
     var connectionCount: Int { members.count }
+
+    /// Closes the connections that have been idle for longest, to make room for others.
+    /// - Returns: how many.
+    @discardableResult
+    func shed(_ count: Int) -> Int {
+        files.clear()
+        secureFiles.clear()
+        var idle: [(since: UInt32, member: any LoopMember)] = []
+        for member in members {
+            if let since = member.idleSince { idle.append((since, member)) }
+        }
+        idle.sort { $0.since < $1.since }
+        for victim in idle.prefix(count) { victim.member.abort() }
+        return min(count, idle.count)
+    }
 
     /// Shows every connection, newest first, so that each may leave meanwhile.
     func eachMember(_ body: (any LoopMember) -> Void) {
@@ -64,6 +83,8 @@ final class LoopRoom {
 
     private func advance() {
         tick &+= 1
+        files.expire(tick)
+        secureFiles.expire(tick)
         eachMember { $0.secondPassed(tick) }
     }
 

@@ -32,7 +32,7 @@ final class Runtime: Sendable {
 
     /// Starts the threads and listens on every address, or on none.
     static func start(
-        _ configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl
+        _ configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, counters: Counters
     ) async throws -> Runtime {
         let proxies = try TrustedProxies(configuration.access.trustedProxies)
         let loops = configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount
@@ -40,7 +40,8 @@ final class Runtime: Sendable {
         let threads = configuration.ioThreads > 0 ? configuration.ioThreads : min(32, max(8, System.coreCount * 4))
         let pool = PoolThreads(count: threads)
         let engine = Engine(
-            configuration: configuration, handlers: handlers, access: access, proxies: proxies, pool: pool)
+            configuration: configuration, handlers: handlers, access: access, proxies: proxies, pool: pool,
+            counters: counters)
         let rooms = try await Rooms(group)
         let listener = Listener(group: group, engine: engine, rooms: rooms)
         do {

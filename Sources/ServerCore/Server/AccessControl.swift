@@ -10,9 +10,18 @@ package protocol AccessControl: Sendable {
     ///   - response: the answer to `head`.
     ///   - head: what was asked, let in or not.
     func dress(_ response: inout Response, for head: RequestHeadView)
+
+    /// Whether a GET with this head, which carries neither credentials, cookies nor an origin, is let in to the whole share
+    /// with everybody's rights, so that it may get the very answer that another such request for the same target got.
+    ///
+    /// Asked for every request of the fastest path: must be quick and allocate nothing.
+    /// - Returns: the number of the rules that say so, another one after they changed; nil for no.
+    func rulesForEverybody(_ head: RequestHead) -> UInt64?
 }
 
 extension AccessControl {
+    package func rulesForEverybody(_ head: RequestHead) -> UInt64? { nil }
+
     /// The fields that every answer has.
     package func dress(_ response: inout Response, for head: RequestHeadView) {
         SecurityFields.dress(&response.fields)
@@ -63,6 +72,8 @@ package struct OpenAccess: AccessControl {
         self.share = share
         self.prefix = prefix
     }
+
+    package func rulesForEverybody(_ head: RequestHead) -> UInt64? { 0 }
 
     package func admit(_ head: RequestHeadView) -> Admission {
         if head.target.isAsterisk { return .allow(share, prefix: prefix, path: .root) }

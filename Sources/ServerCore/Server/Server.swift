@@ -13,6 +13,7 @@ public final class Server: Sendable {
     private let configuration: ServerConfiguration
     private let gate: Gate
     private let state = Mutex(State())
+    let counters = Counters()
 
     /// A server that does not listen yet.
     public init(configuration: ServerConfiguration) throws {
@@ -46,7 +47,8 @@ public final class Server: Sendable {
     public func start() async throws -> [ListenAddress] {
         var (handlers, access) = state.withLock { ($0.handlers, $0.access) }
         handlers.insert(LogInHandler(gate), at: 0)
-        let runtime = try await Runtime.start(configuration, handlers: handlers, access: access ?? gate)
+        let runtime = try await Runtime.start(
+            configuration, handlers: handlers, access: access ?? gate, counters: counters)
         state.withLock { $0.runtime = runtime }
         return runtime.addresses
     }

@@ -19,6 +19,8 @@ public struct ServerConfiguration: Sendable {
     public var ioThreads = 0
     /// Event loops; 0 is one for each processor.
     public var eventLoops = 0
+    /// One line for each request; nil for none.
+    public var accessLog: AccessLog?
     /// Where faults are told.
     public var logger = Logger(label: "shareserve")
 

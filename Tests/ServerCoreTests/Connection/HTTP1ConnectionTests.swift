@@ -1,5 +1,7 @@
+import DirectoryRoot
 import Glibc
 import ServerCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -325,6 +327,89 @@ import Testing
             #expect(try slow.readToEnd().hasPrefix("HTTP/1.1 408"))
             #expect(try idle.readToEnd().isEmpty)
             #expect(try body.readToEnd().hasPrefix("HTTP/1.1 408"))
+        }
+    }
+
+    @Test("the cache of open files never answers with what was") func freshness() async throws {
+        try await withServer(TestHandler()) { server in
+            let wire = try server.wire()
+            func ask(_ name: String = "a.txt") throws -> Wire.Answer {
+                try wire.ask("GET /\(name) HTTP/1.1\r\nHost: a\r\n\r\n")
+            }
+            for round in 0..<50 {
+                try server.directory.write("content \(round)", to: "a.txt")
+                #expect(try ask().text == "content \(round)")
+                let again = try ask()
+                #expect(again.text == "content \(round)")
+                #expect(again.fields["content-type"]?.hasPrefix("text/plain") == true)
+                #expect(again.fields["etag"] != nil)
+                #expect(again.fields["last-modified"] != nil)
+            }
+            unlink(server.directory.path(of: "a.txt"))
+            #expect(try ask().status == 404)
+            try server.directory.write("inside", to: "folder/b.txt")
+            #expect(try ask("folder/b.txt").text == "inside")
+            #expect(try ask("folder/b.txt").text == "inside")
+            rename(server.directory.path(of: "folder"), server.directory.path(of: "moved"))
+            #expect(try ask("folder/b.txt").status == 404)
+            symlink("/etc", server.directory.path(of: "folder"))
+            #expect(try ask("folder/passwd").status == 404)
+            #expect(try ask("moved/b.txt").text == "inside")
+            chmod(server.directory.path(of: "moved/b.txt"), 0o600)
+            #expect(try ask("moved/b.txt").text == "inside")
+        }
+    }
+
+    @Test("each request is one line of the log, whatever it holds", arguments: AccessLog.Format.allCases)
+    func accessLog(format: AccessLog.Format) async throws {
+        let lines = Mutex<[UInt8]>([])
+        try await withServer(
+            TestHandler(),
+            configure: { configuration in
+                configuration.accessLog = AccessLog(format: format) { bytes in lines.withLock { $0 += bytes } }
+            },
+            { server in
+                let wire = try server.wire()
+                _ = try wire.ask(get)
+                _ = try wire.ask(
+                    "GET /\u{e4}%0a\"<x> HTTP/1.1\r\nHost: a\r\nUser-Agent: \"q\u{9}\u{e4}\r\nReferer: b\r\n\r\n")
+                let bad = try server.wire()
+                try bad.send("GET / HTTP/1.1\r\nX\r\n\r\n")
+                _ = try bad.readToEnd()
+            })
+        let text = lines.withLock { String(decoding: $0, as: UTF8.self) }
+        let all = text.split(separator: "\n")
+        #expect(all.count == 3)
+        #expect(all.allSatisfy { line in line.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } })
+        #expect(all.first?.contains("/hello") == true)
+        #expect(all.first?.contains("127.0.0.1") == true)
+    }
+
+    @Test("a connection beyond the limit is told so, or an idle one makes room") func connectionLimit() async throws {
+        let narrow = { (configuration: inout ServerConfiguration) in configuration.limits.connections = 3 }
+        try await withServer(TestHandler(), configure: narrow) { server in
+            let idle = [try server.wire(), try server.wire(), try server.wire()]
+            for wire in idle { #expect(try wire.ask(get).status == 200) }
+            for _ in 0..<5 {
+                let wire = try server.wire()
+                #expect(try wire.ask(get).status == 200)
+            }
+        }
+    }
+
+    @Test("health and metrics answer") func metrics() async throws {
+        try await withServer(TestHandler()) { server in
+            let other = try Server(configuration: ServerConfiguration(root: server.root))
+            let handler = StatusHandler(of: other)
+            let share = Share(root: server.root)
+            for (path, part) in [("health", "ok"), ("metrics", "shareserve_requests_total 0")] {
+                let request = try Request.forTesting(path: "/.shareserve/\(path)", share: share)
+                guard case .now(let response) = handler.answer(request), case .bytes(let bytes) = response.body else {
+                    Issue.record("not answered at once")
+                    continue
+                }
+                #expect(String(decoding: bytes, as: UTF8.self).contains(part))
+            }
         }
     }
 

@@ -16,6 +16,10 @@ package final class Gate: AccessControl {
         private let hosts: HostNames
         /// What came last and was known: nearly always the next one too.
         private let lastHost = Mutex("")
+        /// The same as it came.
+        private let lastHostBytes = Mutex<[UInt8]>([])
+        /// Another number for each set of rules.
+        let number = UInt64.random(in: 0 ... .max)
 
         init(_ rules: AccessRules) {
             book = AccountBook(rules)
@@ -23,6 +27,13 @@ package final class Gate: AccessControl {
             origins = Origins(allowed: rules.corsOrigins)
             hsts = rules.hstsSeconds.map { "max-age=\($0)" }
             logInPage = rules.logInPage
+        }
+
+        func knows(host: ArraySlice<UInt8>) -> Bool {
+            if lastHostBytes.withLock({ $0.elementsEqual(host) }) { return true }
+            guard hosts.knows(authority: RequestHead.text(host)) else { return false }
+            lastHostBytes.withLock { $0 = Array(host) }
+            return true
         }
 
         func knows(authority: String) -> Bool {
@@ -86,6 +97,14 @@ package final class Gate: AccessControl {
     }
 
     // MARK: - Letting in
+
+    package func rulesForEverybody(_ head: RequestHead) -> UInt64? {
+        let rules = rules.withLock { $0 }
+        guard rules.book.isEmpty, rules.origins.isEmpty, let host = head[.host], rules.knows(host: host) else {
+            return nil
+        }
+        return rules.number
+    }
 
     package func admit(_ head: RequestHeadView) -> Admission {
         let rules = rules.withLock { $0 }

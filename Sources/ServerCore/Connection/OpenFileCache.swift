@@ -1,0 +1,97 @@
+import CSyscalls
+import DirectoryRoot
+
+/// The files that one loop answered GET with a moment ago: open, with the head composed, so that asking for them again
+/// costs one `statx` instead of an open and everything behind it.
+///
+/// Never stale: each use compares what stands at the path now with what was opened, by number, size and both times, and
+/// a path that leads through a link is not kept at all. Few, and each only for some seconds after its last use, so that a
+/// deleted file gives its room back and the file system can be unmounted. Only what the kernel opened without asking the
+/// disk comes in, and an open file keeps its directories in the kernel's memory: asking again does not wait either.
+final class OpenFileCache {
+    /// One file, ready to be sent.
+    final class File {
+        let target: [UInt8]
+        let entry: Entry
+        /// The fields with `Content-Length`, each line ended.
+        let lines: [UInt8]
+        /// From the root, ended by NUL.
+        fileprivate let path: [CChar]
+        fileprivate let root: DirectoryRoot
+        /// Under which rules of access it was given.
+        fileprivate let rules: UInt64
+        fileprivate var lastUse: UInt32
+
+        fileprivate init(
+            target: [UInt8], entry: Entry, lines: [UInt8], path: [CChar], root: DirectoryRoot, rules: UInt64,
+            tick: UInt32
+        ) {
+            self.target = target
+            self.entry = entry
+            self.lines = lines
+            self.path = path
+            self.root = root
+            self.rules = rules
+            lastUse = tick
+        }
+
+        fileprivate var isCurrent: Bool {
+            var now = sys_attributes()
+            guard sys_statat(root.descriptor, path, &now) == 0 else { return false }
+            let then = entry.attributes
+            return now.inode == then.inode && now.device == then.device && now.size == UInt64(clamping: then.size)
+                && now.modified == then.modified.seconds
+                && Int64(now.modified_ns) == Int64(then.modified.nanoseconds)
+                && now.changed == then.changed.seconds && Int64(now.changed_ns) == Int64(then.changed.nanoseconds)
+        }
+    }
+
+    static let capacity = 128
+    /// Seconds after the last use.
+    static let keep: UInt32 = 3
+
+    private var files: [UInt64: File] = [:]
+
+    /// The file that this target named a moment ago, if it is still the same.
+    func find(_ target: UnsafeRawBufferPointer, rules: UInt64, tick: UInt32) -> File? {
+        guard !files.isEmpty else { return nil }
+        let key = Self.hash(target)
+        guard let file = files[key], file.target.count == target.count,
+            file.target.elementsEqual(target)
+        else { return nil }
+        guard file.rules == rules, file.isCurrent else {
+            files[key] = nil
+            return nil
+        }
+        file.lastUse = tick
+        return file
+    }
+
+    /// Keeps what a target was just answered with.
+    func keep(
+        _ entry: Entry, for target: UnsafeRawBufferPointer, path: SharePath, root: DirectoryRoot, lines: [UInt8],
+        rules: UInt64, tick: UInt32
+    ) {
+        guard !path.isRoot, entry.realPath == path, target.count <= 1_024 else { return }
+        if files.count >= Self.capacity { expire(tick, keep: 0) }
+        guard files.count < Self.capacity else { return }
+        files[Self.hash(target)] = File(
+            target: Array(target), entry: entry, lines: lines, path: path.bytes.map(CChar.init(bitPattern:)) + [0],
+            root: root, rules: rules, tick: tick)
+    }
+
+    /// Closes what nobody asked for lately.
+    func expire(_ tick: UInt32, keep: UInt32 = OpenFileCache.keep) {
+        guard !files.isEmpty else { return }
+        files = files.filter { tick &- $0.value.lastUse <= keep }
+    }
+
+    /// Closes everything.
+    func clear() { files = [:] }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return hash
+    }
+}

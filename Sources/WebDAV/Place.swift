@@ -12,7 +12,9 @@ struct Place: Hashable, Sendable {
         self.isDirectory = isDirectory
     }
 
-    /// Looks what is there; whatever can't be looked at is named without a slash. Waits for the disk.
+    /// Looks what is there; whatever can't be looked at is named without a slash.
+    ///
+    /// Waits for the disk.
     init(_ path: SharePath, in share: Share) {
         self.path = path
         isDirectory = path.isRoot || (try? share.attributes(of: path).isDirectory) == true

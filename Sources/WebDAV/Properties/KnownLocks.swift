@@ -5,7 +5,9 @@ struct ShownLock: Sendable {
     var lock: ActiveLock
     var root: Place
 
-    /// Looks whether the root is a folder. Waits for the disk.
+    /// Looks whether the root is a folder.
+    ///
+    /// Waits for the disk.
     init(_ lock: ActiveLock, in share: Share) {
         self.lock = lock
         root = Place(lock.root, in: share)
@@ -20,7 +22,9 @@ struct KnownLocks: Sendable {
 
     private init(locks: [ShownLock]) { self.locks = locks }
 
-    /// Those that cover `path`, and with `below` those on anything in it. Waits for the disk.
+    /// Those that cover `path`, and with `below` those on anything in it.
+    ///
+    /// Waits for the disk.
     init(at path: SharePath, andBelow below: Bool, in share: Share) throws(RootError) {
         let found = below ? try share.locks(within: path) : try share.locks(covering: path)
         locks = found.map { ShownLock($0, in: share) }

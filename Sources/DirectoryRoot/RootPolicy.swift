@@ -1,11 +1,16 @@
 /// Rules about files that hold for every door and requester.
 public struct RootPolicy: Sendable {
+    /// Nothing is ever written, state neither.
     public var isReadOnly = false
+    /// Nothing that is there goes.
     public var refusesDelete = false
+    /// No content that is there changes.
     public var refusesOverwrite = false
     /// Shell patterns; a path with a component that matches does not exist, on any door.
     public var hidden: [String] = []
-    /// Lower-case, without dot; empty allows all. New files must end in one of them.
+    /// Lower-case, without dot; empty allows all.
+    ///
+    /// New files must end in one of them.
     public var allowedExtensions: [String] = []
     /// `.DS_Store` and `._*` are refused.
     public var refusesAppleFiles = false
@@ -15,8 +20,11 @@ public struct RootPolicy: Sendable {
     public var minFreeSpace: Int64 = 0
     /// Wait for the disk before a write is answered.
     public var waitsForDisk = false
+    /// The longest time-out that a lock gets.
     public var maxLockDuration: Duration = .seconds(86_400)
+    /// Locks in all.
     public var maxLocks = 10_000
+    /// Locks of one user, and of all who have no name together.
     public var maxLocksPerUser = 1_000
     /// Resumable uploads that are not over yet.
     public var maxUploads = 1_000
@@ -27,5 +35,6 @@ public struct RootPolicy: Sendable {
     /// Folders watched at a time for those who look at them; more are looked at every two seconds.
     public var maxWatches = 1_024
 
+    /// Everything is allowed, within the limits that keep a small machine well.
     public init() {}
 }

@@ -10,7 +10,9 @@ package import CSyscalls
 
 /// What every write asks and tells the tables of the state folder. All paths are from the root.
 extension Share {
-    /// Lets a write go on, or names the locks that forbid it. Asked right before the names change, under the commit lock.
+    /// Lets a write go on, or names the locks that forbid it.
+    ///
+    /// Asked right before the names change, under the commit lock.
     package func checkLocks(_ use: WriteUse) throws(RootError) {
         try translated { () throws(RootError) in try root.state.locks.check(use, tokens: tokens, user: user) }
     }
@@ -19,6 +21,7 @@ extension Share {
     /// - Parameters:
     ///   - path: where it was.
     ///   - status: what it was; nil when its members will be forgotten one by one.
+    /// - Throws: what the disk says.
     package func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
         try root.state.locks.drop(below: path)
         // Not of what has another name left: one in the trash, too.
@@ -39,8 +42,9 @@ extension Share {
         try root.state.properties.carry(from: source, at: path, to: copy, at: target)
     }
 
-    /// Gives a file's new content, which has no name yet, the dead properties of the old one. RFC 4918 §9.7.1 leaves them
-    /// alone.
+    /// Gives a file's new content, which has no name yet, the dead properties of the old one.
+    ///
+    /// RFC 4918 §9.7.1 leaves them alone.
     func keepProperties(of old: borrowing Location, in new: Int32) throws(RootError) {
         guard let status = old.status, let attributes = FileAttributes(status),
             try root.state.properties.hints().mayHaveProperties(attributes)
@@ -55,6 +59,7 @@ extension Share {
     /// A file keeps its name meanwhile, so that a write can replace it in one step.
     /// - Parameter location: what will be gone.
     /// - Returns: whether it is gone from its name already.
+    /// - Throws: what the disk says.
     func takeToTrash(_ location: borrowing Location) throws(RootError) -> Bool {
         guard root.policy.trashDays > 0, let status = location.status else { return false }
         if status.isFile, try root.state.trash.keep(location, user: user) { return false }

@@ -15,6 +15,8 @@ extension RootPolicy {
         }
         maxUploadSize = try settings.bytes("max-upload-size")
         minFreeSpace = try settings.bytes("min-free-space") ?? minFreeSpace
+        uploadExpiry = try settings.duration("upload-expiry") ?? uploadExpiry
+        trashDays = try settings.number("trash", in: 0...36_500) ?? trashDays
     }
 }
 

@@ -1,6 +1,8 @@
 import DirectoryRoot
 
-/// Changes state until it is killed: `StateDrill DIRECTORY locks|properties|race|upload [COUNT]`. Started by the tests.
+/// Changes state until it is killed; started by the tests.
+///
+///     StateDrill DIRECTORY locks|properties|race|upload [COUNT]
 @main struct StateDrill {
     let share: Share
     let count: Int

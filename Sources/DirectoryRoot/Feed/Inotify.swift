@@ -46,7 +46,9 @@ final class Inotify: @unchecked Sendable {
         }
     }
 
-    /// Watches the directory that is open; the same number for the same directory. Nil when no more can be watched.
+    /// Watches the directory that is open; the same number for the same directory.
+    ///
+    /// Nil when no more can be watched.
     func watch(_ directory: Int32) -> Int32? {
         let watch = sys_inotify_add(descriptor, directory, Self.mask)
         return watch >= 0 ? watch : nil

@@ -1,6 +1,8 @@
 import Synchronization
 
-/// The share links, in one file of the state folder. Asking for one costs one `fstatat` while nothing has changed.
+/// The share links, in one file of the state folder.
+///
+/// Asking for one costs one `fstatat` while nothing has changed.
 public final class LinkStore: Sendable {
     private let file: StateFile
     private let clock: RootClock

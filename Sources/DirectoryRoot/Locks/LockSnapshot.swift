@@ -1,4 +1,6 @@
-/// All locks at one moment, and the rules of RFC 4918 §6 and §7 over them. Pure: no file, no clock.
+/// All locks at one moment, and the rules of RFC 4918 §6 and §7 over them.
+///
+/// Pure: no file, no clock.
 ///
 /// Looked up by path and along the ancestors, so that the number of locks does not matter.
 struct LockSnapshot: Sendable {
@@ -50,7 +52,9 @@ struct LockSnapshot: Sendable {
         return obstacles.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    /// The roots of the locks that a new one would conflict with, in order. RFC 4918 §6.1, §6.2, §9.10.5.
+    /// The roots of the locks that a new one would conflict with, in order.
+    ///
+    /// RFC 4918 §6.1, §6.2, §9.10.5.
     func conflicts(
         at path: SharePath, isExclusive: Bool, isRecursive: Bool, at uptime: Duration
     ) -> [SharePath] {
@@ -90,7 +94,9 @@ struct LockSnapshot: Sendable {
 
     // MARK: The file
 
-    /// Reads the payload of the file. Locks that were known before keep the deadline that this process counts by.
+    /// Reads the payload of the file.
+    ///
+    /// Locks that were known before keep the deadline that this process counts by.
     init(payload: [UInt8], knownBefore: LockSnapshot, wall: Timestamp, uptime: Duration) throws(DamagedState) {
         for record in try StateRecord.all(in: payload) {
             var lock = try StoredLock(record, wall: wall, uptime: uptime)
@@ -117,7 +123,9 @@ struct LockSnapshot: Sendable {
 }
 
 extension StoredLock {
-    /// Whether `user` may use this lock's token: a lock taken with a name serves that name only. RFC 4918 §6.4.
+    /// Whether `user` may use this lock's token: a lock taken with a name serves that name only.
+    ///
+    /// RFC 4918 §6.4.
     func obeys(_ user: String?) -> Bool { self.user == nil || self.user == user }
 }
 

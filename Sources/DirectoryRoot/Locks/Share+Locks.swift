@@ -1,7 +1,9 @@
 import CSyscalls
 
 extension Share {
-    /// The locks that cover `path`, its own and those of depth infinity above. One `stat` when nothing changed.
+    /// The locks that cover `path`, its own and those of depth infinity above.
+    ///
+    /// One `stat` when nothing changed.
     ///
     /// A lock that was taken above ``base`` shows with ``SharePath/root`` as its root.
     public func locks(covering path: SharePath) throws(RootError) -> [ActiveLock] {

@@ -11,7 +11,9 @@ struct StoredLock: Equatable, Sendable {
     var duration: Duration
     /// By the time of day: what survives a restart.
     var expires: Timestamp
-    /// By this process's uptime: what counts while it runs, whatever happens to the time of day. Not written.
+    /// By this process's uptime: what counts while it runs, whatever happens to the time of day.
+    ///
+    /// Not written.
     var deadline: Duration
 
     /// Whether the lock protects `path` itself.
@@ -25,7 +27,9 @@ struct StoredLock: Equatable, Sendable {
 }
 
 extension StoredLock {
-    /// Reads a record. A clock that was set back meanwhile can't make the lock last longer than was granted.
+    /// Reads a record.
+    ///
+    /// A clock that was set back meanwhile can't make the lock last longer than was granted.
     init(_ record: StateRecord, wall: Timestamp, uptime: Duration) throws(DamagedState) {
         guard let token = record.text("token"), let root = record["root"], let expires = record.time("expires"),
             let seconds = record.number("seconds"), seconds >= 0

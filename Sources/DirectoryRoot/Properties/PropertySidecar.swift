@@ -73,6 +73,7 @@ struct PropertySidecar: Sendable {
 
     /// Removes what nobody has touched for a month and no resource at its last known path claims.
     /// - Parameter find: the resource at a path; nil when there is none.
+    /// - Throws: what the disk says.
     func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
         let now = RootClock.system.wall()

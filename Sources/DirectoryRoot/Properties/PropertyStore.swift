@@ -39,6 +39,8 @@ package final class PropertyStore: Sendable {
     /// - Parameters:
     ///   - descriptor: of the resource; also one that was opened with `O_PATH`.
     ///   - path: from the root.
+    /// - Returns: all of it; empty when there is nothing.
+    /// - Throws: what the disk says.
     func read(_ descriptor: Int32, at path: SharePath) throws(RootError) -> PropertySet {
         guard let marker = try marker() else { return PropertySet() }
         return try read(descriptor, at: path, marker)
@@ -64,6 +66,7 @@ package final class PropertyStore: Sendable {
     ///   - sourcePath: of the source, from the root.
     ///   - target: the new file or folder, open and maybe still without a name.
     ///   - path: where the target will be, from the root.
+    /// - Throws: ``RootError/noSpace`` and what else the disk says.
     package func carry(
         from source: Int32, at sourcePath: SharePath, to target: Int32, at path: SharePath
     ) throws(RootError) {
@@ -100,6 +103,7 @@ package final class PropertyStore: Sendable {
 
     /// Removes what is left in the sidecar of resources that went long ago.
     /// - Parameter find: what is at a path.
+    /// - Throws: what the disk says.
     func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
         guard !state.isReadOnly, try needsNews() else { return }
         try sidecar.sweep(find)

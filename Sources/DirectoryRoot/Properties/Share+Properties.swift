@@ -12,7 +12,9 @@ extension Share {
         try change(path) { (set) throws(RootError) in try set.apply(changes) }
     }
 
-    /// Values that the server itself keeps beside a resource, by name (`win32.attributes`); never shown as properties.
+    /// Values that the server itself keeps beside a resource, by name (`win32.attributes`); never shown as
+    /// properties.
+    ///
     /// They follow COPY and MOVE and survive a PUT, as dead properties do.
     public func keptValues(of path: SharePath) throws(RootError) -> [String: [UInt8]] {
         (try keptValues(of: path)?.set.values ?? [:]).filter { !$0.key.hasPrefix(Self.checksumPrefix) }
@@ -36,9 +38,9 @@ extension Share {
         return sums
     }
 
-    /// Keeps check sums, by algorithm, of the content with the entity tag `tag`. Those of other contents are forgotten.
+    /// Keeps check sums, by algorithm, of the content with the entity tag `tag`.
     ///
-    /// Called by the server for what it has just written or read: takes no lock into account, for nothing that a client
+    /// Those of other contents are forgotten. Called by the server for what it has just written or read: takes no lock into account, for nothing that a client
     /// sees of the resource changes.
     public func setChecksums(_ sums: [String: [UInt8]], of path: SharePath, for tag: EntityTag) throws(RootError) {
         guard !root.policy.isReadOnly else { return }

@@ -2,11 +2,14 @@ import CSyscalls
 
 /// The two clocks that state lives by, passed in so that tests can turn them.
 public struct RootClock: Sendable {
-    /// The time of day: what is written into files, and what survives a restart. May be set back or forward.
+    /// The time of day: what is written into files, and what survives a restart.
+    ///
+    /// May be set back or forward.
     public var wall: @Sendable () -> Timestamp
     /// Time that only moves forward, from an unknown start: what a running process counts by.
     public var uptime: @Sendable () -> Duration
 
+    /// Joins two clocks.
     public init(wall: @escaping @Sendable () -> Timestamp, uptime: @escaping @Sendable () -> Duration) {
         self.wall = wall
         self.uptime = uptime

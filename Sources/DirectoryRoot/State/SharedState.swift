@@ -33,8 +33,9 @@ package final class SharedState: Sendable {
 }
 
 extension DirectoryRoot {
-    /// Removes what is over: uploads that nobody went on with, and what was in the trash long enough. At the start, and
-    /// from time to time: every minute is not too often.
+    /// Removes what is over: uploads that nobody went on with, and what was in the trash long enough.
+    ///
+    /// At the start, and from time to time: every minute is not too often.
     public func sweep() throws(RootError) {
         try state.uploads.sweep()
         try state.trash.purge()

@@ -49,7 +49,9 @@ struct StateEnvelope {
         return file
     }
 
-    /// Not against malice: whoever can write here can write anything. Eight bytes a step, so that it costs next to nothing.
+    /// Not against malice: whoever can write here can write anything.
+    ///
+    /// Eight bytes a step, so that it costs next to nothing.
     static func sum(_ bytes: [UInt8]) -> UInt64 {
         bytes.withUnsafeBytes { buffer in
             var sum: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(buffer.count)

@@ -68,7 +68,9 @@ struct StateFile: Sendable {
         }
     }
 
-    /// The content under the lock. A damaged file is kept under another name, reported, and counts as none.
+    /// The content under the lock.
+    ///
+    /// A damaged file is kept under another name, reported, and counts as none.
     func readForChange(_ lock: StateLock) throws(RootError) -> Contents? {
         do throws(RootError) {
             return try read(in: lock.folder)

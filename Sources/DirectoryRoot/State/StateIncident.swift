@@ -7,6 +7,7 @@ public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
     /// `.shareserve` is not a directory that can be used, so there are no locks, properties or uploads.
     case unusableFolder(errno: Int32)
 
+    /// One line for the log.
     public var description: String {
         switch self {
         case .damagedFile(let name, let kept): "state file \(name) was damaged and is kept as \(kept)"

@@ -8,8 +8,10 @@ import CSyscalls
     import Darwin
 #endif
 
-/// An advisory lock on one file of the state folder, which excludes threads, processes and, on a distributed file system,
-/// hosts. Gone with its holder.
+/// An advisory lock on one file of the state folder, which excludes threads, processes and, on a distributed file
+/// system, hosts.
+///
+/// Gone with its holder.
 ///
 /// Every change of state is made under the one called `lock`; names change under `commit`, which is taken first.
 struct StateLock {
@@ -17,7 +19,9 @@ struct StateLock {
     private let file: OpenDescriptor
     private let name: String
 
-    /// Waits for the lock. `kept` is the lock file that the last holder in this process left open.
+    /// Waits for the lock.
+    ///
+    /// `kept` is the lock file that the last holder in this process left open.
     init(named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?) throws(RootError) {
         self.folder = folder
         self.name = name

@@ -150,7 +150,9 @@ extension Share {
 }
 
 extension SharePath {
-    /// The path with a number before the extension, `name (1).txt`; itself for 0. Shortened to fit where needed.
+    /// The path with a number before the extension, `name (1).txt`; itself for 0.
+    ///
+    /// Shortened to fit where needed.
     func numbered(_ number: Int) throws(RootError) -> SharePath {
         if number == 0 { return self }
         let mark = Array(" (\(number))".utf8)

@@ -8,8 +8,9 @@ import CSyscalls
     import Glibc
 #endif
 
-/// What was deleted or replaced and can still be had back: `.shareserve/trash/<id>.item`, with what is known of it in
-/// `<id>.record`. Going there is one rename; the record is written first, and one without an item is nothing.
+/// What was deleted or replaced and can still be had back.
+///
+/// It stands as `.shareserve/trash/<id>.item`, with what is known of it in `<id>.record`. Going there is one rename; the record is written first, and one without an item is nothing.
 package final class Trash: Sendable {
     private static let folder = "trash"
     /// How long the page's deletes can be undone when nothing else is kept.
@@ -105,7 +106,9 @@ package final class Trash: Sendable {
         try forget(id)
     }
 
-    /// Removes what has been there long enough, and records without an item. At the start, with each delete, every hour.
+    /// Removes what has been there long enough, and records without an item.
+    ///
+    /// At the start, with each delete, every hour.
     package func purge() throws(RootError) {
         guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let now = clock.wall()

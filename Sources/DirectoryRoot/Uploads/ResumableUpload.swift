@@ -60,7 +60,9 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         record = changed
     }
 
-    /// Appends the bytes; waits for the disk. What fitted before an error stays.
+    /// Appends the bytes; waits for the disk.
+    ///
+    /// What fitted before an error stays.
     ///
     /// - Throws: ``RootError/tooLarge`` for more than was announced or is allowed, before anything is written;
     ///   ``RootError/noSpace``; ``RootError/tooMany`` when the upload was taken over.

@@ -20,7 +20,9 @@ extension Share {
         try createUpload(spec, parts: [])
     }
 
-    /// Begins an upload with the bytes of finished partial ones, in their order. They are given up within the hour.
+    /// Begins an upload with the bytes of finished partial ones, in their order.
+    ///
+    /// They are given up within the hour.
     ///
     /// - Parameters:
     ///   - parts: the ids of the partial uploads.

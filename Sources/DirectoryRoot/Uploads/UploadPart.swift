@@ -71,14 +71,18 @@ final class UploadPart: @unchecked Sendable {
             && Int32(truncatingIfNeeded: status.modified_ns) == stamp.nanoseconds
     }
 
-    /// Makes the upload ours: whoever had it before sees that at the next write. Under the lock.
+    /// Makes the upload ours: whoever had it before sees that at the next write.
+    ///
+    /// Under the lock.
     func take(_ record: UploadRecord) throws(RootError) {
         stamp = Timestamp(
             seconds: Int64.random(in: 1_000_000...2_000_000_000), nanoseconds: Int32.random(in: 0..<1_000_000_000))
         try write(record)
     }
 
-    /// Replaces the record and stays its owner. Under the lock.
+    /// Replaces the record and stays its owner.
+    ///
+    /// Under the lock.
     func write(_ record: UploadRecord) throws(RootError) {
         var payload: [UInt8] = []
         record.record.write(to: &payload)

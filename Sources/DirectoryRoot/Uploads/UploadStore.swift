@@ -103,7 +103,9 @@ package final class UploadStore: Sendable {
         try remove(id, in: folder)
     }
 
-    /// Removes what is over, and what a crash left behind. At the start, and every hour.
+    /// Removes what is over, and what a crash left behind.
+    ///
+    /// At the start, and every hour.
     package func sweep() throws(RootError) {
         guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
         for name in try StateFolder.names(in: folder) {

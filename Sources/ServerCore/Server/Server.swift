@@ -58,6 +58,10 @@ public final class Server: Sendable {
     public func run() async throws {
         if state.withLock({ $0.runtime == nil }) { try await start() }
         guard let runtime = state.withLock({ $0.runtime }) else { return }
+        let housekeeping = Housekeeping(
+            root: configuration.root, io: runtime.engine.io, logger: configuration.logger)
+        let keeping = Task { await housekeeping.keep() }
+        defer { keeping.cancel() }
         await withTaskCancellationHandler {
             await runtime.untilEnded()
         } onCancel: {

@@ -1,0 +1,26 @@
+import DirectoryRoot
+import Logging
+
+/// What a share needs from time to time while it is served: what is over goes, what went wrong is said.
+struct Housekeeping: Sendable {
+    let root: DirectoryRoot
+    let io: IOPool
+    let logger: Logger
+
+    private static let interval: Duration = .seconds(60)
+
+    /// Goes on until the task is cancelled.
+    func keep() async {
+        while !Task.isCancelled {
+            do {
+                try await io.run { [root] in try root.sweep() }
+            } catch {
+                logger.warning("could not tidy the state of the share", metadata: ["error": "\(error)"])
+            }
+            for incident in root.takeIncidents() {
+                logger.warning("state of the share", metadata: ["incident": "\(incident)"])
+            }
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+}

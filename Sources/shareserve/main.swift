@@ -5,6 +5,7 @@ import Glibc
 do {
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch arguments.first {
+    case "link": try LinkCommand.parse(Array(arguments.dropFirst())).run()
     case "hash-password": try HashPasswordCommand.parse(Array(arguments.dropFirst())).run()
     default: try await ServeCommand.parse(arguments).run()
     }

@@ -1,0 +1,129 @@
+import ArgumentParser
+import DirectoryRoot
+import FoundationEssentials
+import Glibc
+import ServerCore
+
+/// `shareserve link PATH`: makes, lists and ends share links of a directory, whether or not a server runs on it.
+struct LinkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shareserve link",
+        abstract: "Makes a link that opens one file or folder to whoever has it; lists and revokes links.",
+        discussion: """
+            The path is the file or folder itself; the shared directory is the nearest one above it that holds \
+            .shareserve/, or the one of --root.
+            """)
+
+    @Argument(help: "The file or folder; the shared directory with --list and --revoke.", completion: .file())
+    var path: String = "."
+
+    @Option(help: .init("The shared directory.", valueName: "directory"), completion: .directory)
+    var root: String?
+
+    @Option(help: .init("When the link ends, as in 30m, 24h or 2d; default: never.", valueName: "time"))
+    var expires: String?
+
+    @Flag(help: "Whoever has the link may upload into the folder, and replaces nothing.")
+    var upload = false
+
+    @Flag(help: "Ask for a password that the link needs besides.")
+    var password = false
+
+    @Option(help: .init("How many downloads the link allows.", valueName: "number"))
+    var maxDownloads: Int64?
+
+    @Option(help: .init("What the server's address is, to print the whole link.", valueName: "url"))
+    var url: String?
+
+    @Flag(help: "List the links.")
+    var list = false
+
+    @Option(help: .init("End the link of this id.", valueName: "id"))
+    var revoke: String?
+
+    /// Does what the options say.
+    ///
+    /// - Throws: ``StartError`` when there is nothing to share, or no such link.
+    func run() throws {
+        let place = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
+        let directory = try sharedDirectory(of: Self.withoutSlash(place))
+        let opened: DirectoryRoot
+        do throws(RootError) {
+            opened = try DirectoryRoot(path: directory)
+        } catch {
+            throw StartError(error, opening: directory)
+        }
+        do {
+            if let revoke {
+                try opened.links.revoke(id: revoke)
+            } else if list {
+                for link in try opened.links.all() { StandardStreams.print(Self.line(link)) }
+            } else {
+                try make(in: opened, directory: directory, place: Self.withoutSlash(place))
+            }
+        } catch RootError.unknownToken {
+            throw StartError.usage("there is no link with this id")
+        } catch let error as RootError {
+            throw StartError(error, opening: path)
+        }
+    }
+
+    private func make(in opened: DirectoryRoot, directory: String, place: String) throws {
+        let relative = place.utf8.dropFirst(directory.utf8.count).drop { $0 == UInt8(ascii: "/") }
+        let share = Share(root: opened)
+        guard let shared = try? SharePath(bytes: relative) else {
+            throw StartError.usage("\(path) cannot be shared")
+        }
+        _ = try share.attributes(of: shared)
+        var life: Duration?
+        if let expires {
+            guard let span = TimeSpan(expires)?.duration, span > .zero else {
+                throw StartError.usage("expires: '\(expires)' is not a time such as 30m, 24h or 2d")
+            }
+            life = span
+        }
+        if let maxDownloads, maxDownloads < 1 { throw StartError.usage("max-downloads: at least 1") }
+        let hash =
+            password ? try PasswordHash.yescrypt.make(password: PasswordPrompt.read(confirming: true), user: "") : nil
+        let (secret, secretHash) = LinkToken.makeSecret()
+        let link = try opened.links.create(
+            ShareLink(
+                secretHash: secretHash, path: shared, rights: upload ? [.read, .create] : .readOnly,
+                expires: life.map { Timestamp(seconds: Int64(time(nil)) + $0.components.seconds) }, passwordHash: hash,
+                downloadsLeft: maxDownloads))
+        let base = url.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 } ?? ""
+        StandardStreams.print("\(base)/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
+    }
+
+    /// The nearest directory at or above `place` that was served.
+    private func sharedDirectory(of place: String) throws -> String {
+        if let root {
+            let directory = Self.withoutSlash(URL(filePath: root).standardizedFileURL.path(percentEncoded: false))
+            guard place == directory || place.hasPrefix(directory + "/") || list || revoke != nil else {
+                throw StartError.usage("\(path) is not in \(root)")
+            }
+            return directory
+        }
+        var directory = place
+        while !directory.isEmpty {
+            var found = stat()
+            if stat(directory + "/.shareserve", &found) == 0, found.st_mode & S_IFMT == S_IFDIR { return directory }
+            directory = directory.lastIndex(of: "/").map { String(directory[..<$0]) } ?? ""
+        }
+        throw StartError.usage("no shared directory is known above \(path); name it with --root")
+    }
+
+    private static func withoutSlash(_ path: String) -> String {
+        path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    /// Tab-separated: id, path, rights, end, downloads left, password, maker.
+    private static func line(_ link: ShareLink) -> String {
+        [
+            link.id, "/" + PercentCoding.path(link.path.bytes), link.rights.contains(.create) ? "upload" : "read",
+            link.expires.map { HTTPDate.text($0.seconds) } ?? "never",
+            link.downloadsLeft.map { "\($0) left" } ?? "unlimited",
+            link.passwordHash == nil ? "open" : "password", link.creator ?? "-",
+        ].joined(separator: "\t")
+    }
+}

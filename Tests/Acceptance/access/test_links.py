@@ -1,0 +1,120 @@
+"""Share links, made by the command line and opened by strangers."""
+
+import re
+import subprocess
+import time
+
+import pytest
+
+from server import binary
+from wire import ask
+
+
+def link(*arguments, **options):
+    return subprocess.run([binary(), "link", *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
+
+
+def made(*arguments, **options):
+    ended = link(*arguments, **options)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.strip().rstrip("/")
+
+
+@pytest.fixture
+def shared(serve):
+    server = serve("--auth", "anna:x@/:rw")
+    (server.root / "album" / "inner").mkdir(parents=True)
+    (server.root / "album" / "a.txt").write_text("one")
+    (server.root / "album" / "inner" / "b.txt").write_text("two")
+    (server.root / "album-2").mkdir()
+    (server.root / "album-2" / "secret.txt").write_text("secret")
+    (server.root / "secret.txt").write_text("secret")
+    return server
+
+
+def test_a_folder(shared):
+    place = made(shared.root / "album", "--root", shared.root)
+    assert re.fullmatch(r"/\.shareserve/s/[0-9A-Za-z]+-[0-9a-f]{32}", place)
+    assert ask(shared, "GET", f"{place}/a.txt").text == "one"
+    assert ask(shared, "GET", f"{place}/inner/b.txt").text == "two"
+    listing = ask(shared, "GET", f"{place}/").text
+    assert "a.txt" in listing and "secret" not in listing
+    assert ask(shared, "PROPFIND", f"{place}/", "Depth: 1").status == 207
+    assert b"two" in ask(shared, "GET", f"{place}/?archive=tar").body
+
+
+@pytest.mark.parametrize("way", [
+    "/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/inner/../../secret.txt", "-2/secret.txt", "/album/a.txt",
+    "/.shareserve/trash", "/.shareserve/links", "/.shareserve/metrics", "/.shareserve/s/x", "/secret.txt",
+])
+@pytest.mark.parametrize("method", ["GET", "PROPFIND", "DELETE", "PUT"])
+def test_nothing_beside_it(shared, way, method):
+    place = made(shared.root / "album", "--root", shared.root)
+    answer = ask(shared, method, f"{place}{way}", body="x" if method == "PUT" else None)
+    assert answer.status in (400, 401, 403, 404, 405, 409), answer.status
+    assert "secret" not in answer.text.replace("secret.txt", "")
+    assert (shared.root / "secret.txt").read_text() == "secret"
+
+
+@pytest.mark.parametrize("method, destination", [("COPY", "/secret-copy"), ("MOVE", "/moved"), ("COPY", "/album/x")])
+def test_destinations_stay_inside(shared, method, destination):
+    place = made(shared.root / "album", "--root", shared.root, "--upload")
+    answer = ask(shared, method, f"{place}/a.txt", f"Destination: {destination}")
+    assert answer.status in (400, 403, 404, 502)
+    assert (shared.root / "album" / "a.txt").exists() and not (shared.root / destination[1:]).exists()
+
+
+def test_a_file_shows_no_siblings(shared):
+    place = made(shared.root / "album" / "a.txt", "--root", shared.root)
+    assert ask(shared, "GET", place).text == "one"
+    assert ask(shared, "GET", f"{place}/a.txt").text == "one"
+    for way in ("/b.txt", "/inner/b.txt", "/?json", "/?archive=zip"):
+        assert "two" not in ask(shared, "GET", f"{place}{way}").text
+
+
+def test_upload_only_where_allowed(shared):
+    reading = made(shared.root / "album", "--root", shared.root)
+    assert ask(shared, "PUT", f"{reading}/new", body="x").status in (403, 404)
+    writing = made(shared.root / "album", "--root", shared.root, "--upload")
+    assert ask(shared, "PUT", f"{writing}/new", body="x").status == 201
+    assert ask(shared, "PUT", f"{writing}/a.txt", body="x").status == 403
+    assert ask(shared, "DELETE", f"{writing}/a.txt").status == 403
+    assert (shared.root / "album" / "a.txt").read_text() == "one"
+
+
+def test_the_end(shared):
+    place = made(shared.root / "album", "--root", shared.root, "--expires", "2s")
+    assert ask(shared, "GET", f"{place}/a.txt").status == 200
+    deadline = time.monotonic() + 10
+    while ask(shared, "GET", f"{place}/a.txt").status == 200 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert ask(shared, "GET", f"{place}/a.txt").status == 404
+
+
+def test_list_and_revoke(shared):
+    place = made(shared.root / "album", "--root", shared.root)
+    lines = link("--list", shared.root).stdout.splitlines()
+    assert len(lines) == 1 and "/album" in lines[0]
+    name = lines[0].split("\t")[0]
+    assert name in place and place.rpartition("-")[2] not in lines[0]
+    assert link("--revoke", name, shared.root).returncode == 0
+    assert ask(shared, "GET", f"{place}/a.txt").status == 404
+    assert link("--revoke", name, shared.root).returncode == 64
+
+
+def test_downloads_are_counted(shared):
+    place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "2")
+    assert [ask(shared, "GET", place).status for _ in range(4)] == [200, 200, 410, 410]
+
+
+def test_password(shared):
+    place = made(shared.root / "album", "--root", shared.root, "--password", input="secret\n")
+    assert ask(shared, "GET", f"{place}/a.txt").status == 401
+    assert ask(shared, "GET", f"{place}/a.txt", "Authorization: Basic eDpzZWNyZXQ=").status == 200
+    assert ask(shared, "GET", f"{place}/a.txt", "Authorization: Basic eDp3cm9uZw==").status == 401
+
+
+def test_wrong_use(shared):
+    assert link(shared.root / "missing", "--root", shared.root).returncode == 66
+    assert link(shared.root / "album", "--root", shared.root, "--expires", "soon").returncode == 64
+    assert link("/tmp", "--root", shared.root).returncode == 64

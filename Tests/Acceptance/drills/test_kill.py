@@ -44,6 +44,7 @@ def test_sigkill(serve):
 
 
 # What xfstests use for power cuts: from this moment on, the file system writes nothing any more, not even its journal.
+# What the device holds is copied at once, since the unmounting that follows may still write out what was only in memory.
 EXT4_IOC_SHUTDOWN = 0x8004587D
 NO_LOG_FLUSH = 2
 
@@ -52,7 +53,8 @@ class Disk:
     """An ext4 file system in a file, that can lose its power."""
 
     def __init__(self, folder, megabytes=512):
-        self.image = folder / "disk.img"
+        self.copies = 0
+        self.image = folder / "disk-0.img"
         self.place = folder / "disk"
         self.place.mkdir()
         with open(self.image, "wb") as file:
@@ -67,6 +69,10 @@ class Disk:
         descriptor = os.open(self.place, os.O_RDONLY)
         fcntl.ioctl(descriptor, EXT4_IOC_SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
         os.close(descriptor)
+        self.copies += 1
+        self.image = self.image.with_name(f"disk-{self.copies}.img")
+        before = self.image.with_name(f"disk-{self.copies - 1}.img")
+        subprocess.run(["cp", "--sparse=always", str(before), str(self.image)], check=True)
 
     def unmount(self):
         if os.path.ismount(self.place):
@@ -107,6 +113,7 @@ def test_power_cut(serve, disk, durable):
             writer.join(30)
         disk.unmount()
         disk.mount()
+        disk.image.with_name(f"disk-{disk.copies - 1}.img").unlink()
         if not durable:
             # Locks and properties that were answered may be gone with everything else of the last seconds.
             history.locks.clear()

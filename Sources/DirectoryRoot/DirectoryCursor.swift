@@ -54,17 +54,43 @@ public final class DirectoryCursor: @unchecked Sendable {
         return members
     }
 
+    /// The next names only, at most `limit` of them; empty at the end. Asks the disk about single names only where the
+    /// directory itself does not say what they are.
+    public func nextNames(_ limit: Int = 4_096) throws(RootError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        names.reserveCapacity(min(limit, 4_096))
+        while names.count < limit, let record = try nextRecord() {
+            let isDirectory = record.type == UInt32(DT_DIR)
+            if isDirectory || record.type == UInt32(DT_REG) {
+                let name = Array(record.bytes)
+                if isVisible(name, isDirectory: isDirectory) { names.append(name) }
+            } else if let member = member(record) {
+                names.append(member.name)
+            }
+        }
+        return names
+    }
+
     /// The next record that can be a member of a share; nil at the end.
     private func nextRecord() throws(RootError) -> sys_name? {
         while let record = try reader.next() {
             switch record.type {
             case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
                 if share.root.policy.shows(name: record.bytes) { return record }
+                cleanUp(record)
             default:
                 continue
             }
         }
         return nil
+    }
+
+    /// Removes what a crash left in this directory because it could not stand in the scratch folder.
+    private func cleanUp(_ record: sys_name) {
+        guard record.length > ReservedName.prefix.utf8.count, ReservedName.takes(record.bytes),
+            !share.root.policy.isReadOnly, ScratchFolder.isLeftover(descriptor, record.name)
+        else { return }
+        _ = TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 
     private func member(_ record: sys_name) -> DirectoryMember? {

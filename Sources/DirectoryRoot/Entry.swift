@@ -7,8 +7,13 @@ public final class Entry: Sendable {
     package let descriptor: Int32
     /// Where it really is, from the root: not the path it was asked for when that led through a link.
     package let realPath: SharePath
+    /// When it was opened, in milliseconds of the coarse clock; 0 when that had to wait.
+    package let openedAt: Int64
 
-    package init(descriptor: Int32, attributes: FileAttributes, realPath: SharePath = .root) {
+    package init(
+        descriptor: Int32, attributes: FileAttributes, realPath: SharePath = .root, openedAt: Int64 = 0
+    ) {
+        self.openedAt = openedAt
         self.descriptor = descriptor
         self.attributes = attributes
         self.realPath = realPath

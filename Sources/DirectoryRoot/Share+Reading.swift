@@ -17,7 +17,8 @@ extension Share {
         // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
         return Entry(
-            descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath)
+            descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath,
+            openedAt: waiting ? 0 : max(1, sys_coarse_milliseconds()))
     }
 
     /// What is at `path`, following links that stay inside the root. A file that the process may not read is shown too.

@@ -156,3 +156,32 @@ private func writeBytes(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
 private func readBytes(_ file: Int32, _ buffer: inout [UInt8]) -> Int {
     buffer.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
 }
+
+extension TemporaryDirectory {
+    /// Whether the name is a symbolic link.
+    public func isLink(_ member: String) -> Bool {
+        var status = stat()
+        return lstat(path(of: member), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
+    /// Makes a FIFO that nobody has open.
+    public func makeFIFO(_ member: String) throws {
+        guard mkfifo(path(of: member), 0o644) == 0 else { throw Failure(call: "mkfifo", code: errno) }
+    }
+
+    /// Makes a socket that nobody listens at.
+    public func makeSocket(_ member: String) throws {
+        guard mknod(path(of: member), S_IFSOCK | 0o644, 0) == 0 else { throw Failure(call: "mknod", code: errno) }
+    }
+
+    /// Sets permission bits.
+    public func setMode(_ mode: UInt32, of member: String) throws {
+        guard chmod(path(of: member), mode_t(mode)) == 0 else { throw Failure(call: "chmod", code: errno) }
+    }
+
+    /// The permission bits of a member.
+    public func mode(of member: String) -> UInt32? {
+        var status = stat()
+        return lstat(path(of: member), &status) == 0 ? UInt32(status.st_mode & 0o7777) : nil
+    }
+}

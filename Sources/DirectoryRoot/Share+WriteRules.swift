@@ -38,7 +38,9 @@ extension Share {
         if let status = location.status, !status.isFile, !status.isDirectory {
             // A FIFO or device does not exist, but its name is taken. So is that of a link, which a write that does not
             // follow it replaces, when it leads to something.
-            guard status.isLink, (try? look(at: location.path, waiting: true)) != nil else { throw .forbidden }
+            guard status.isLink, let found = try? look(at: location.path, waiting: true),
+                FileAttributes(found.status) != nil
+            else { throw .forbidden }
         }
         return location
     }

@@ -185,3 +185,61 @@ extension TemporaryDirectory {
         return lstat(path(of: member), &status) == 0 ? UInt32(status.st_mode & 0o7777) : nil
     }
 }
+
+extension TemporaryDirectory {
+    /// Makes an empty file in a directory that is there.
+    public func touch(_ member: String) throws {
+        let file = open(path(of: member), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw Failure(call: "open", code: errno) }
+        close(file)
+    }
+
+    /// What this process has in memory.
+    public static var residentBytes: Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        guard fgets(&line, 256, file) != nil else { return 0 }
+        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * Int(getpagesize())
+    }
+}
+
+extension TemporaryDirectory {
+    /// Every file below with its content, links not followed.
+    public func contents(below member: String = "") -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        for name in names(in: member) {
+            let path = member.isEmpty ? name : "\(member)/\(name)"
+            if isLink(path) { continue }
+            if mode(of: path) != nil, isDirectory(path) {
+                found.merge(contents(below: path)) { first, _ in first }
+            } else {
+                found[path] = read(path)
+            }
+        }
+        return found
+    }
+
+    /// All that can be seen of a tree from outside: names, contents, times and modes.
+    public func snapshot(of member: String = "") -> [String] {
+        var lines: [String] = []
+        var pending = [member]
+        while let next = pending.popLast() {
+            var status = stat()
+            guard lstat(next.isEmpty ? path : path(of: next), &status) == 0 else { continue }
+            let time = "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+            lines.append("\(next) \(status.st_ino) \(status.st_mode) \(status.st_size) \(time)")
+            guard status.st_mode & S_IFMT == S_IFDIR else { continue }
+            pending += names(in: next).map { next.isEmpty ? $0 : "\(next)/\($0)" }
+        }
+        return lines.sorted()
+    }
+
+    /// Whether the name is a directory, not through a link.
+    public func isDirectory(_ member: String) -> Bool {
+        var status = stat()
+        return lstat(path(of: member), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}

@@ -16,10 +16,6 @@ public struct UploaderConfiguration: Sendable {
     public var hasUsers = false
     /// Whether people may make share links from the page.
     public var allowsLinks = true
-    /// Days that deleted files stay in the trash; 0 when only the page's deletes wait there, for a minute.
-    public var trashDays = 0
-    /// How long an upload that nobody goes on with is kept.
-    public var uploadExpiry: Duration = .seconds(86_400)
     /// Event streams at once; more are refused with 503.
     public var maxEventStreams = 256
     /// Searches and archive walks at once; more are refused with 503.

@@ -81,7 +81,7 @@ public final class UploaderHandler: Handler {
         guard refusal.status == .notFound, request.method == .get, wantsPage(request) else {
             return .now(Response(refusal))
         }
-        return .now(pageResponse(PageWriter.Place(path: request.path, rights: [], status: .notFound), for: request))
+        return .now(pageResponse(PagePlace(path: request.path, rights: [], status: .notFound), for: request))
     }
 }
 

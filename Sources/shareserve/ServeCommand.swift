@@ -37,13 +37,17 @@ struct ServeCommand: ParsableCommand {
             readFile: Self.read)
         let logger = try Logger(settings)
         let root = try openRoot(settings)
-        let configuration = try ServerConfiguration(settings, root: root, logger: logger)
+        var configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
-        let server = try Server(configuration: configuration)
         let startup = Startup(configuration: configuration, root: settings.text("path") ?? ".")
+        var page = try UploaderConfiguration(settings, startup: startup)
+        page.hasUsers = configuration.access.hasAccounts
+        let uploader = try UploaderHandler(page)
+        configuration.access.logInPage = uploader.logInPage
+        let server = try Server(configuration: configuration)
         server.add(WebDAVHandler())
         // Asked first: files and folders, and the uploads that can be resumed.
-        server.add(try UploaderHandler(UploaderConfiguration(settings, startup: startup)))
+        server.add(uploader)
         do {
             startup.announce(try await server.start())
         } catch let error as ListenError {
@@ -51,7 +55,9 @@ struct ServeCommand: ParsableCommand {
         }
         let signals = Task {
             await Signals(server: server, grace: grace, logger: logger) {
-                server.replaceAccess(try AccessRules(settings))
+                var rules = try AccessRules(settings)
+                rules.logInPage = uploader.logInPage
+                server.replaceAccess(rules)
             }
             .obey()
         }

@@ -10,8 +10,6 @@ extension UploaderConfiguration {
         footer = settings.text("footer") ?? footer
         indexName = settings.text("index")
         assetsDirectory = settings.text("assets")
-        trashDays = try settings.number("trash", in: 0...36_500) ?? trashDays
-        uploadExpiry = try settings.duration("upload-expiry") ?? uploadExpiry
         version = ServeCommand.configuration.version
         addresses = { startup.urls }
     }

@@ -84,6 +84,7 @@ extension HTTP1Connection {
     private func ask(_ question: @escaping @Sendable () -> Admission, _ view: RequestHeadView) {
         let exchange = Exchange(engine: engine, loop: room.loop, carrier: self)
         self.exchange = exchange
+        isAsking = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         let loop = room.loop
         engine.pool.submit {
@@ -92,6 +93,7 @@ extension HTTP1Connection {
                 let connection = bound.value
                 guard connection.phase == .exchange, connection.exchange === exchange else { return }
                 connection.exchange = nil
+                connection.isAsking = false
                 connection.dispatch(decided, view)
                 connection.work()
                 connection.readIfUseful()

@@ -53,6 +53,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     /// While the body's task receives from the socket itself.
     var lease: SocketLease?
     var owesContinue = false
+    /// Access is being decided on the pool: the body waits for its reader.
+    var isAsking = false
     /// The body came apart: nothing after it can be read.
     var isBodyBroken = false
     /// Body bytes that came and nobody wanted.
@@ -216,6 +218,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             case .head:
                 guard inbound.readableBytes > 0, !closesAfter, readHead() else { return }
             case .exchange:
+                if isAsking { return }
                 if !isBodyDone { receiveBody() }
                 guard isAnswered, phase == .exchange else { return }
                 guard finishExchange() else { return }
@@ -234,7 +237,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         case .head: close()
         case .lingering: close()
         case .exchange:
-            if !isBodyDone {
+            if !isBodyDone, !isAsking {
                 isBodyBroken = true
                 closesAfter = true
                 endPipe(.failure(HTTPError(.badRequest, "The connection ended within the body.")))

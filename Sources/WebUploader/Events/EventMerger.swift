@@ -11,9 +11,9 @@ enum FolderEvent: Sendable {
 }
 
 extension TextWriter {
-    /// Writes an event as server-sent events are written:
+    /// Writes an event as server-sent events are written.
     ///
-    /// one `event` and one `data` line. WHATWG HTML §9.2.
+    /// One `event` and one `data` line. WHATWG HTML §9.2.
     mutating func event(_ event: FolderEvent) {
         switch event {
         case .changed(.names(let names)) where names.allSatisfy(UTF8Scan.isValid):

@@ -13,6 +13,7 @@ extension UploaderHandler {
         case "uploads": uploads(request, at: place)
         case "events": allow([.get, .head], request) { .later { [self] in try await events($0) } }
         case "trash": trash(request, at: place)
+        case "links": links(request, at: place)
         default: .now(Response(HTTPError(.notFound, "There is nothing at this address.")))
         }
     }

@@ -1,5 +1,5 @@
 import DirectoryRoot
-import ServerCore
+public import ServerCore
 
 extension UploaderHandler {
     /// The ways in which a folder can be answered.
@@ -127,18 +127,30 @@ extension UploaderHandler {
                 return []
             }
         }
-        return pageResponse(PageWriter.Place(path: request.path, rights: rights, members: members), for: request)
+        return pageResponse(PagePlace(path: request.path, rights: rights, members: members), for: request)
     }
 
     /// The page as an answer.
-    func pageResponse(_ place: PageWriter.Place, for request: Request) -> Response {
+    func pageResponse(_ place: PagePlace, for request: Request) -> Response {
         .whole(
-            page.page(of: place, for: request), to: request, status: place.status,
-            fields: [
-                "Content-Type": "text/html; charset=utf-8", "Vary": "Accept, Accept-Language",
-                "Cache-Control": "no-cache", "Content-Security-Policy": page.policy,
-                "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
-            ])
+            page.page(of: place, for: PageVisitor(request)), to: request, status: place.status,
+            fields: pageFields)
+    }
+
+    /// The page on which people log in; who asks for it says with which status.
+    public func logInPage(_ prompt: LogInPrompt) -> Response {
+        let place = PagePlace(
+            path: .root, rights: [], status: .unauthorized,
+            message: prompt.isWrong ? "The user or the password is wrong." : nil, logIn: prompt)
+        return Response(.ok, fields: pageFields, body: .bytes(page.page(of: place, for: PageVisitor(prompt))))
+    }
+
+    private var pageFields: ResponseFields {
+        [
+            "Content-Type": "text/html; charset=utf-8", "Vary": "Accept, Accept-Language",
+            "Cache-Control": "no-cache", "Content-Security-Policy": page.policy,
+            "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+        ]
     }
 }
 

@@ -7,8 +7,14 @@ struct InfoDocument: Sendable {
     let languages: [String]
 
     /// Writes the JSON object.
-    func write(for share: Share, to writer: inout TextWriter) {
-        let policy = share.root.policy
+    /// - Parameters:
+    ///   - share: as the requester sees it; nil for somebody who has still to log in.
+    ///   - writer: gets it.
+    func write(for share: Share?, to writer: inout TextWriter) {
+        let policy = share?.root.policy
+        let isReadOnly = policy?.isReadOnly ?? true
+        // Below a share link there is one subtree, and nothing about anybody.
+        let isLink = share.map { !$0.base.isRoot } ?? false
         writer.raw(#"{"version":"#)
         writer.json(configuration.version)
         writer.raw(#","title":"#)
@@ -18,27 +24,27 @@ struct InfoDocument: Sendable {
         writer.raw(#","footer":"#)
         writer.json(configuration.footer)
         writer.raw(#","readOnly":"#)
-        writer.json(policy.isReadOnly)
+        writer.json(isReadOnly)
         writer.raw(#","user":"#)
-        if let user = share.user { writer.json(user) } else { writer.raw("null") }
+        if let user = share?.user { writer.json(user) } else { writer.raw("null") }
         writer.raw(#","canLogIn":"#)
-        writer.json(configuration.hasUsers && share.user == nil)
+        writer.json(configuration.hasUsers && share?.user == nil && !isLink)
         writer.raw(#","canLogOut":"#)
-        writer.json(configuration.hasUsers && share.user != nil)
+        writer.json(configuration.hasUsers && share?.user != nil)
         writer.raw(#","trashDays":"#)
-        writer.integer(Int64(configuration.trashDays))
+        writer.integer(Int64(policy?.trashDays ?? 0))
         writer.raw(#","links":"#)
-        writer.json(configuration.allowsLinks && !policy.isReadOnly)
+        writer.json(configuration.allowsLinks && !isReadOnly && !isLink)
         writer.raw(#","archive":true,"uploads":"#)
-        writer.json(!policy.isReadOnly)
+        writer.json(!isReadOnly)
         writer.raw(#","trash":"#)
-        writer.json(!policy.isReadOnly && !policy.refusesDelete)
+        writer.json(!isReadOnly && policy?.refusesDelete == false && !isLink)
         writer.raw(#","maxUploadSize":"#)
-        if let limit = policy.maxUploadSize { writer.integer(limit) } else { writer.raw("null") }
+        if let limit = policy?.maxUploadSize { writer.integer(limit) } else { writer.raw("null") }
         writer.raw(#","languages":"#)
         writer.json(languages)
         writer.raw(#","addresses":"#)
-        writer.json(configuration.addresses())
+        writer.json(share == nil ? [] : configuration.addresses())
         writer.raw("}")
     }
 }

@@ -34,28 +34,14 @@ struct PageWriter: Sendable {
         policy = Self.policy(css: css)
     }
 
-    /// One folder, or what stands in its place.
-    struct Place {
-        /// The folder; of a missing one, the asked path.
-        var path: SharePath
-        var rights: Rights
-        /// The members, when all of them are at hand.
-        var members: [DirectoryMember]?
-        /// 200, or why there is no folder.
-        var status = Status.ok
-        /// A line for the person, such as that a password was wrong.
-        var message: String?
-    }
-
-    /// The most members that stand in the page itself.
-    static let inlineCount = 500
-
     /// Writes the page.
-    func page(of place: Place, for request: Request) -> [UInt8] {
+    /// - Parameters:
+    ///   - place: what to show.
+    ///   - visitor: to whom.
+    /// - Returns: the document.
+    func page(of place: PagePlace, for visitor: PageVisitor) -> [UInt8] {
         let language =
-            Negotiation.language(
-                acceptLanguage: request.fields["accept-language"], offered: assets.languages) ?? "en"
-        let base = request.prefix
+            Negotiation.language(acceptLanguage: visitor.acceptLanguage, offered: assets.languages) ?? "en"
         var writer = TextWriter(capacity: 32 * 1024)
         template.write(to: &writer) { slot, writer in
             switch slot {
@@ -63,10 +49,10 @@ struct PageWriter: Sendable {
             case "direction": writer.raw(rightToLeft.contains(language) ? "rtl" : "ltr")
             case "title": writer.html(info.configuration.title)
             case "css": writer.raw(css)
-            case "assets": writer.html(assetsAddress(base))
+            case "assets": writer.html(assetsAddress(visitor))
             case "words": writer.raw(words[language] ?? Array("{}".utf8))
-            case "boot": boot(place, language, request, &writer)
-            case "fallback": fallback(place, request, &writer)
+            case "boot": boot(place, language, visitor, &writer)
+            case "fallback": fallback(place, visitor, &writer)
             case "header": writer.html(info.configuration.header)
             case "footer": writer.html(info.configuration.footer)
             default: break
@@ -75,15 +61,17 @@ struct PageWriter: Sendable {
         return writer.take()
     }
 
-    private func assetsAddress(_ base: String) -> String { base + "/.shareserve/assets/" + assets.hash + "/" }
+    private func assetsAddress(_ visitor: PageVisitor) -> String {
+        visitor.prefix + "/.shareserve/assets/" + assets.hash + "/"
+    }
 
-    private func boot(_ place: Place, _ language: String, _ request: Request, _ writer: inout TextWriter) {
+    private func boot(_ place: PagePlace, _ language: String, _ visitor: PageVisitor, _ writer: inout TextWriter) {
         writer.raw(#"{"path":"#)
         writer.json(place.path.folderPath)
         writer.raw(#","base":"#)
-        writer.json(request.prefix)
+        writer.json(visitor.prefix)
         writer.raw(#","assets":"#)
-        writer.json(assetsAddress(request.prefix))
+        writer.json(assetsAddress(visitor))
         writer.raw(#","language":"#)
         writer.json(language)
         writer.raw(#","status":"#)
@@ -92,14 +80,18 @@ struct PageWriter: Sendable {
             writer.raw(#","message":"#)
             writer.json(message)
         }
+        if let returnTo = place.logIn?.returnTo {
+            writer.raw(#","return":"#)
+            writer.json(returnTo)
+        }
         writer.raw(#","rights":"#)
         writer.json(place.rights)
         writer.raw(#","info":"#)
-        info.write(for: request.share, to: &writer)
+        info.write(for: visitor.share, to: &writer)
         writer.raw(#","listing":"#)
-        if let members = place.members, members.count <= Self.inlineCount {
+        if let members = place.members, members.count <= PagePlace.inlineCount {
             var listing = JSONListing(
-                path: place.path.folderPath, rights: place.rights, address: request.folderAddress(place.path))
+                path: place.path.folderPath, rights: place.rights, address: visitor.folderAddress(place.path))
             listing.write(members, to: &writer)
         } else {
             writer.raw("null")
@@ -107,21 +99,38 @@ struct PageWriter: Sendable {
         writer.raw("}")
     }
 
-    private func fallback(_ place: Place, _ request: Request, _ writer: inout TextWriter) {
+    /// What shows without scripts.
+    private func fallback(_ place: PagePlace, _ visitor: PageVisitor, _ writer: inout TextWriter) {
+        if let prompt = place.logIn { return logInForm(prompt, place.message, &writer) }
         guard place.status == .ok else {
             writer.raw("<p>There is nothing at this address. <a href=\"")
-            writer.html(request.href(.root, isDirectory: true))
+            writer.raw(visitor.folderAddress(.root))
             writer.raw("\">Go to the first folder.</a></p>\n")
             return
         }
         var listing = HTMLListing(
-            path: place.path.folderPath, address: request.folderAddress(place.path), rights: place.rights,
+            path: place.path.folderPath, address: visitor.folderAddress(place.path), rights: place.rights,
             isDocument: false, title: info.configuration.title)
         if let members = place.members {
             listing.write(members, to: &writer)
         } else {
             writer.raw("<p><a href=\"?html\">List this folder without scripts.</a></p>\n")
         }
+    }
+
+    private func logInForm(_ prompt: LogInPrompt, _ message: String?, _ writer: inout TextWriter) {
+        if let message {
+            writer.raw("<p role=\"alert\">")
+            writer.html(message)
+            writer.raw("</p>\n")
+        }
+        writer.raw("<form method=\"post\" action=\"")
+        writer.html(prompt.action)
+        writer.raw("\">\n<input type=\"hidden\" name=\"return\" value=\"")
+        writer.html(prompt.returnTo)
+        writer.raw("\">\n<label>User <input name=\"user\" autocomplete=\"username\" required></label>\n")
+        writer.raw("<label>Password <input name=\"password\" type=\"password\" autocomplete=\"current-password\"")
+        writer.raw(" required></label>\n<button>Log in</button>\n</form>\n")
     }
 
     private static func policy(css: [UInt8]) -> String {
@@ -150,9 +159,4 @@ extension ListingFormat {
 extension SharePath {
     /// The path as people and the page write a folder: `/a/`.
     var folderPath: [UInt8] { isRoot ? [0x2F] : [0x2F] + bytes + [0x2F] }
-}
-
-extension Request {
-    /// The percent-encoded address of a folder, with its last slash.
-    func folderAddress(_ path: SharePath) -> [UInt8] { Array(href(path, isDirectory: true).utf8) }
 }

@@ -161,9 +161,9 @@ extension UploaderHandler {
         return Response(status, fields: fields)
     }
 
-    /// Core:
+    /// Core, HEAD.
     ///
-    /// HEAD. Who asks for the offset takes the upload over, so that it stays what is answered here.
+    /// Who asks for the offset takes the upload over, so that it stays what is answered here.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
         let (record, offset, expires) = try await request.io.run { () throws -> (UploadRecord, Int64, Timestamp?) in
             do {

@@ -35,6 +35,9 @@ public struct AccessRules: Sendable {
     /// No rule: everybody may do everything.
     public init() {}
 
+    /// Whether there is anybody who could log in.
+    public var hasAccounts: Bool { !accounts.isEmpty }
+
     /// Whether there is any rule about who may do what.
     public var isOn: Bool { !accounts.isEmpty || !everybody.isEmpty }
 

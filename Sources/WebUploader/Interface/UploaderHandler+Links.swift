@@ -1,0 +1,136 @@
+import DirectoryRoot
+import ServerCore
+
+/// Share links made, listed and ended from the page.
+extension UploaderHandler {
+    func links(_ request: Request, at place: ReservedPlace) -> Answer {
+        guard place.components.count == 1, configuration.allowsLinks else {
+            return .now(Response(HTTPError(RootError.notFound)))
+        }
+        return allow([.get, .head, .post, .delete], request) {
+            switch request.method {
+            case .post: .later { [self] in try await makeLink($0) }
+            case .delete: .later { [self] in try await revokeLink($0) }
+            default: .later { [self] in try await linkListing($0) }
+            }
+        }
+    }
+
+    private struct Wish: Decodable {
+        var path: String
+        var expires: Double?
+        var upload: Bool?
+        var password: String?
+        var maxDownloads: Int64?
+    }
+
+    private func makeLink(_ request: Request) async throws -> Response {
+        let wish = try await request.document(Wish.self)
+        let share = request.share
+        guard let place = try? SharePath(bytes: wish.path.utf8), let path = try? share.base.appending(place) else {
+            throw HTTPError(RootError.invalidName)
+        }
+        if let count = wish.maxDownloads, !(1...1_000_000_000).contains(count) {
+            throw HTTPError(.badRequest, "A link allows at least one download.")
+        }
+        if let seconds = wish.expires, !(1...3_155_760_000).contains(seconds) {
+            throw HTTPError(.badRequest, "A link's life is between a second and a hundred years.")
+        }
+        let expires = wish.expires.map { Timestamp(seconds: HTTPDate.now + Int64($0)) }
+        let downloads = wish.maxDownloads
+        let wantsUpload = wish.upload == true
+        let password = wish.password.flatMap { $0.isEmpty ? nil : $0 }
+        let (link, secret, isDirectory) = try await request.io.run { () throws -> (ShareLink, String, Bool) in
+            let attributes = try share.attributes(of: place)
+            // Nobody gives away what they do not have, and a link's holder cannot make links.
+            let mine = share.effectiveRights(at: place)
+            guard mine.contains(.read), !wantsUpload || mine.contains(.create), share.base.isRoot else {
+                throw RootError.forbidden
+            }
+            let rights: Rights = wantsUpload && attributes.isDirectory ? [.read, .create] : .readOnly
+            let (secret, hash) = LinkToken.makeSecret()
+            let link = try share.root.links.create(
+                ShareLink(
+                    secretHash: hash, path: path, rights: rights, expires: expires,
+                    passwordHash: try password.map { try Self.hash($0) },
+                    downloadsLeft: downloads, creator: share.user))
+            return (link, secret, attributes.isDirectory)
+        }
+        let token = LinkToken.text(id: link.id, secret: secret)
+        let address = request.prefix + "/.shareserve/s/" + token + (isDirectory ? "/" : "")
+        var writer = TextWriter()
+        writer.json(link, from: share.base, address: address)
+        writer.raw("\n")
+        var response = Response.json(writer.take(), status: .created)
+        response.fields["Location"] = address
+        return response
+    }
+
+    private static func hash(_ password: String) throws -> String {
+        do {
+            return try PasswordHash.sha512.make(password: password, user: "")
+        } catch {
+            throw HTTPError(.badRequest, "This password cannot be used: it is empty or too long.")
+        }
+    }
+
+    private func linkListing(_ request: Request) async throws -> Response {
+        let links = try await request.io.run { try self.ownLinks(request) }
+        let wanted = try request.queryValue("path").map { (text) throws(HTTPError) -> SharePath in
+            guard let place = try? SharePath(bytes: text.utf8), let path = try? request.share.base.appending(place)
+            else { throw HTTPError(RootError.invalidName) }
+            return path
+        }
+        var writer = TextWriter()
+        writer.raw(#"{"items":["#)
+        var count = 0
+        for link in links where wanted == nil || link.path == wanted {
+            writer.raw(count > 0 ? ",\n" : "\n")
+            count += 1
+            writer.json(link, from: request.share.base, address: nil)
+        }
+        writer.raw("\n]}\n")
+        return .json(writer.take())
+    }
+
+    private func revokeLink(_ request: Request) async throws -> Response {
+        guard let id = request.queryValue("id") else { throw HTTPError(.badRequest, "Name the link: `id` is missing.") }
+        try await request.io.run {
+            guard try self.ownLinks(request).contains(where: { $0.id == id }) else { throw RootError.unknownToken }
+            try request.share.root.links.revoke(id: id)
+        }
+        return Response(.noContent)
+    }
+
+    /// The links that this requester made; where nobody has a name, all of places that they may read.
+    private func ownLinks(_ request: Request) throws -> [ShareLink] {
+        let share = request.share
+        guard share.base.isRoot else { throw RootError.forbidden }
+        return try share.root.links.all().filter { link in
+            link.creator == share.user && share.rights.rights(at: link.path).contains(.read)
+        }
+    }
+}
+
+extension TextWriter {
+    /// Writes a link; its address only for the one who makes it, since the secret is not kept.
+    mutating func json(_ link: ShareLink, from base: SharePath, address: String?) {
+        raw(#"{"id":"#)
+        json(link.id)
+        raw(#","path":"#)
+        json([UInt8(ascii: "/")] + (link.path.relative(to: base) ?? link.path).bytes)
+        raw(#","address":"#)
+        if let address { json(address) } else { raw("null") }
+        raw(#","expires":"#)
+        if let expires = link.expires { integer(expires.milliseconds) } else { raw("null") }
+        raw(#","created":"#)
+        integer(link.created.milliseconds)
+        raw(#","upload":"#)
+        json(link.rights.contains(.create))
+        raw(#","password":"#)
+        json(link.passwordHash != nil)
+        raw(#","downloadsLeft":"#)
+        if let left = link.downloadsLeft { integer(left) } else { raw("null") }
+        raw("}")
+    }
+}

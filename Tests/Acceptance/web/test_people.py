@@ -1,0 +1,112 @@
+"""The log-in page and share links, as the page uses them."""
+
+import io
+import json
+import re
+import subprocess
+import zipfile
+
+import pytest
+import requests
+
+BROWSER = {
+    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64)", "Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def boot(page):
+    return json.loads(re.search(r'id="boot">(.*?)</script>', page, re.S).group(1))
+
+
+def test_log_in_without_scripts(serve):
+    server = serve("--auth", "anna:secret@/:rw")
+    (server.root / "a b").mkdir()
+    session = requests.Session()
+    session.headers.update(BROWSER)
+    page = session.get(server.url + "/a%20b/?x=<y>", timeout=20)
+    assert page.status_code == 401 and boot(page.text)["status"] == 401
+    assert boot(page.text)["listing"] is None and boot(page.text)["info"]["addresses"] == []
+    assert 'name="password"' in page.text and "Basic" not in page.headers.get("WWW-Authenticate", "")
+    assert "'unsafe-inline'" not in page.headers["Content-Security-Policy"]
+    action = re.search(r'action="([^"]*)"', page.text).group(1)
+    wrong = session.post(server.url + action, data={"user": "anna", "password": "no", "return": "/a%20b/"}, timeout=20)
+    assert wrong.status_code == 401 and boot(wrong.text)["message"]
+    right = session.post(server.url + action, data={"user": "anna", "password": "secret", "return": "/a%20b/"}, timeout=20)
+    assert right.status_code == 200 and boot(right.text)["path"] == "/a b/" and boot(right.text)["info"]["user"] == "anna"
+    assert boot(right.text)["info"]["canLogOut"]
+
+
+def test_drop_box(serve):
+    server = serve("--auth", "@/:w")
+    (server.root / "secret").write_text("x")
+    page = requests.get(server.url + "/", headers=BROWSER, timeout=20)
+    assert page.status_code == 200 and "secret" not in page.text and boot(page.text)["rights"] == ["create"]
+    hidden = requests.get(server.url + "/?json", timeout=20)
+    assert hidden.status_code in (403, 404) or hidden.json()["entries"] == []
+    assert requests.post(server.url + "/", files={"files": ("new", b"n")}, timeout=20).status_code == 201
+    for query in ("?archive=zip", "?archive=tar", "?html"):
+        answer = requests.get(server.url + "/" + query, timeout=20)
+        assert b"secret" not in answer.content
+    answer = requests.get(server.url + "/.shareserve/search?q=secret", timeout=20)
+    assert b"secret" not in answer.content.replace(b'"q"', b"")
+
+
+
+def test_archives_and_searches_show_what_may_be_read(serve):
+    server = serve("--auth", "@/:ro,/private:none")
+    for name in ("open/a.txt", "private/b.txt"):
+        (server.root / name).parent.mkdir()
+        (server.root / name).write_text("x")
+    names = zipfile.ZipFile(io.BytesIO(requests.get(server.url + "/?archive=zip", timeout=20).content)).namelist()
+    assert names == ["open/", "open/a.txt"]
+    assert requests.get(server.url + "/?archive=zip&name=private", timeout=20).status_code in (403, 404)
+    found = requests.get(server.url + "/.shareserve/search?q=.txt", timeout=20).json()["entries"]
+    assert [entry["path"] for entry in found] == ["/open/a.txt"]
+
+
+def test_links(server):
+    (server.root / "shared").mkdir()
+    (server.root / "shared/in.txt").write_text("in")
+    (server.root / "out.txt").write_text("out")
+    links = server.url + "/.shareserve/links"
+    made = requests.post(links, json={"path": "/shared/", "expires": 3600, "upload": True}, timeout=20)
+    assert made.status_code == 201, made.text
+    item = made.json()
+    address = item["address"]
+    assert item["path"] == "/shared" and item["upload"] and address.startswith("/.shareserve/s/")
+    assert requests.get(server.url + address + "in.txt", timeout=20).text == "in"
+    page = requests.get(server.url + address, headers=BROWSER, timeout=20)
+    assert page.status_code == 200, page.text[:300]
+    assert boot(page.text)["base"] == address.rstrip("/") and boot(page.text)["listing"]["entries"][0]["name"] == "in.txt"
+    assert not boot(page.text)["info"]["links"] and not boot(page.text)["info"]["trash"]
+    assert requests.get(server.url + boot(page.text)["assets"] + "app.js", timeout=20).status_code == 200
+    assert requests.get(server.url + address + "../out.txt", timeout=20).status_code == 404
+    assert requests.get(server.url + address + ".shareserve/links", timeout=20).status_code in (403, 404)
+    assert requests.post(server.url + address, files={"files": ("up", b"up")}, timeout=20).status_code == 201
+    assert (server.root / "shared/up").read_bytes() == b"up"
+    listed = requests.get(links, params={"path": "/shared"}, timeout=20).json()["items"]
+    assert [entry["id"] for entry in listed] == [item["id"]] and listed[0]["address"] is None
+    assert requests.delete(links, params={"id": item["id"]}, timeout=20).status_code == 204
+    assert requests.get(server.url + address + "in.txt", timeout=20).status_code in (401, 403, 404, 410)
+
+
+@pytest.mark.parametrize("wish, status", [
+    ({"path": "/nothing"}, 404), ({"path": "/../"}, 400), ({"path": "/", "expires": -1}, 400),
+    ({"path": "/", "maxDownloads": 0}, 400), ({"path": "/", "expires": 1e300}, 400), ({}, 400),
+])
+def test_links_that_cannot_be(server, wish, status):
+    assert requests.post(server.url + "/.shareserve/links", json=wish, timeout=20).status_code == status
+
+
+def test_bodies_wait_for_the_password_check(serve):
+    """A slow hash is checked on the pool; the body that comes meanwhile must not be lost."""
+    hashed = subprocess.run(["openssl", "passwd", "-6", "secret"], capture_output=True, text=True).stdout.strip()
+    server = serve("--auth", f"anna:{hashed}@/:rw")
+    for number, password in enumerate(["secret", "wrong", "secret"]):
+        content = bytes([number]) * 50_000
+        fields = {"Connection": "close"}
+        answer = requests.put(
+            f"{server.url}/{number}", data=content, auth=("anna", password), headers=fields, timeout=20)
+        if password == "wrong":
+            assert answer.status_code in (401, 429) and not (server.root / str(number)).exists()
+        else:
+            assert answer.status_code == 201 and (server.root / str(number)).read_bytes() == content

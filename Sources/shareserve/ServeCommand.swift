@@ -23,6 +23,7 @@ struct ServeCommand: ParsableCommand {
     @OptionGroup(title: "Share") var share: ShareOptions
     @OptionGroup(title: "Network") var network: NetworkOptions
     @OptionGroup(title: "Access") var access: AccessOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
     @OptionGroup(title: "Page") var page: PageOptions
     @OptionGroup(title: "Limits") var limits: LimitOptions
     @OptionGroup(title: "Log and settings") var log: LogOptions
@@ -33,7 +34,7 @@ struct ServeCommand: ParsableCommand {
     func run() async throws {
         Signals.ignoreFatalOnes()
         let settings = try Settings(
-            groups: [share, network, access, page, limits, log], environment: ProcessInfo.processInfo.environment,
+            groups: [share, network, access, tls, page, limits, log], environment: ProcessInfo.processInfo.environment,
             readFile: Self.read)
         let logger = try Logger(settings)
         let root = try openRoot(settings)
@@ -49,9 +50,13 @@ struct ServeCommand: ParsableCommand {
         // Asked first: files and folders, and the uploads that can be resumed.
         server.add(uploader)
         do {
-            startup.announce(try await server.start())
+            startup.announce(try await server.start(), fingerprint: server.certificateFingerprint)
         } catch let error as ListenError {
             throw StartError(error)
+        } catch let error as TLSError {
+            throw StartError.usage("TLS: \(error.reason)")
+        } catch let error as AccessRuleError {
+            throw StartError.usage("trusted-proxy: \(error.reason)")
         }
         let signals = Task {
             await Signals(server: server, grace: grace, logger: logger) {

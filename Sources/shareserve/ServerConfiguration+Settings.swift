@@ -17,6 +17,8 @@ extension ServerConfiguration {
         eventLoops = try settings.number("event-loops", in: 1...1_024) ?? eventLoops
         limits = try Limits(settings)
         access = try AccessRules(settings)
+        tls = try TLSSettings(settings)
+        redirectPort = try settings.number("redirect-http", in: 0...65_535)
     }
 
     /// A path such as `/a/b`, without a last slash, or nothing.

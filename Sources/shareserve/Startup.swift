@@ -31,19 +31,25 @@ final class Startup: Sendable {
                 case "::": ReachableAddresses.all().filter { $0.contains(":") }
                 default: [host]
                 }
-            urls += hosts.map { "http://\(ReachableAddresses.host($0)):\(port)\(configuration.pathPrefix)/" }
+            let scheme = configuration.tls == nil ? "http" : "https"
+            urls += hosts.map { "\(scheme)://\(ReachableAddresses.host($0)):\(port)\(configuration.pathPrefix)/" }
         }
         return urls
     }
 
     /// Prints the addresses on standard output.
-    func announce(_ addresses: [ListenAddress]) {
+    ///
+    /// - Parameters:
+    ///   - addresses: where the server listens.
+    ///   - fingerprint: of its certificate; nil without TLS.
+    func announce(_ addresses: [ListenAddress], fingerprint: String?) {
         listening.withLock { $0 = addresses }
         var lines = ["Serving \(absoluteRoot)"]
         lines += urls.map { "  \($0)" }
         for case .unix(let path) in addresses {
             lines.append("  unix:\(path)")
         }
+        if let fingerprint { lines.append("SHA-256 of the certificate: \(fingerprint)") }
         if let warning { lines.append(warning) }
         StandardStreams.print(lines.joined(separator: "\n"))
     }
@@ -51,7 +57,7 @@ final class Startup: Sendable {
     /// What a person should know about who can get in.
     private var warning: String? {
         if configuration.access.isOn {
-            guard !isOnlyLocal else { return nil }
+            guard !isOnlyLocal, configuration.tls == nil else { return nil }
             return
                 "Passwords and files cross the network unencrypted: use TLS, or a proxy that does, outside a trusted network."
         }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+internal import NIOSSL
 
 #if canImport(Darwin)
     import Darwin
@@ -14,6 +15,8 @@ struct Listener {
     let group: MultiThreadedEventLoopGroup
     let engine: Engine
     let rooms: Rooms
+    /// TLS for what comes over the network; nil for none.
+    var contexts: TLSContexts?
 
     /// Listens on every address; on none when one fails.
     /// - Returns: the listening channels, and the addresses with their real ports.
@@ -64,7 +67,8 @@ struct Listener {
 
     private func bind(host: String, port: Int, isOptional: Bool) async throws -> (any Channel)? {
         do {
-            return try await bootstrap(isIPv6: host.contains(":")).bind(host: host, port: port).get()
+            return try await bootstrap(isIPv6: host.contains(":"), contexts: contexts).bind(host: host, port: port)
+                .get()
         } catch let error as IOError {
             switch error.errnoCode {
             case EADDRINUSE: throw ListenError.portInUse(host: host, port: port)
@@ -85,7 +89,7 @@ struct Listener {
     private func bind(path: String) async throws -> any Channel {
         try await clearStaleSocket(path)
         do {
-            return try await bootstrap(isIPv6: false).bind(unixDomainSocketPath: path).get()
+            return try await bootstrap(isIPv6: false, contexts: nil).bind(unixDomainSocketPath: path).get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw ListenError.socketInUse(path: path)
         } catch let error as IOError {
@@ -112,7 +116,7 @@ struct Listener {
         throw ListenError.socketInUse(path: path)
     }
 
-    private func bootstrap(isIPv6: Bool) -> ServerBootstrap {
+    private func bootstrap(isIPv6: Bool, contexts: TLSContexts?) -> ServerBootstrap {
         let engine = engine
         let rooms = rooms
         return ServerBootstrap(group: group)
@@ -142,7 +146,10 @@ struct Listener {
                     guard let room = rooms.room(of: channel.eventLoop) else {
                         throw ChannelError.inappropriateOperationForState
                     }
-                    let connection = HTTP1Connection(engine: engine, room: room, isSecure: false)
+                    if let contexts {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: contexts.current))
+                    }
+                    let connection = HTTP1Connection(engine: engine, room: room, isSecure: contexts != nil)
                     try channel.pipeline.syncOperations.addHandler(connection)
                 }
             }

@@ -11,6 +11,8 @@ final class Runtime: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let rooms: Rooms
     private let listeners: [any Channel]
+    /// TLS, where there is any.
+    let contexts: TLSContexts?
     private let ending = Mutex(Ending())
 
     private struct Ending {
@@ -21,13 +23,14 @@ final class Runtime: Sendable {
 
     private init(
         engine: Engine, addresses: [ListenAddress], group: MultiThreadedEventLoopGroup, rooms: Rooms,
-        listeners: [any Channel]
+        listeners: [any Channel], contexts: TLSContexts?
     ) {
         self.engine = engine
         self.addresses = addresses
         self.group = group
         self.rooms = rooms
         self.listeners = listeners
+        self.contexts = contexts
     }
 
     /// Starts the threads and listens on every address, or on none.
@@ -43,15 +46,46 @@ final class Runtime: Sendable {
             configuration: configuration, handlers: handlers, access: access, proxies: proxies, pool: pool,
             counters: counters)
         let rooms = try await Rooms(group)
-        let listener = Listener(group: group, engine: engine, rooms: rooms)
         do {
-            let (channels, addresses) = try await listener.bindAll(configuration.addresses)
-            return Runtime(engine: engine, addresses: addresses, group: group, rooms: rooms, listeners: channels)
+            var contexts: TLSContexts?
+            if let tls = configuration.tls {
+                contexts = try TLSContexts(tls, root: configuration.root, protocols: ["http/1.1"])
+            }
+            let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
+            var (channels, addresses) = try await listener.bindAll(configuration.addresses)
+            if contexts != nil, let port = configuration.redirectPort {
+                do {
+                    channels += try await redirect(to: addresses, from: port, configuration, engine, group, rooms)
+                } catch {
+                    for channel in channels { try? await channel.close() }
+                    throw error
+                }
+            }
+            return Runtime(
+                engine: engine, addresses: addresses, group: group, rooms: rooms, listeners: channels,
+                contexts: contexts)
         } catch {
             try? await group.shutdownGracefully()
             await pool.shutDown()
             throw error
         }
+    }
+
+    /// Listens without TLS at the hosts of `addresses`, and sends everybody to where it is.
+    private static func redirect(
+        to addresses: [ListenAddress], from port: Int, _ configuration: ServerConfiguration, _ engine: Engine,
+        _ group: MultiThreadedEventLoopGroup, _ rooms: Rooms
+    ) async throws -> [any Channel] {
+        var target = 443
+        let hosts: [ListenAddress] = addresses.compactMap { address in
+            guard case .internet(let host, let number) = address else { return nil }
+            target = number
+            return .internet(host: host, port: port)
+        }
+        let plain = Engine(
+            configuration: configuration, handlers: [], access: RedirectAccess(port: target), proxies: engine.proxies,
+            pool: engine.pool, counters: engine.counters)
+        return try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil).bindAll(hosts).0
     }
 
     /// Returns when everything has ended.

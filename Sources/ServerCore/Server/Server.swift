@@ -42,7 +42,7 @@ public final class Server: Sendable {
     /// Begins to listen.
     ///
     /// - Returns: where, with the real numbers of ports that were given as 0.
-    /// - Throws: ``ListenError``.
+    /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for what the configuration says about TLS and proxies.
     @discardableResult
     public func start() async throws -> [ListenAddress] {
         var (handlers, access) = state.withLock { ($0.handlers, $0.access) }
@@ -53,6 +53,16 @@ public final class Server: Sendable {
         return runtime.addresses
     }
 
+    /// The SHA-256 fingerprint of the certificate for new connections; nil without TLS, and before ``start()``.
+    public var certificateFingerprint: String? { state.withLock { $0.runtime }?.contexts?.fingerprint }
+
+    /// Reads the certificate's files again now; they are watched besides.
+    ///
+    /// Open connections go on with the old one.
+    ///
+    /// - Throws: ``TLSError``; the old certificate then stays.
+    public func reloadCertificate() throws { try state.withLock { $0.runtime }?.contexts?.reload() }
+
     /// Serves until ``shutDown(grace:)`` has ended everything or the task is cancelled; begins to listen if ``start()``
     /// was not called.
     public func run() async throws {
@@ -61,7 +71,13 @@ public final class Server: Sendable {
         let housekeeping = Housekeeping(
             root: configuration.root, io: runtime.engine.io, logger: configuration.logger)
         let keeping = Task { await housekeeping.keep() }
-        defer { keeping.cancel() }
+        let contexts = runtime.contexts
+        let logger = configuration.logger
+        let watching = Task { await contexts?.watch(every: .seconds(2), logger: logger) }
+        defer {
+            keeping.cancel()
+            watching.cancel()
+        }
         await withTaskCancellationHandler {
             await runtime.untilEnded()
         } onCancel: {

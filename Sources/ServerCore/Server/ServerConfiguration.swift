@@ -13,6 +13,12 @@ public struct ServerConfiguration: Sendable {
     public var addresses: [ListenAddress] = [.anyIPv6(port: 8080), .anyIPv4(port: 8080)]
     /// Who may do what, under which names the server is reached, and which proxies are believed.
     public var access = AccessRules()
+    /// How the server proves who it is; nil for no TLS.
+    ///
+    /// Unix-domain sockets never have it.
+    public var tls: TLSSettings?
+    /// Where those who come without TLS are sent to the address with it, at the same hosts; nil for nowhere.
+    public var redirectPort: Int?
     /// How much of everything is taken, and for how long.
     public var limits = Limits()
     /// Threads for what may wait for a disk; 0 chooses by the number of processors.

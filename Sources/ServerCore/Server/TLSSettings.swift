@@ -10,11 +10,25 @@ public struct TLSSettings: Sendable {
 
     /// Where the certificate comes from.
     public var identity: Identity
-    /// A PEM file of certificates; only clients whose own certificate one of them signed come in. nil asks for none.
+    /// A PEM file of certificates; only clients whose own certificate one of them signed come in.
+    ///
+    /// nil asks for none.
     public var clientCA: String?
 
     /// TLS with this identity, for everybody.
     public init(identity: Identity) { self.identity = identity }
+}
+
+extension TLSSettings {
+    /// The names of this machine that a self-signed certificate should hold, beside its addresses.
+    public static var machineNames: [String] {
+        let machine = HostNames.machineName.lowercased()
+        let label = machine.prefix { $0 != "." }
+        var names = ["localhost"]
+        if !label.isEmpty { names += [String(label), "\(label).local"] }
+        if !machine.isEmpty, !names.contains(machine) { names.append(machine) }
+        return names
+    }
 }
 
 /// Why TLS cannot begin, or go on with another certificate.

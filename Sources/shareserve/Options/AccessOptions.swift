@@ -32,7 +32,4 @@ struct AccessOptions: SettingsGroup {
             "Proxy that is believed what it says of its clients: an address, a network or unix; may be repeated.",
             valueName: "cidr"))
     var trustedProxy: [String] = []
-
-    @Option(help: .init("Tell browsers to come over TLS only, for this many seconds.", valueName: "seconds"))
-    var hsts: String?
 }

@@ -1,0 +1,180 @@
+"""TLS as clients meet it: certificates of each kind, renewal, versions, client certificates, the redirect."""
+
+import hashlib
+import os
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+from server import binary, free_port, wait_until
+from wire import Wire, ask
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60)
+
+
+def certificate(folder, name, kind="ec", authority=None, common="localhost"):
+    """Makes a key and a certificate, signed by itself or by an authority; gives their paths."""
+    key, request, made = (folder / f"{name}.{end}" for end in ("key", "csr", "pem"))
+    kinds = {"ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "rsa": ["rsa:2048"]}
+    options = ["-nodes", "-newkey", *kinds[kind], "-keyout", key, "-subj", f"/CN={common}",
+               "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    if authority is None:
+        openssl("req", "-x509", "-days", "2", *options, "-out", made)
+    else:
+        openssl("req", "-new", *options, "-out", request)
+        openssl("x509", "-req", "-in", request, "-CA", authority[0], "-CAkey", authority[1], "-CAcreateserial", "-days", "2",
+                "-out", made)
+    return made, key
+
+
+def trusting(path):
+    context = ssl.create_default_context(cafile=str(path))
+    context.check_hostname = False
+    return context
+
+
+@pytest.mark.parametrize("kind", ["ec", "rsa"])
+def test_files(serve, folder, kind):
+    made, key = certificate(folder, "a", kind)
+    server = serve("--tls-cert", made, "--tls-key", key)
+    assert server.url.startswith("https://")
+    content = os.urandom(3_000_000)
+    with Wire(server, tls=trusting(made)) as wire:
+        assert wire.ask("PUT", "/a", body=content).status == 201
+        assert wire.ask("GET", "/a").body == content
+        assert wire.ask("GET", "/a", "Range: bytes=5-9").body == content[5:10]
+        assert wire.ask("PROPFIND", "/", "Depth: 1").status == 207
+    seen = subprocess.run(
+        ["curl", "-sS", "--fail", "--cacert", made, f"https://localhost:{server.port}/a"], capture_output=True, timeout=60)
+    assert seen.returncode == 0, seen.stderr
+    assert seen.stdout == content
+
+
+def test_many_connections(serve, folder):
+    made, key = certificate(folder, "a")
+    server = serve("--tls-cert", made, "--tls-key", key)
+    (server.root / "a").write_text("x" * 100_000)
+    wires = [Wire(server, tls=trusting(made)) for _ in range(50)]
+    for wire in wires:
+        wire.request("GET", "/a")
+    assert all(len(wire.response().body) == 100_000 for wire in wires)
+    for wire in wires:
+        wire.close()
+
+
+def test_self_signed(serve):
+    server = serve("--tls-self-signed")
+    line = next(line for line in server.printed if "SHA-256" in line)
+    shown = line.rpartition(" ")[2].replace(":", "").lower()
+
+    def served():
+        with socket.create_connection(("127.0.0.1", server.port)) as plain:
+            with ssl._create_unverified_context().wrap_socket(plain) as secure:
+                return secure.getpeercert(binary_form=True)
+
+    assert hashlib.sha256(served()).hexdigest() == shown
+    described = subprocess.run(
+        ["openssl", "x509", "-inform", "DER", "-noout", "-text"], input=served(), capture_output=True, timeout=60)
+    assert b"DNS:localhost" in described.stdout and b"IP Address:127.0.0.1" in described.stdout
+    before = served()
+    server.stop()
+    server.restart()
+    assert served() == before, "the certificate is kept"
+    names = ask(server, "GET", "/?json", tls=ssl._create_unverified_context())
+    assert ".shareserve" not in names.text
+
+
+def test_renewal(serve, folder):
+    made, key = certificate(folder, "a")
+    server = serve("--tls-cert", made, "--tls-key", key)
+    old = trusting(made)
+    kept = Wire(server, tls=old)
+    assert kept.ask("GET", "/").status == 200
+    new_made, new_key = certificate(folder, "b")
+    os.replace(new_key, key)
+    os.replace(new_made, made)
+
+    def is_new():
+        try:
+            return ask(server, "GET", "/", tls=trusting(made)).status == 200
+        except ssl.SSLError:
+            return False
+
+    wait_until(is_new, "the new certificate is served")
+    assert kept.ask("GET", "/").status == 200, "open connections go on"
+    made.write_text("broken")
+    wait_until(lambda: "could not reload" in server.logged(), "the broken file is told")
+    assert ask(server, "GET", "/", tls=ssl._create_unverified_context()).status == 200
+
+
+def handshake(server, version):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = version
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:
+        with context.wrap_socket(plain) as secure:
+            return secure.version(), secure.cipher()[0]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_versions(serve):
+    server = serve("--tls-self-signed")
+    assert handshake(server, ssl.TLSVersion.TLSv1_3)[0] == "TLSv1.3"
+    version, cipher = handshake(server, ssl.TLSVersion.TLSv1_2)
+    assert version == "TLSv1.2" and cipher.startswith("ECDHE") and ("GCM" in cipher or "CHACHA" in cipher)
+    for old in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+        with pytest.raises((ssl.SSLError, OSError)):
+            handshake(server, old)
+
+
+def test_client_certificates(serve, folder):
+    authority = certificate(folder, "ca", common="authority")
+    made, key = certificate(folder, "client", authority=authority, common="client")
+    stranger, stranger_key = certificate(folder, "stranger")
+    server = serve("--tls-self-signed", "--client-ca", authority[0])
+
+    def context(*chain):
+        made = ssl._create_unverified_context()
+        if chain:
+            made.load_cert_chain(*map(str, chain))
+        return made
+
+    assert ask(server, "GET", "/", tls=context(made, key)).status == 200
+    for refused in (context(), context(stranger, stranger_key)):
+        with pytest.raises(Exception):
+            ask(server, "GET", "/", tls=refused)
+
+
+def test_redirect(serve):
+    port = free_port()
+    server = serve("--tls-self-signed", "--redirect-http", port, "--hsts", "600")
+    with Wire(("127.0.0.1", port)) as wire:
+        answer = wire.ask("GET", "/a%20b?c=d")
+    assert answer.status == 308
+    assert answer["Location"] == f"https://127.0.0.1:{server.port}/a%20b?c=d"
+    secure = ask(server, "GET", "/", tls=ssl._create_unverified_context())
+    assert secure["Strict-Transport-Security"] == "max-age=600"
+
+
+def test_plain_http_on_the_tls_port(serve):
+    server = serve("--tls-self-signed")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:
+        plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert b"200" not in plain.recv(4096)[:12]
+    assert ask(server, "GET", "/", tls=ssl._create_unverified_context()).status == 200
+
+
+@pytest.mark.parametrize("options", [
+    ["--tls-key", "x"], ["--tls-cert", "/missing"], ["--tls-cert", "/missing", "--tls-self-signed"], ["--client-ca", "x"],
+    ["--redirect-http", "8081"],
+])
+def test_wrong_options(folder, options):
+    ended = subprocess.run([binary(), folder, "--port", "0", *options], capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 64
+    assert len(ended.stderr.splitlines()) == 1

@@ -1,4 +1,5 @@
 import Logging
+import ServerCore
 
 extension Logger {
     /// The program's logger, in the format and at the level of the settings.
@@ -12,5 +13,14 @@ extension Logger {
         let level: Logger.Level = isQuiet ? .error : isVerbose ? .debug : .info
         let handler = StandardErrorLog(logLevel: level, isJSON: format == "json")
         self = Logger(label: "shareserve") { _ in handler }
+    }
+}
+
+extension AccessLog {
+    /// The log of requests on standard error; nil when the settings want quiet.
+    static func standardError(_ settings: Settings) throws(StartError) -> AccessLog? {
+        guard try !settings.isOn("quiet") else { return nil }
+        let format = settings.text("log-format").flatMap(Format.init(rawValue:)) ?? .text
+        return AccessLog(format: format) { StandardStreams.complain(bytes: $0) }
     }
 }

@@ -7,6 +7,7 @@ extension ServerConfiguration {
     init(_ settings: Settings, root: DirectoryRoot, logger: Logger) throws(StartError) {
         self.init(root: root)
         self.logger = logger
+        accessLog = try .standardError(settings)
         let port = try settings.number("port", in: 0...65_535) ?? 8_080
         let hosts = settings.commaSeparatedList("bind")
         addresses =

@@ -12,13 +12,22 @@ enum StandardStreams {
         write(line + "\n", to: STDERR_FILENO)
     }
 
+    /// Whole lines, with their ends, for standard error.
+    static func complain(bytes: [UInt8]) {
+        write(bytes[...], to: STDERR_FILENO)
+    }
+
     /// A question on the terminal, to be answered on the same line.
     static func ask(_ question: String) {
         write(question, to: STDERR_FILENO)
     }
 
     private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
+        write(Array(text.utf8)[...], to: descriptor)
+    }
+
+    private static func write(_ whole: ArraySlice<UInt8>, to descriptor: Int32) {
+        var bytes = whole
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }

@@ -215,6 +215,16 @@ def test_standard_output_holds_addresses_only(serve):
     assert "missing" in server.logged()
 
 
+def test_request_log_waits_for_nobody(serve, folder):
+    """The log goes to a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    server = serve(preexec=lambda: os.dup2(writer, 2))
+    os.close(writer)
+    for _ in range(2000):
+        assert ask(server, "GET", "/" + "x" * 200).status == 404
+    os.close(reader)
+
+
 def test_quiet_logs_no_requests(serve):
     server = serve("-q")
     ask(server, "GET", "/missing")

@@ -79,6 +79,28 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
         }
     }
 
+    /// Puts the content under another name than the one it was begun for.
+    ///
+    /// - Parameter other: a file's path, there or not.
+    /// - Returns: the new attributes and whether the name is new.
+    /// - Throws: ``RootError/exists``, after which a further name may be tried; and as ``commit()``.
+    public func commit(to other: SharePath) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        if let failure { throw failure }
+        guard let file else { throw .notFound }
+        do throws(RootError) {
+            let target = try share.writable(other, orElse: .isDirectory)
+            let result = try share.commit(file, to: target, replacing: replacing, modified: modified)
+            self.file = nil
+            return result
+        } catch {
+            if error != .exists {
+                failure = error
+                self.file = nil
+            }
+            throw error
+        }
+    }
+
     /// Drops the content at once instead of at the end of this object's life.
     public func abandon() { file = nil }
 

@@ -34,6 +34,8 @@ public struct RootPolicy: Sendable {
     public var trashDays = 0
     /// Folders watched at a time for those who look at them; more are looked at every two seconds.
     public var maxWatches = 1_024
+    /// Asked and told about changes by an app that embeds the server.
+    public var observer: (any ShareObserver)?
 
     /// Everything is allowed, within the limits that keep a small machine well.
     public init() {}

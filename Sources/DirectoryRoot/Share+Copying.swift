@@ -27,8 +27,11 @@ extension Share {
     ) throws(RootError) -> TransferResult {
         guard !target.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
         let target = try writable(target, orElse: .selfReference)
-        return try transfer(
-            absolute(source), to: target, recursive: recursive, replacing: replacing, isMove: false)
+        let source = try absolute(source)
+        try ask(.copy(from: source, to: target))
+        let result = try transfer(source, to: target, recursive: recursive, replacing: replacing, isMove: false)
+        tell(.copy(from: source, to: target))
+        return result
     }
 
     /// Copies for ``copy(_:to:recursive:replacing:)`` and for moves across file systems. Paths are from the root.

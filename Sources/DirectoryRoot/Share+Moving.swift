@@ -26,6 +26,7 @@ extension Share {
         let source = try writable(source, orElse: .selfReference)
         let target = try writable(target, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
+        try ask(.move(from: source, to: target))
         let outcome = try root.commitLock.withLock { (_) throws(RootError) -> MoveOutcome in
             let from = try locateSource(source, followsLink: false)
             try requireRights(throughout: .delete, at: source, from.path)
@@ -39,9 +40,12 @@ extension Share {
         switch outcome {
         case .done(let created, let replaced):
             if let replaced { discard(replaced) }
+            tell(.move(from: source, to: target))
             return TransferResult(created: created, failures: [])
         case .otherFileSystem:
-            return try moveByCopying(source, to: target, replacing: replacing)
+            let result = try moveByCopying(source, to: target, replacing: replacing)
+            if result.failures.isEmpty { tell(.move(from: source, to: target)) }
+            return result
         }
     }
 

@@ -24,6 +24,7 @@ extension Share {
         guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
         let path = try writable(path, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
+        try ask(.delete(path))
         let doomed = try root.commitLock.withLock { (_) throws(RootError) -> DoomedTree? in
             let location = try locateSource(path, followsLink: false)
             if case .when = precondition { try requireMatch(precondition, try contentStatus(of: location)) }
@@ -37,8 +38,9 @@ extension Share {
             if root.policy.waitsForDisk { try location.syncDirectory() }
             return doomed
         }
-        guard let doomed else { return [] }
-        return try takeApart(doomed)
+        let failures = try doomed.map { (doomed) throws(RootError) in try takeApart(doomed) } ?? []
+        if failures.isEmpty { tell(.delete(path)) }
+        return failures
     }
 
     /// A directory that waits for its removal.

@@ -17,6 +17,7 @@ extension Share {
     /// - Throws: ``RootError/exists``, ``RootError/parentMissing``, ``RootError/preconditionFailed`` and what forbids it.
     public func createDirectory(at path: SharePath, replacing: Replacement = .nothing) throws(RootError) {
         let path = try writable(path, orElse: .exists)
+        try ask(.createDirectory(path))
         try root.commitLock.withLock { (_) throws(RootError) in
             let location = try locateTarget(path, followsLink: false)
             try requireMatch(replacing, location.status)
@@ -27,6 +28,7 @@ extension Share {
             try check(location.withName { sys_mkdirat(location.directory.number, $0, 0o777) }, "mkdirat")
             if root.policy.waitsForDisk { try location.syncDirectory() }
         }
+        tell(.createDirectory(path))
     }
 
     /// Starts writing a new content for `path`; nothing shows under the name before ``PendingUpload/commit()``.
@@ -47,6 +49,7 @@ extension Share {
         let path = try writable(path, orElse: .isDirectory)
         let location = try locateTarget(path, followsLink: true)
         try requireFileTarget(location, asked: path, replacing)
+        try ask(.upload(path))
         if let size, size > root.policy.maxUploadSize ?? .max { throw .tooLarge }
         try root.requireSpace(for: size ?? 0, at: location.directory.number)
         let file = try TemporaryFile(in: root, near: location.directory)
@@ -81,13 +84,16 @@ extension Share {
     package func commit(
         _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        try ask(.upload(path))
         try file.setModified(modified)
         try file.order(durably: root.policy.waitsForDisk)
         for _ in 0..<8 {
             do throws(RootError) {
-                return try root.commitLock.withLock { (_) throws(RootError) in
+                let result = try root.commitLock.withLock { (_) throws(RootError) in
                     try place(file, at: path, replacing: replacing)
                 }
+                tell(.upload(path))
+                return result
             } catch .exists {
                 // Another process took the free name between our look and our link: look again.
                 if case .nothing = replacing { throw .exists }

@@ -20,6 +20,7 @@ extension Share {
         guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
         let path = try writable(path, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
+        try ask(.delete(path))
         try root.state.trash.purge()
         let id = try root.commitLock.withLock { (_) throws(RootError) -> String? in
             let location = try locateSource(path, followsLink: false)
@@ -30,6 +31,7 @@ extension Share {
             if root.policy.waitsForDisk { try location.syncDirectory() }
             return record.id
         }
+        if id != nil { tell(.delete(path)) }
         return try id.flatMap { (id) throws(RootError) in try root.state.trash.find(id) }.map(seen)
     }
 
@@ -54,11 +56,13 @@ extension Share {
         guard let item = try root.state.trash.find(id), mayReach(item.record),
             let path = item.record.path.relative(to: base)
         else { throw .unknownToken }
+        try ask(.restore(item.record.path))
         try makeParents(of: path)
         for number in 0..<1_000 {
             let candidate = conflict == .keepBoth ? try path.numbered(number) : path
             do throws(RootError) {
                 try restore(id, to: candidate, isDirectory: item.status.isDirectory, replacing: conflict == .replace)
+                tell(.restore(try absolute(candidate)))
                 return candidate
             } catch .exists where conflict == .keepBoth {
                 continue

@@ -108,6 +108,7 @@ extension Share {
         if let path = spec.target {
             let full = try writable(path, orElse: .isDirectory)
             try requireFileTarget(locateTarget(full, followsLink: true), asked: full, spec.replacing)
+            try ask(.upload(full))
             target = full
         } else {
             // A partial upload takes room as others do: only for those who may write somewhere.

@@ -27,7 +27,8 @@ final class FormStore: @unchecked Sendable {
     private enum PartKind {
         case ignored
         case field(name: [UInt8], value: [UInt8])
-        case file(SharePath, PendingUpload)
+        /// The wished path, which number beside it was free when the upload began, and the upload.
+        case file(SharePath, Int, PendingUpload)
     }
 
     /// - Parameters:
@@ -69,8 +70,8 @@ final class FormStore: @unchecked Sendable {
         } catch {
             throw HTTPError(.badRequest, "A file's name cannot be used here.")
         }
-        let (free, upload) = try share.beginUpload(to: path, by: rule)
-        part = .file(free, upload)
+        let (number, upload) = try share.beginUpload(to: path, by: rule)
+        part = .file(path, number, upload)
     }
 
     private func add(_ bytes: [UInt8]) throws {
@@ -81,7 +82,7 @@ final class FormStore: @unchecked Sendable {
                 throw HTTPError(.contentTooLarge, "A field of the form is too long.")
             }
             part = .field(name: name, value: value + bytes)
-        case .file(_, let upload):
+        case .file(_, _, let upload):
             try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in try upload.write(bytes) }
         }
     }
@@ -95,12 +96,26 @@ final class FormStore: @unchecked Sendable {
             }
             self.rule = rule
         case .field: break
-        case .file(let path, let upload):
-            let (attributes, created) = try upload.commit()
-            stored.append(Stored(path: path, attributes: attributes, created: created))
+        case .file(let path, let number, let upload):
+            stored.append(try commit(upload, at: path, from: number))
             current = nil
         }
         part = .ignored
+    }
+
+    /// Takes the next free name where somebody else took this one meanwhile and both shall stay.
+    private func commit(_ upload: PendingUpload, at path: SharePath, from first: Int) throws -> Stored {
+        var number = first
+        while true {
+            let candidate = try ConflictRule.numbered(path, number)
+            do {
+                let (attributes, created) = try upload.commit(to: candidate)
+                return Stored(path: candidate, attributes: attributes, created: created)
+            } catch {
+                guard error == .exists, rule == .keep, number < ConflictRule.attempts else { throw error }
+                number += 1
+            }
+        }
     }
 }
 
@@ -109,13 +124,13 @@ extension Share {
     /// it needs.
     func beginUpload(
         to path: SharePath, by rule: ConflictRule, size: Int64? = nil
-    ) throws -> (path: SharePath, upload: PendingUpload) {
+    ) throws -> (number: Int, upload: PendingUpload) {
         var number = 0
         var hasFolders = false
         while true {
             let candidate = try ConflictRule.numbered(path, number)
             do {
-                return (candidate, try beginUpload(to: candidate, replacing: rule.replacement, size: size))
+                return (number, try beginUpload(to: candidate, replacing: rule.replacement, size: size))
             } catch {
                 if error == .exists, rule == .keep, number < ConflictRule.attempts {
                     number += 1

@@ -42,10 +42,10 @@ struct JSONListing: ListingFormat {
     let rights: Rights
     let memberFormat: JSONMember
     /// Who holds a lock, by name.
-    let lockOwners: [[UInt8]: [UInt8]]
+    let lockOwners: LockOwners
     private var isFirst = true
 
-    init(path: [UInt8], rights: Rights, address: [UInt8], lockOwners: [[UInt8]: [UInt8]] = [:]) {
+    init(path: [UInt8], rights: Rights, address: [UInt8], lockOwners: LockOwners = LockOwners()) {
         self.path = path
         self.rights = rights
         self.lockOwners = lockOwners
@@ -63,8 +63,7 @@ struct JSONListing: ListingFormat {
     mutating func member(_ member: DirectoryMember, _ writer: inout TextWriter) {
         if isFirst { writer.raw("\n") } else { writer.raw(",\n") }
         isFirst = false
-        let owner = lockOwners.isEmpty ? nil : lockOwners[member.name]
-        memberFormat.write(member.name, member.attributes, lockOwner: owner, to: &writer)
+        memberFormat.write(member.name, member.attributes, lockOwner: lockOwners[member.name], to: &writer)
     }
 
     func end(_ writer: inout TextWriter) {

@@ -39,9 +39,10 @@ extension UploaderHandler {
                         isDocument: true, title: title)
                 }
             case .json, .archive:
-                try await listing(request) {
+                try await listing(request) { [owners = try await lockOwners(request)] in
                     JSONListing(
-                        path: request.path.folderPath, rights: $0, address: request.folderAddress(request.path))
+                        path: request.path.folderPath, rights: $0, address: request.folderAddress(request.path),
+                        lockOwners: owners)
                 }
             }
         }
@@ -116,6 +117,11 @@ extension UploaderHandler {
         return try .chunks(ListingProducer(cursor, as: format), to: request, fields: fields)
     }
 
+    private func lockOwners(_ request: Request) async throws -> LockOwners {
+        let locks = try await request.io.run { try request.share.locks(within: request.path) }
+        return locks.isEmpty ? LockOwners() : LockOwners(locks, in: request.path)
+    }
+
     private func folderPage(_ request: Request) async throws -> Response {
         let rights = request.share.effectiveRights(at: request.path)
         let members = try await request.io.run { () throws -> [DirectoryMember]? in
@@ -127,7 +133,9 @@ extension UploaderHandler {
                 return []
             }
         }
-        return pageResponse(PagePlace(path: request.path, rights: rights, members: members), for: request)
+        let place = PagePlace(
+            path: request.path, rights: rights, members: members, lockOwners: try await lockOwners(request))
+        return pageResponse(place, for: request)
     }
 
     /// The page as an answer.

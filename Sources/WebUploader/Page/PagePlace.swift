@@ -8,6 +8,7 @@ struct PagePlace {
     var rights: Rights
     /// The members, when all of them are at hand.
     var members: [DirectoryMember]?
+    var lockOwners = LockOwners()
     /// 200, or why there is no folder.
     var status = Status.ok
     /// A line for the person, such as that a password was wrong.

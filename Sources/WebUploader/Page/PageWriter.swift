@@ -91,7 +91,8 @@ struct PageWriter: Sendable {
         writer.raw(#","listing":"#)
         if let members = place.members, members.count <= PagePlace.inlineCount {
             var listing = JSONListing(
-                path: place.path.folderPath, rights: place.rights, address: visitor.folderAddress(place.path))
+                path: place.path.folderPath, rights: place.rights, address: visitor.folderAddress(place.path),
+                lockOwners: place.lockOwners)
             listing.write(members, to: &writer)
         } else {
             writer.raw("null")

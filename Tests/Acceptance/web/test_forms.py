@@ -1,5 +1,6 @@
 """Uploads by a plain form."""
 
+import concurrent.futures
 import os
 import re
 
@@ -77,3 +78,13 @@ def test_what_is_no_form(server):
     answer = requests.post(server.url + "/file", files={"files": ("a", b"")}, timeout=20)
     assert answer.status_code == 405 and "GET" in answer.headers["Allow"]
     assert requests.post(server.url + "/", files={"conflict": (None, "keep")}, timeout=20).status_code == 400
+
+
+def test_many_at_a_time_keep_all(server):
+    def one(number):
+        return send(server, [("same.txt", bytes([number]) * 100_000)]).status_code
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(one, range(16))) == {201}
+    found = [path for path in server.root.iterdir() if path.name.startswith("same")]
+    assert len(found) == 16 and {path.read_bytes()[0] for path in found} == set(range(16))

@@ -160,3 +160,20 @@ def test_reserved_addresses_are_never_files(server):
         assert answer.status_code in (403, 404, 405), method
     assert requests.get(server.url + "/.shareserve/health", timeout=20).text.strip() == "ok"
     assert requests.get(server.url + "/.shareserve/info", timeout=20).json()["version"]
+
+
+def test_locks_are_shown(server):
+    (server.root / "a").write_text("x")
+    (server.root / "b").write_text("x")
+    body = """<?xml version="1.0"?><lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope>
+        <locktype><write/></locktype><owner><href>Anna &lt;b&gt;</href></owner></lockinfo>"""
+    assert requests.request("LOCK", server.url + "/a", data=body, timeout=20).status_code == 200
+    entries = {e["name"]: e for e in requests.get(server.url + "/?json", timeout=20).json()["entries"]}
+    assert "Anna" in entries["a"]["locked"]["owner"] and "locked" not in entries["b"]
+    page = requests.get(server.url + "/", headers=BROWSER, timeout=20).text
+    boot = json.loads(re.search(r'id="boot">(.*?)</script>', page, re.S).group(1))
+    assert [e["name"] for e in boot["listing"]["entries"] if "locked" in e] == ["a"]
+    answer = requests.put(server.url + "/a", data=b"y", timeout=20)
+    assert answer.status_code == 423
+    answer = requests.post(server.url + "/", files=[("conflict", (None, "replace")), ("files", ("a", b"y"))], timeout=20)
+    assert answer.status_code == 423 and (server.root / "a").read_text() == "x"

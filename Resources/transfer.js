@@ -387,7 +387,10 @@ function draw() {
   const share = bytes ? sent / bytes : open.length ? 0 : 1;
   const percent = formatNumber(Math.floor(share * 100));
   const speed = busy.length ? speedOf(together, sent) : (together.samples.length = 0);
-  title.textContent = open.length ? t("Uploading {done} of {n}", { n: items.length, done: items.length - open.length }) : t("{n} transfer finished|{n} transfers finished", { n: items.length });
+  const failed = items.filter((item) => item.state === "failed").length;
+  const onlyMissing = open.length > 0 && open.every((item) => item.state === "missing");
+  total.hidden = about.hidden = onlyMissing;
+  title.textContent = onlyMissing ? t("Unfinished uploads") : !open.length && failed ? t("{n} file could not be uploaded|{n} files could not be uploaded", { n: failed }) : open.length ? t("Uploading {done} of {n}", { n: items.length, done: items.length - open.length }) : t("{n} transfer finished|{n} transfers finished", { n: items.length });
   total.value = share;
   about.textContent = [t("{percent} %", { percent }), `${formatSize(sent)} / ${formatSize(bytes)}`, speed > 0 ? t("{size}/s", { size: formatSize(speed) }) : "",
     speed > 0 && share < 1 ? t("ready {time}", { time: formatUntil((bytes - sent) / speed) }) : ""].filter(Boolean).join(" \u00b7 ");

@@ -153,7 +153,7 @@ function updateState() {
 }
 
 const states = {
-  empty: ["This folder is empty", "Drop files here, or choose them."],
+  empty: ["This folder is empty", "Drop files here, or use the buttons above."],
   "empty-read": ["This folder is empty", "When somebody adds files, they show here."],
   "drop-box": ["You can send files here", "What is here already is not shown to you."],
   forbidden: ["You may not see this folder", "Ask whoever runs this server, or log in as somebody else."],
@@ -173,12 +173,9 @@ function showState(kind) {
   if (kind === "login") return import("./login.js").then((module) => state.replaceChildren(module.loginForm()));
   const icons = { "not-found": "search", "no-match": "search", offline: "retry", forbidden: "lock", "only-hidden": "eye" };
   const todo = {
-    empty: [action("upload"), action("new.folder")].map((one) => button(t(one.label), one.icon, () => run(one), { kind: one.kind })),
-    "drop-box": [button(t("Upload files"), "upload", () => run(action("upload")), { kind: "primary" })],
     "not-found": [button(t("Go to the start"), "home", () => app.open("/"), { kind: "primary" })],
     offline: [button(t("Try again"), "retry", () => app.open(app.href, { replace: true }), { kind: "primary" })],
-    "no-match": [button(t("Clear the filter"), "close", () => clearFind()),
-      app.listing.isSearch ? null : button(t("Search subfolders"), "search", () => search(filter.value))],
+    "no-match": [button(t("Clear the filter"), "close", () => clearFind())],
     "only-hidden": [button(t("Show hidden files"), "eye", () => run(action("hidden.toggle")))],
     forbidden: [info.canLogIn && !info.user ? button(t("Log in"), "user", () => showState("login"), { kind: "primary" })
       : button(t("Go to the start"), "home", () => app.open("/"))],

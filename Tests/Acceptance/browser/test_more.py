@@ -1,0 +1,144 @@
+"""The rest of the page: what others do shows at once, codes and links, languages, size."""
+
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.conftest import PHONE, act, make_tree, names, row, select
+
+RESOURCES = pathlib.Path(__file__).resolve().parents[3] / "Resources"
+
+
+def test_changes_by_others_show_without_a_reload(server, opened):
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened(server.url + "/")
+    page.wait_for_timeout(500)
+    (server.root / "b.txt").write_text("bb")
+    expect(row(page, "b.txt")).to_be_visible()
+    (server.root / "b.txt").write_text("b" * 2000)
+    expect(row(page, "b.txt")).to_contain_text("2 kB")
+    (server.root / "a.txt").unlink()
+    expect(row(page, "a.txt")).to_have_count(0)
+    (server.root / "folder").mkdir()
+    page.get_by_role("link", name="folder", exact=True).click()
+    expect(page.get_by_role("heading", name="This folder is empty")).to_be_visible()
+    page.wait_for_timeout(500)
+    (server.root / "folder/inner.txt").write_text("i")
+    expect(row(page, "inner.txt")).to_be_visible()
+
+
+def test_qr_code_of_the_address(server, opened, shot, folder):
+    (server.root / "folder ü").mkdir()
+    page = opened(server.url + "/folder%20%C3%BC/")
+    page.get_by_role("button", name="QR code").click()
+    dialog = page.get_by_role("dialog", name="QR code")
+    shown = dialog.get_by_role("textbox", name="Address").input_value()
+    assert shown.endswith("/folder%20%C3%BC/")
+    shot(page, "qr")
+    dialog.get_by_role("img").screenshot(path=folder / "code.png")
+    read = subprocess.run(["zbarimg", "--quiet", "--raw", folder / "code.png"], capture_output=True, text=True, check=True)
+    assert read.stdout.strip() == shown
+
+
+def test_share_links_are_made_listed_and_revoked(server, opened, shot):
+    make_tree(server.root, {"folder/inner.txt": "inner", "beside.txt": "b"})
+    page = opened(server.url + "/", permissions=["clipboard-read", "clipboard-write"])
+    select(page, "folder")
+    act(page, "Share link")
+    dialog = page.get_by_role("dialog", name="Share “folder”")
+    dialog.get_by_role("combobox", name="Expires").select_option(label="1 day")
+    dialog.get_by_role("button", name="Create link").click()
+    link = dialog.get_by_role("list", name="Links").get_by_role("link")
+    expect(link).to_be_visible()
+    shot(page, "links")
+    address = link.get_attribute("href")
+    guest = opened(address)
+    expect(row(guest, "inner.txt")).to_be_visible()
+    assert names(guest) == ["inner.txt"]
+    dialog.get_by_role("button", name="Revoke link").click()
+    page.get_by_role("alertdialog").get_by_role("button", name="Revoke link").click()
+    expect(link).to_have_count(0)
+    guest.expected.append(".")
+    guest.reload()
+    expect(row(guest, "inner.txt")).to_have_count(0)
+
+
+def test_log_in_and_out(serve, opened, shot):
+    server = serve("--auth", "anna:secret@/:rw")
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened()
+    page.expected.append("401")
+    page.goto(server.url + "/")
+    page.get_by_label("User").fill("anna")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("wrong").or_(page.get_by_role("alert").filter(has_text=re.compile(".")))).not_to_have_count(0)
+    shot(page, "log-in")
+    page.get_by_label("Password").fill("secret")
+    page.get_by_role("button", name="Log in").click()
+    expect(row(page, "a.txt")).to_be_visible()
+    page.get_by_role("button", name=re.compile("Log out")).first.click()
+    expect(page.get_by_label("Password")).to_be_visible()
+
+
+WORDS = {"de-DE": ("Dateien hochladen", "Neuer Ordner"), "zh-CN": ("上传文件", "新建文件夹"), "fr-FR": ("Upload files", "New folder")}
+
+
+@pytest.mark.parametrize("locale", WORDS)
+def test_language_by_what_the_browser_accepts(server, opened, shot, locale):
+    make_tree(server.root, {"Datei.txt": "x" * 12345, "Ordner/": None})
+    page = opened(server.url + "/", locale=locale)
+    for words in WORDS[locale]:
+        expect(page.get_by_role("button", name=words)).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == locale[:2].replace("fr", "en")
+    page.locator("tbody input[type=checkbox]").first.check()
+    shot(page, f"language-{locale[:2]}")
+    page.evaluate("document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
+    page.get_by_role("dialog").wait_for()
+    shot(page, f"language-{locale[:2]}-keys")
+
+
+def english():
+    """Every text in the sources that `t` is asked for."""
+    found = set()
+    for path in RESOURCES.rglob("*.js"):
+        source = path.read_text()
+        for start in re.finditer(r"(?<![\w.])t\(", source):
+            at, depth = start.end(), 1
+            while depth:
+                if source[at] == '"':
+                    end = at + 1
+                    while source[end] != '"':
+                        end += 2 if source[end] == "\\" else 1
+                    found.add(json.loads(source[at:end + 1]))
+                    at = end
+                elif source[at] in "([{":
+                    depth += 1
+                elif source[at] in ")]}":
+                    depth -= 1
+                elif source[at] == "," and depth == 1:
+                    break
+                at += 1
+        found |= set(re.findall(r'label: "([^"]+)"', source))
+    return {text for text in found if re.search("[A-Za-z]{2}", text) and text not in {"MOVE", "COPY", "files", "upload", "upload."}}
+
+
+@pytest.mark.parametrize("path", sorted(RESOURCES.glob("languages/*.json")), ids=lambda path: path.stem)
+def test_languages_are_complete(path):
+    language = json.loads(path.read_text())
+    assert language["dir"] in {"ltr", "rtl"} and language["language"]
+    if path.stem == "en":
+        return
+    missing = english() - set(language["words"])
+    assert not missing, sorted(missing)
+    for key, text in language["words"].items():
+        assert set(re.findall(r"\{\w+\}", key)) == set(re.findall(r"\{\w+\}", text)), key
+
+
+def test_all_assets_together_are_small():
+    sizes = {path.name: path.stat().st_size for path in RESOURCES.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) < 150_000, sizes

@@ -41,10 +41,6 @@ static const unsigned char transfer_js[] = {
 #embed "../../Resources/transfer.js"
 };
 
-static const unsigned char send_js[] = {
-#embed "../../Resources/send.js"
-};
-
 static const unsigned char tus_js[] = {
 #embed "../../Resources/tus.js"
 };
@@ -101,6 +97,14 @@ static const unsigned char en_json[] = {
 #embed "../../Resources/languages/en.json"
 };
 
+static const unsigned char de_json[] = {
+#embed "../../Resources/languages/de.json"
+};
+
+static const unsigned char zh_json[] = {
+#embed "../../Resources/languages/zh.json"
+};
+
 #define JAVASCRIPT "text/javascript; charset=utf-8"
 #define JSON "application/json"
 #define ASSET(name, type, array) {name, type, array, sizeof array}
@@ -110,7 +114,6 @@ static const struct BundledAsset assets[] = {
     ASSET("app.css", "text/css; charset=utf-8", app_css),
     ASSET("app.js", JAVASCRIPT, app_js),
     ASSET("transfer.js", JAVASCRIPT, transfer_js),
-    ASSET("send.js", JAVASCRIPT, send_js),
     ASSET("tus.js", JAVASCRIPT, tus_js),
     ASSET("gather.js", JAVASCRIPT, gather_js),
     ASSET("hash.js", JAVASCRIPT, hash_js),
@@ -125,6 +128,8 @@ static const struct BundledAsset assets[] = {
     ASSET("trash.js", JAVASCRIPT, trash_js),
     ASSET("login.js", JAVASCRIPT, login_js),
     ASSET("languages/en.json", JSON, en_json),
+    ASSET("languages/de.json", JSON, de_json),
+    ASSET("languages/zh.json", JSON, zh_json),
 };
 
 const struct BundledAsset *bundled_assets(size_t *count) {

@@ -38,7 +38,6 @@ package struct MultipartParser: Sendable {
 
     private enum State: Sendable {
         case preamble
-        case afterBoundary
         case header
         case content
         case epilogue
@@ -96,25 +95,20 @@ package struct MultipartParser: Sendable {
     /// One step from `pending[start...]`; false when more bytes are needed.
     private mutating func step(_ start: inout Int, _ events: inout [Event]) throws(HTTPError) -> Bool {
         switch state {
-        case .preamble:
-            let (count, isBoundary) = content(from: start)
-            skipped += count
-            guard skipped <= limits.preambleBytes else { throw malformed("nothing but a preamble") }
+        case .preamble, .content:
+            let (count, boundary) = content(from: start)
+            if case .content = state {
+                if count > 0 { events.append(.data(Array(pending[start..<start + count]))) }
+                if boundary != nil { events.append(.partEnd) }
+            } else {
+                skipped += count
+                guard skipped <= limits.preambleBytes else { throw malformed("nothing but a preamble") }
+            }
             start += count
-            guard isBoundary else { return false }
-            start += delimiter.count
-            state = .afterBoundary
+            guard let boundary else { return false }
+            start += boundary.count
+            try beginPart(after: boundary)
             return true
-        case .content:
-            let (count, isBoundary) = content(from: start)
-            if count > 0 { events.append(.data(Array(pending[start..<start + count]))) }
-            start += count
-            guard isBoundary else { return false }
-            start += delimiter.count
-            events.append(.partEnd)
-            state = .afterBoundary
-            return true
-        case .afterBoundary: return try endOfBoundary(&start)
         case .header: return try header(&start, &events)
         case .epilogue:
             start = pending.count
@@ -122,43 +116,60 @@ package struct MultipartParser: Sendable {
         }
     }
 
-    /// How many bytes from `start` on are certainly content, and whether a boundary follows them.
-    private func content(from start: Int) -> (count: Int, isBoundary: Bool) {
-        var index = start
-        while let found = pending[index...].firstIndex(of: 0x0D) {
-            let length = min(delimiter.count, pending.count - found)
-            if pending[found..<found + length].elementsEqual(delimiter[..<length]) {
-                return (found - start, length == delimiter.count)
-            }
-            index = found + 1
-        }
-        return (pending.count - start, false)
-    }
-
-    private mutating func endOfBoundary(_ start: inout Int) throws(HTTPError) -> Bool {
-        let rest = pending[start...]
-        if rest.starts(with: "--".utf8) {
+    private mutating func beginPart(after boundary: Boundary) throws(HTTPError) {
+        guard !boundary.isLast else {
             state = .epilogue
-            return true
+            return
         }
-        // Blanks may stand between a boundary and its CR LF.
-        let blanks = rest.prefix(while: ASCII.isBlank).count
-        guard blanks <= 256 else { throw malformed("a boundary without an end") }
-        let line = rest.dropFirst(blanks)
-        guard line.count >= 2 else {
-            let isPossible = line.isEmpty || line.first == 0x0D || (blanks == 0 && line.first == UInt8(ascii: "-"))
-            guard isPossible else { throw malformed("a boundary without an end") }
-            return false
-        }
-        guard line.starts(with: [0x0D, 0x0A]) else { throw malformed("a boundary without an end") }
-        start += blanks + 2
         parts += 1
         guard parts <= limits.parts else {
             throw HTTPError(
                 .contentTooLarge, "The form has too many parts; send at most \(limits.parts) files at once.")
         }
         state = .header
-        return true
+    }
+
+    /// A whole boundary line, with the CR LF before it.
+    private struct Boundary {
+        var count: Int
+        var isLast: Bool
+    }
+
+    /// How many bytes from `start` on are certainly content, and the boundary that follows them.
+    private func content(from start: Int) -> (count: Int, boundary: Boundary?) {
+        var index = start
+        while let found = pending[index...].firstIndex(of: 0x0D) {
+            switch match(at: found) {
+            case .boundary(let boundary): return (found - start, boundary)
+            case .undecided: return (found - start, nil)
+            case .content: index = found + 1
+            }
+        }
+        return (pending.count - start, nil)
+    }
+
+    private enum Match {
+        case content
+        case undecided
+        case boundary(Boundary)
+    }
+
+    /// Whether a boundary begins here: a line that only begins like one is content.
+    private func match(at index: Int) -> Match {
+        let length = min(delimiter.count, pending.count - index)
+        guard pending[index..<index + length].elementsEqual(delimiter[..<length]) else { return .content }
+        let rest = pending[(index + length)...]
+        guard length == delimiter.count, let first = rest.first else { return .undecided }
+        if first == UInt8(ascii: "-") {
+            guard let second = rest.dropFirst().first else { return .undecided }
+            return second == first ? .boundary(Boundary(count: length + 2, isLast: true)) : .content
+        }
+        // Blanks may stand between a boundary and its CR LF.
+        let blanks = rest.prefix(257).prefix(while: ASCII.isBlank).count
+        guard blanks <= 256 else { return .content }
+        let end = rest.dropFirst(blanks).prefix(2)
+        guard end.elementsEqual([0x0D, 0x0A].prefix(end.count)) else { return .content }
+        return end.count == 2 ? .boundary(Boundary(count: length + blanks + 2, isLast: false)) : .undecided
     }
 
     private mutating func header(_ start: inout Int, _ events: inout [Event]) throws(HTTPError) -> Bool {

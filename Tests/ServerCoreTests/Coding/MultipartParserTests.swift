@@ -39,11 +39,11 @@ struct MultipartParserTests {
     static let twoParts = body(
         "preamble", "--XX", "Content-Disposition: form-data; name=\"a\"", "", "1", "--XX \t",
         "content-disposition: form-data; name=\"f\"; filename=\"b.txt\"", "Content-Type: text/plain", "",
-        "x\r\n--X\r\n--\r\r\n-\rXX", "--XX--", "epilogue --XX")
+        "x\r\n--X\r\n--\r\r\n-\rXX\r\n--XXY\r\n--XX-\r\n--XX \r.", "--XX--", "epilogue --XX")
 
     @Test("The same comes out however the packets cut it", arguments: 1...80)
     func cuts(piece: Int) throws {
-        let expected = ["a/-/-=1", "f/b.txt/text/plain=x\r\n--X\r\n--\r\r\n-\rXX"]
+        let expected = ["a/-/-=1", "f/b.txt/text/plain=x\r\n--X\r\n--\r\r\n-\rXX\r\n--XXY\r\n--XX-\r\n--XX \r."]
         #expect(try parse(Self.twoParts, piece: piece) == expected)
     }
 
@@ -74,7 +74,7 @@ struct MultipartParserTests {
     }
 
     static let broken: [[UInt8]] = [
-        body(""), body("--XX"), body("--XX", "A: b", "", "content"), body("--XX", "A: b"), body("--XXY", "", "--XX--"),
+        body(""), body("--XX"), body("--XX", "A: b", "", "content"), body("--XX", "A: b"),
         body("--XX", "no colon", "", "--XX--"), body("--XX", ": b", "", "--XX--"), body("--XX", "A b: c", "", "--XX--"),
         body("--XX", " folded: x", "", "--XX--"), Array("--XX\nA: b\n\n1\n--XX--".utf8), body("--XX-", "", ""),
         body("--XX", "A: b\n", "", "--XX--"), Array(repeating: 0x0D, count: 1000),

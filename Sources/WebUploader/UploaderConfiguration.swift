@@ -22,8 +22,6 @@ public struct UploaderConfiguration: Sendable {
     public var maxWalks = 16
     /// The addresses under which others reach this server, for the page's QR code; asked at each request.
     public var addresses: @Sendable () -> [String] = { [] }
-    /// Lines of Prometheus text to add to the metrics; asked at each request.
-    public var metrics: @Sendable () -> String = { "" }
 
     /// The defaults.
     public init() {}

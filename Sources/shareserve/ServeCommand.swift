@@ -46,6 +46,7 @@ struct ServeCommand: ParsableCommand {
         let uploader = try UploaderHandler(page)
         configuration.access.logInPage = uploader.logInPage
         let server = try Server(configuration: configuration)
+        server.add(StatusHandler(of: server))
         server.add(WebDAVHandler())
         // Asked first: files and folders, and the uploads that can be resumed.
         server.add(uploader)

@@ -20,7 +20,8 @@ extension Exchange {
             "Accept-Ranges": "bytes",
             "Allow": allowed,
         ]
-        if !isReadOnly { fields.add("Accept-Patch", "application/x-sabredav-partialupdate") }
+        // The second is for uploads that begin here and can be resumed.
+        if !isReadOnly { fields.add("Accept-Patch", "application/x-sabredav-partialupdate, application/partial-upload") }
         return Response(.ok, fields: fields)
     }
 

@@ -7,8 +7,8 @@ extension UploaderHandler {
         switch place.components.first {
         case "assets": allow([.get, .head], request) { .now(asset(place, for: request)) }
         case "info": allow([.get, .head], request) { .now(infoResponse(request)) }
-        case "health": allow([.get, .head], request) { .now(health()) }
-        case "metrics": allow([.get, .head], request) { .now(metrics()) }
+        // The server's own.
+        case "health", "metrics": .pass
         case "search": allow([.get, .head], request) { .later { [self] in try await search($0) } }
         case "uploads": uploads(request, at: place)
         case "events": allow([.get, .head], request) { .later { [self] in try await events($0) } }
@@ -51,18 +51,6 @@ extension UploaderHandler {
         info.write(for: request.share, to: &writer)
         writer.raw("\n")
         return .json(writer.take())
-    }
-
-    private func health() -> Response {
-        var response = Response.text(.ok, "ok")
-        response.fields["Cache-Control"] = "no-store"
-        return response
-    }
-
-    private func metrics() -> Response {
-        Response(
-            .ok, fields: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store"],
-            body: .bytes(Array(configuration.metrics().utf8)))
     }
 }
 

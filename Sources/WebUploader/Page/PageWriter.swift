@@ -104,7 +104,11 @@ struct PageWriter: Sendable {
     private func fallback(_ place: PagePlace, _ visitor: PageVisitor, _ writer: inout TextWriter) {
         if let prompt = place.logIn { return logInForm(prompt, place.message, &writer) }
         guard place.status == .ok else {
-            writer.raw("<p>There is nothing at this address. <a href=\"")
+            if place.status == .forbidden {
+                writer.raw("<p>You may not look here. <a href=\"")
+            } else {
+                writer.raw("<p>There is nothing at this address. <a href=\"")
+            }
             writer.raw(visitor.folderAddress(.root))
             writer.raw("\">Go to the first folder.</a></p>\n")
             return

@@ -27,7 +27,7 @@ extension UploaderHandler {
         }
         let (target, notes) = try await draftTarget(request)
         let known = length
-        let upload = try await request.io.run {
+        let upload = try await beginning(request, length: known) {
             let modified = fields["x-oc-mtime"].flatMap { ASCII.decimal($0.utf8.prefix { $0 != UInt8(ascii: ".") }) }
             return try request.share.createUpload(
                 to: target, length: known, notes: notes, modified: modified.map { Timestamp(seconds: $0) },

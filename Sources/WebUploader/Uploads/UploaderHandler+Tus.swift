@@ -53,7 +53,7 @@ extension UploaderHandler {
         let notes = try notes(metadata, fields, isPartial: isPartial)
         let target = isPartial ? nil : try metadata.target()
         let modified = try metadata.modified()
-        let upload = try await request.io.run {
+        let upload = try await beginning(request, length: length) {
             try request.share.createUpload(
                 to: target, length: length, notes: notes, modified: modified, mediaType: metadata.text("filetype"))
         }

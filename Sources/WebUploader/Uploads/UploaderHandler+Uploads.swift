@@ -65,6 +65,28 @@ extension UploaderHandler {
         return Response(.noContent, fields: fields)
     }
 
+    /// Runs what begins an upload; a full disk is answered with how much is missing.
+    func beginning<Answer: Sendable>(
+        _ request: Request, length: Int64?, _ work: @escaping @Sendable () throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await request.io.run(work)
+        } catch RootError.noSpace {
+            let share = request.share
+            guard let length, let space = try? await request.io.run({ try share.space(at: .root) }) else {
+                throw RootError.noSpace
+            }
+            let (room, overflow) = space.available.subtractingReportingOverflow(share.root.policy.minFreeSpace)
+            var writer = TextWriter()
+            writer.raw("The disk has no room for this: it needs ")
+            writer.size(length)
+            writer.raw(", and ")
+            writer.size(overflow ? 0 : max(0, room))
+            writer.raw(" are free. Free some space and try again.")
+            throw HTTPError(.insufficientStorage, String(decoding: writer.take(), as: UTF8.self))
+        }
+    }
+
     /// The fields that a finished upload's answer has for both protocols.
     func addFinished(
         _ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields

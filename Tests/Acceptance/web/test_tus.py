@@ -319,3 +319,9 @@ def test_size_limit(serve):
     tus.create(1001, status=413, filename="x")
     address = tus.create(headers={"Upload-Defer-Length": "1"}, filename="x")
     assert tus.patch(address, 0, b"x" * 1001).status_code == 413
+
+
+def test_a_full_disk_says_what_is_missing(serve):
+    server = serve("--min-free-space", "1000000000000000")
+    answer = Tus(server).create(5_000_000, status=507, filename="x")
+    assert "5.0 MB" in answer.text

@@ -21,7 +21,9 @@ extension Exchange {
         }
         let promises = try UploadPromises(request.fields)
         let length = request.body.length
-        if let length, length <= Self.smallBody, request.fields["expect"] == nil {
+        // What is too large is refused before any of it is read.
+        let mostBytes = request.share.root.policy.maxUploadSize ?? .max
+        if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil {
             return try await putSmall(request.body.collect(upTo: Int(Self.smallBody) * 64), promises)
         }
         let isEncoded = request.fields["content-encoding"] != nil

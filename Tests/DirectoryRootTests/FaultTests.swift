@@ -1,0 +1,145 @@
+import CSyscalls
+import DirectoryRoot
+import TestSupport
+import Testing
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Disks that are full, files that may not be touched, file systems below the root.
+@Suite("Faults", .serialized) struct FaultTests {
+    @Test("A file system without room, and one of another kind, below the root")
+    func smallDisk() throws {
+        guard let disk = SmallDisk() else { return try fileSizeLimit() }
+        defer { disk.unmount() }
+        let fixture = try Fixture(in: disk.path)
+        try fixture.put("/old", "old")
+        let big = [UInt8](repeating: 1, count: 1 << 20)
+        #expect(throws: RootError.noSpace) {
+            let upload = try fixture.share.beginUpload(to: SharePath(decoding: "/old"), replacing: .anything)
+            for _ in 0..<8 { try upload.write(big) }
+            _ = try upload.commit()
+        }
+        #expect(throws: RootError.noSpace) {
+            try fixture.share.beginUpload(to: SharePath(decoding: "/new"), replacing: .anything, size: 1 << 30)
+        }
+        #expect(try fixture.get("/old") == "old" && fixture.leftovers == [])
+        // There is room again at once.
+        try fixture.put("/next", "next")
+        try fixture.directory.write([UInt8](repeating: 2, count: 1 << 20), to: "tree/big")
+        try fixture.directory.write([UInt8](repeating: 2, count: 1 << 20), to: "tree/big2")
+        try fixture.directory.write("kept", to: "target/file")
+        #expect(throws: RootError.noSpace) { try fixture.copy("/tree", to: "/target") }
+        #expect(fixture.directory.text("target/file") == "kept" && fixture.leftovers == [])
+    }
+
+    @Test("Moves and copies cross file systems", arguments: [SystemUnderTest.whole, .withNothing])
+    func otherFileSystem(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try fixture.directory.makeDirectory("disk")
+        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else { return }
+        defer { disk.unmount() }
+        try fixture.directory.write("1", to: "t/a/one")
+        try fixture.directory.write("2", to: "t/two")
+        try fixture.put("/disk/file", "first")
+        try fixture.put("/disk/file", "second")
+        #expect(try fixture.copy("/t", to: "/disk/t").created)
+        #expect(try fixture.move("/disk/file", to: "/file").created && fixture.get("/file") == "second")
+        #expect(try fixture.move("/t", to: "/disk/u").created && fixture.get("/disk/u/a/one") == "1")
+        #expect(!fixture.directory.exists("t"))
+        #expect(try !fixture.move("/file", to: "/disk/u").created && fixture.get("/disk/u") == "second")
+        #expect(try fixture.move("/disk/t", to: "/t").created && fixture.get("/t/two") == "2")
+        #expect(fixture.directory.names(in: "disk") == ["u"] && fixture.leftovers == [])
+        #expect(throws: (any Error).self) { try fixture.remove("/disk") }
+    }
+
+    @Test("Past the process's file-size limit an upload fails, and the process lives")
+    func fileSizeLimit() throws {
+        let fixture = try Fixture()
+        try fixture.put("/old", "old")
+        var before = rlimit()
+        getrlimit(__rlimit_resource_t(1), &before)
+        var limit = before
+        limit.rlim_cur = 256 << 10
+        // The limit is the process's: other suites write less than this at once.
+        setrlimit(__rlimit_resource_t(1), &limit)
+        defer { setrlimit(__rlimit_resource_t(1), &before) }
+        #expect(throws: RootError.tooLarge) {
+            let upload = try fixture.share.beginUpload(to: SharePath(decoding: "/old"), replacing: .anything)
+            try upload.write([UInt8](repeating: 1, count: 512 << 10))
+            _ = try upload.commit()
+        }
+        #expect(try fixture.get("/old") == "old" && fixture.leftovers == [])
+    }
+
+    @Test("What can't be removed is reported, and stands under its name again")
+    func undeletable() throws {
+        let fixture = try Fixture()
+        try fixture.directory.write("1", to: "t/a/one")
+        try fixture.directory.write("2", to: "t/b/two")
+        guard fixture.directory.setImmutable(true, "t/a/one") else { return }
+        defer { _ = fixture.directory.setImmutable(false, "t/a/one") }
+        let path = try SharePath(decoding: "/t/a/one")
+        #expect(try fixture.remove("/t") == [MemberFailure(path: path, error: .forbidden)])
+        #expect(fixture.directory.text("t/a/one") == "1" && !fixture.directory.exists("t/b"))
+        #expect(throws: RootError.forbidden) { try fixture.remove("/t/a/one") }
+        #expect(throws: RootError.forbidden) { try fixture.put("/t/a/one", "x") }
+        #expect(fixture.leftovers == [])
+    }
+
+    @Test("Waiting for the disk changes nothing else", arguments: SystemUnderTest.allCases)
+    func durable(_ system: SystemUnderTest) throws {
+        var policy = RootPolicy()
+        policy.waitsForDisk = true
+        let fixture = try Fixture(system, policy: policy)
+        #expect(try fixture.put("/a", "1").created && !fixture.put("/a", "2").created)
+        try fixture.share.createDirectory(at: SharePath(decoding: "/d"))
+        #expect(try fixture.copy("/a", to: "/d/b").created && fixture.copy("/d", to: "/e").created)
+        #expect(try fixture.move("/e", to: "/f").created && fixture.remove("/f") == [] && fixture.remove("/a") == [])
+        #expect(try fixture.list() == ["d"] && fixture.get("/d/b") == "2")
+    }
+
+    @Test("Leftovers of a crash are removed when they are old, and never seen", arguments: SystemUnderTest.allCases)
+    func leftovers(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        try fixture.directory.write("young", to: ".shareserve/tmp/.shareserve-1")
+        try fixture.directory.write("young", to: "folder/.shareserve-2/file")
+        #expect(try fixture.list("/folder") == [] && fixture.list() == ["folder"])
+        _ = try DirectoryRoot(path: fixture.directory.path)
+        #expect(fixture.directory.exists(".shareserve/tmp/.shareserve-1"))
+        #expect(throws: RootError.notFound) { try fixture.get("/folder/.shareserve-2/file") }
+        #expect(try fixture.remove("/folder") == [])
+    }
+}
+
+/// A tmpfs of a few megabytes, where the process may mount one.
+final class SmallDisk {
+    let path: String
+    private let parent: TemporaryDirectory?
+
+    init?(at place: String? = nil) {
+        parent = place == nil ? try? TemporaryDirectory() : nil
+        guard let path = place ?? parent?.path, mount("none", path, "tmpfs", 0, "size=3m") == 0 else { return nil }
+        self.path = path
+    }
+
+    func unmount() { umount2(path, Int32(MNT_DETACH)) }
+}
+
+extension TemporaryDirectory {
+    /// Sets or clears the flag that forbids even root to change a file; false where the file system has none.
+    func setImmutable(_ isImmutable: Bool, _ member: String) -> Bool {
+        let file = open(path(of: member), O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var flags: Int = 0
+        guard ioctl(file, 0x8008_6601, &flags) == 0 else { return false }
+        flags = isImmutable ? flags | 0x10 : flags & ~0x10
+        return ioctl(file, 0x4008_6602, &flags) == 0
+    }
+}

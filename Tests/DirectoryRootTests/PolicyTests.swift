@@ -1,0 +1,156 @@
+import DirectoryRoot
+import TestSupport
+import Testing
+
+@Suite("Policy and rights") struct PolicyTests {
+    @Test("No deletes, no overwrites") func refusals() throws {
+        var policy = RootPolicy()
+        policy.refusesDelete = true
+        policy.refusesOverwrite = true
+        let fixture = try Fixture(policy: policy)
+        try fixture.put("/a", "one")
+        try fixture.directory.write("x", to: "dir/file")
+        #expect(throws: RootError.forbidden) { try fixture.put("/a", "two") }
+        #expect(throws: RootError.forbidden) { try fixture.remove("/a") }
+        #expect(throws: RootError.forbidden) { try fixture.move("/a", to: "/b") }
+        #expect(throws: RootError.forbidden) { try fixture.copy("/a", to: "/dir") }
+        #expect(throws: RootError.forbidden) { try fixture.copy("/dir", to: "/a") }
+        #expect(try fixture.copy("/a", to: "/b").created && fixture.get("/a") == "one")
+    }
+
+    @Test("Only the allowed extensions for new files") func extensions() throws {
+        var policy = RootPolicy()
+        policy.allowedExtensions = ["txt", "tar.gz"]
+        let fixture = try Fixture(policy: policy)
+        try fixture.put("/a.txt", "x")
+        try fixture.put("/B.TXT", "x")
+        try fixture.put("/c.tar.gz", "x")
+        for name in ["/a", "/a.exe", "/.txt", "/txt", "/a.txt.exe", "/a.gz"] {
+            #expect(throws: RootError.forbidden) { try fixture.put(name, "x") }
+            #expect(throws: RootError.forbidden) { try fixture.move("/a.txt", to: name) }
+            #expect(throws: RootError.forbidden) { try fixture.copy("/a.txt", to: name) }
+        }
+        try fixture.share.createDirectory(at: SharePath(decoding: "/folder"))
+        #expect(try fixture.move("/folder", to: "/other").created)
+    }
+
+    @Test("Apple's files are taken unless refused") func appleFiles() throws {
+        let open = try Fixture()
+        try open.put("/.DS_Store", "x")
+        try open.put("/._a", "x")
+        var policy = RootPolicy()
+        policy.refusesAppleFiles = true
+        let fixture = try Fixture(policy: policy)
+        try fixture.directory.write("x", to: "._b")
+        #expect(throws: RootError.forbidden) { try fixture.put("/.DS_Store", "x") }
+        #expect(throws: RootError.forbidden) { try fixture.put("/._a", "x") }
+        #expect(throws: RootError.notFound) { try fixture.get("/._b") }
+        #expect(try fixture.list() == [])
+    }
+
+    @Test("The deepest rule wins, and the way to something readable shows") func deepestRule() throws {
+        var fixture = try Fixture()
+        try fixture.directory.write("p", to: "public/file")
+        try fixture.directory.write("s", to: "private/file")
+        try fixture.directory.write("o", to: "private/open/file")
+        try fixture.directory.write("d", to: "drop/file")
+        fixture.share.rights = RightsMap(rules: [
+            (try SharePath(decoding: "/public"), .readOnly),
+            (try SharePath(decoding: "/private/open"), .readWrite),
+            (try SharePath(decoding: "/drop"), .dropBox),
+        ])
+        #expect(try fixture.list() == ["public", "private"])
+        #expect(try fixture.list("/private") == ["open"])
+        #expect(try fixture.get("/private/open/file") == "o" && fixture.get("/public/file") == "p")
+        #expect(throws: RootError.notFound) { try fixture.get("/private/file") }
+        #expect(throws: RootError.notFound) { try fixture.get("/private/none") }
+        #expect(throws: RootError.forbidden) { try fixture.put("/public/new", "x") }
+        #expect(throws: RootError.forbidden) { try fixture.put("/public/file", "x") }
+        #expect(throws: RootError.forbidden) { try fixture.put("/private/new", "x") }
+        #expect(throws: RootError.forbidden) { try fixture.remove("/public/file") }
+        #expect(throws: (any Error).self) { try fixture.remove("/private") }
+        #expect(throws: (any Error).self) { try fixture.move("/private/open", to: "/public/x") }
+        #expect(try fixture.put("/private/open/new", "x").created)
+        #expect(throws: RootError.selfReference) { try fixture.copy("/private/open", to: "/private/open/copy") }
+        #expect(throws: (any Error).self) { try fixture.copy("/private", to: "/public/copy") }
+    }
+
+    @Test("A drop box takes files and shows nothing") func dropBox() throws {
+        var fixture = try Fixture()
+        try fixture.directory.write("d", to: "drop/there")
+        try fixture.directory.makeDirectory("drop/folder")
+        fixture.share.rights = RightsMap(rules: [(try SharePath(decoding: "/drop"), .dropBox)])
+        #expect(try fixture.put("/drop/new", "x").created)
+        #expect(throws: RootError.forbidden) { try fixture.put("/drop/there", "x") }
+        #expect(throws: RootError.forbidden) { try fixture.get("/drop/there") }
+        #expect(throws: RootError.forbidden) { try fixture.get("/drop/none") }
+        #expect(throws: RootError.forbidden) { try fixture.remove("/drop/there") }
+        #expect(try fixture.list("/drop") == [] && fixture.directory.text("drop/there") == "d")
+        #expect(try fixture.share.attributes(of: SharePath(decoding: "/drop")).isDirectory)
+    }
+
+    @Test("A tree with a protected part is not removed, moved or replaced") func protectedPart() throws {
+        var fixture = try Fixture()
+        try fixture.directory.write("k", to: "tree/kept/file")
+        try fixture.directory.write("n", to: "new/file")
+        fixture.share.rights = RightsMap(rules: [
+            (.root, .readWrite), (try SharePath(decoding: "/tree/kept"), .readOnly),
+        ])
+        #expect(throws: RootError.forbidden) { try fixture.remove("/tree") }
+        #expect(throws: RootError.forbidden) { try fixture.move("/tree", to: "/x") }
+        #expect(throws: RootError.forbidden) { try fixture.move("/new", to: "/tree") }
+        #expect(throws: RootError.forbidden) { try fixture.copy("/new", to: "/tree") }
+        #expect(fixture.directory.text("tree/kept/file") == "k")
+    }
+
+    @Test("A link gives no more rights than what it leads to") func rightsThroughLinks() throws {
+        var fixture = try Fixture()
+        try fixture.directory.write("s", to: "private/file")
+        try fixture.directory.makeDirectory("mine")
+        try fixture.directory.link("mine/door", to: "../private")
+        try fixture.directory.link("mine/file", to: "../private/file")
+        fixture.share.rights = RightsMap(rules: [(try SharePath(decoding: "/mine"), .readWrite)])
+        #expect(throws: (any Error).self) { try fixture.get("/mine/door/file") }
+        #expect(throws: (any Error).self) { try fixture.get("/mine/file") }
+        #expect(throws: (any Error).self) { try fixture.put("/mine/door/new", "x") }
+        #expect(throws: (any Error).self) { try fixture.put("/mine/file", "x") }
+        #expect(throws: (any Error).self) { try fixture.remove("/mine/door/file") }
+        #expect(try fixture.list("/mine") == [] && fixture.directory.text("private/file") == "s")
+    }
+
+    @Test("A view of a folder or of one file has nothing beside or above it") func base() throws {
+        let fixture = try Fixture()
+        try fixture.directory.write("in", to: "a/file")
+        try fixture.directory.write("out", to: "b/file")
+        try fixture.directory.link("a/out", to: "../b/file")
+        try fixture.directory.link("a/in", to: "file")
+        var view = fixture
+        view.share.base = try SharePath(decoding: "/a")
+        #expect(try view.list() == ["file", "in"] && view.get("/in") == "in")
+        #expect(throws: RootError.notFound) { try view.get("/out") }
+        #expect(throws: RootError.notFound) { try view.get("/b/file") }
+        #expect(throws: RootError.forbidden) { try view.put("/out", "x") }
+        #expect(throws: RootError.selfReference) { try view.remove("/") }
+        #expect(try view.put("/new", "x").created && fixture.directory.text("a/new") == "x")
+        view.share.base = try SharePath(decoding: "/a/file")
+        #expect(try view.get("/") == "in")
+        #expect(throws: RootError.notFound) { try view.get("/file") }
+        #expect(throws: RootError.notDirectory) { try view.list() }
+    }
+
+    @Test("An open entry is believed only while nothing changed") func revalidation() throws {
+        let fixture = try Fixture()
+        try fixture.put("/a/../f", "one")
+        let path = try SharePath(decoding: "/f")
+        _ = try fixture.share.open(path)
+        let entry = try fixture.share.open(path, waiting: false)
+        #expect(fixture.share.validate(entry, at: path))
+        try fixture.put("/f", "two")
+        #expect(!fixture.share.validate(entry, at: path))
+        let pooled = try fixture.share.open(path)
+        #expect(!fixture.share.validate(pooled, at: path))
+        let second = try fixture.share.open(path, waiting: false)
+        _ = try fixture.remove("/f")
+        #expect(!fixture.share.validate(second, at: path))
+    }
+}

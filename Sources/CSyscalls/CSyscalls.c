@@ -133,6 +133,7 @@ int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint6
     return (int)RETRY(syscall(SYS_openat2, directory, path, &how, sizeof how));
 }
 
+int sys_replace(int descriptor, int other) { return RETRY(dup3(other, descriptor, O_CLOEXEC)) < 0 ? -errno : 0; }
 static void path_of(int descriptor, char path[32]) { snprintf(path, 32, "/proc/self/fd/%d", descriptor); }
 
 int sys_reopen(int descriptor, int flags) {
@@ -319,6 +320,10 @@ const unsigned sys_sync_write = 0;
 const unsigned sys_sync_wait = 1;
 
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve) { return -ENOSYS; }
+int sys_replace(int descriptor, int other) {
+    if (dup2(other, descriptor) < 0) return -errno;
+    return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
 int sys_reopen(int descriptor, int flags) { return RETRY(openat(descriptor, ".", flags | O_CLOEXEC)); }
 
 static int convert(int result, const struct stat *info, struct sys_attributes *out) {

@@ -99,7 +99,8 @@ public final class DirectoryCursor: @unchecked Sendable {
         guard sys_statat(descriptor, record.name, &status) == 0 else { return nil }
         let name = Array(record.bytes)
         if status.isLink {
-            guard let path = try? realPath.appending(name), let target = try? share.look(at: path, waiting: true)
+            guard let path = try? realPath.appending(name), let target = try? share.look(at: path, waiting: true),
+                share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true)
             else { return nil }
             status = target.status
         }

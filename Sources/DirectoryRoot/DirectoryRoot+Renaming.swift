@@ -83,9 +83,11 @@ extension DirectoryRoot {
     func isBelow(_ ancestor: sys_attributes, _ directory: borrowing Descriptor) throws(RootError) -> Bool {
         var current = try Descriptor(sys_openat(directory.number, ".", sys_o_path | O_DIRECTORY, 0), "openat")
         var status = try current.status()
+        var top = sys_attributes()
+        try check(sys_fstat(descriptor, &top), "fstat")
         for _ in 0..<SharePath.longestPath {
             if status.isSame(as: ancestor) { return true }
-            if status.inode == identity.inode, status.device == identity.device { return false }
+            if status.isSame(as: top) { return false }
             let parent = try Descriptor(sys_openat(current.number, "..", sys_o_path | O_DIRECTORY, 0), "openat")
             let above = try parent.status()
             // The top of everything: the directory was moved out of the root meanwhile.

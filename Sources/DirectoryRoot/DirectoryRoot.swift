@@ -23,8 +23,6 @@ public final class DirectoryRoot: Sendable {
     /// What this system and file system can do; tests take abilities away.
     package let abilities: Abilities
     package let scratch: ScratchFolder
-    /// The root's own inode and device.
-    package let identity: (inode: UInt64, device: UInt64)
     /// What lives in `.shareserve/`.
     package let state: SharedState
 
@@ -51,14 +49,14 @@ public final class DirectoryRoot: Sendable {
         if answer == -ENOTDIR { throw .notDirectory }
         let opened = try Descriptor(answer, "open")
         let status = try opened.status()
-        identity = (status.inode, status.device)
         descriptor = opened.release()
-        resolver = Resolver(root: descriptor, method: method)
-        scratch = ScratchFolder(root: descriptor, status: status)
+        resolver = Resolver(
+            root: descriptor, home: RootHome(descriptor: descriptor, path: path), method: method)
+        scratch = ScratchFolder(root: descriptor)
         self.policy = policy
         self.abilities = abilities
         state = SharedState(
-            root: descriptor, rootDevice: identity.device, policy: policy, abilities: abilities, clock: clock)
+            root: descriptor, rootDevice: status.device, policy: policy, abilities: abilities, clock: clock)
         commitLock = CommitLock(state: state.folder)
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()

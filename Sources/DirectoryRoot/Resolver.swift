@@ -24,15 +24,20 @@ package struct Resolver: Sendable {
 
     let root: Int32
     let method: Method
+    private let home: RootHome
 
     /// The most links that one path may lead through, as in Linux.
     static let mostLinks = 40
     /// How often a lookup that raced with a rename is tried again.
     static let mostTries = 64
 
-    /// - Parameter method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
-    package init(root: Int32, method: Method? = nil) {
+    /// - Parameters:
+    ///   - root: the open root.
+    ///   - home: where it was opened.
+    ///   - method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
+    package init(root: Int32, home: RootHome, method: Method? = nil) {
         self.root = root
+        self.home = home
         if let method {
             self.method = method
         } else {
@@ -51,9 +56,13 @@ package struct Resolver: Sendable {
     package func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
+        if waiting { home.look() }
         if method == .openat2 {
             let answer = openDirectly(path, flags: flags, waiting: waiting)
-            if answer != -ELOOP { return Resolved(descriptor: try Descriptor(answer, "openat2"), realPath: nil) }
+            if answer != -ELOOP {
+                if answer == -ENOENT, !waiting, home.isGone { throw .wouldBlock }
+                return Resolved(descriptor: try Descriptor(answer, "openat2"), realPath: nil)
+            }
         }
         // Without openat2 nothing can promise not to wait.
         guard waiting else { throw .wouldBlock }

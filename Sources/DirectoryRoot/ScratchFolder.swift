@@ -14,14 +14,10 @@ import Synchronization
 package final class ScratchFolder: Sendable {
     private static let name = "tmp"
     private let root: Int32
-    private let device: UInt64
-    private let mount: UInt64
     private let open = Mutex<SharedDescriptor?>(nil)
 
-    init(root: Int32, status: sys_attributes) {
+    init(root: Int32) {
         self.root = root
-        device = status.device
-        mount = status.mount
     }
 
     /// A fresh name on the file system of `directory`.
@@ -33,7 +29,9 @@ package final class ScratchFolder: Sendable {
     /// - Throws: what opening the directory met.
     func place(near directory: borrowing Descriptor, besides: Bool = false) throws(RootError) -> ScratchPlace {
         let status = try directory.status()
-        if !besides, status.device == device, status.mount == mount, let folder = try? folder() {
+        var own = sys_attributes()
+        try check(sys_fstat(root, &own), "fstat")
+        if !besides, status.device == own.device, status.mount == own.mount, let folder = try? folder() {
             return ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8))
         }
         let copy = try Descriptor(sys_dup(directory.number), "dup")

@@ -243,3 +243,20 @@ extension TemporaryDirectory {
         return lstat(path(of: member), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 }
+
+extension TemporaryDirectory {
+    /// Removes a member with all that is in it.
+    public func removeTree(_ member: String) throws {
+        if isDirectory(member) {
+            for name in names(in: member) { try removeTree("\(member)/\(name)") }
+        }
+        guard remove(path(of: member)) == 0 else { throw Failure(call: "remove", code: errno) }
+    }
+
+    /// Renames a member.
+    public func rename(_ member: String, to target: String) throws {
+        guard renameat(AT_FDCWD, path(of: member), AT_FDCWD, path(of: target)) == 0 else {
+            throw Failure(call: "rename", code: errno)
+        }
+    }
+}

@@ -51,6 +51,8 @@ int sys_openat(int directory, const char *path, int flags, unsigned mode);
 int sys_reopen(int descriptor, int flags);
 int sys_dup(int descriptor);
 int sys_close(int descriptor);
+// Makes `descriptor` stand for what `other` stands for, in one step; both stay open.
+int sys_replace(int descriptor, int other);
 
 int sys_statat(int directory, const char *name, struct sys_attributes *out);  // never follows a link
 int sys_fstat(int descriptor, struct sys_attributes *out);

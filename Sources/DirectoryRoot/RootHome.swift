@@ -1,0 +1,51 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Where the root was opened, for the day when what was opened there is gone.
+///
+/// A share goes on by itself when its directory was removed and made again, or its file system unmounted and mounted
+/// again. The new directory is opened under the number of the old one, so that everything that holds the root follows.
+/// Nothing else makes the root move: not another directory or link under its path while the old one is there.
+package final class RootHome: Sendable {
+    private let descriptor: Int32
+    private let path: String
+    private let lastLook: Atomic<Int64>
+
+    init(descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+        lastLook = Atomic(sys_coarse_milliseconds())
+    }
+
+    /// Whether the open directory was removed; does not wait.
+    var isGone: Bool {
+        var status = sys_attributes()
+        return sys_fstat(descriptor, &status) == 0 && status.links == 0
+    }
+
+    /// Looks, once a second at most, whether there is a new directory to go on with.
+    func look() {
+        let now = sys_coarse_milliseconds()
+        let last = lastLook.load(ordering: .relaxed)
+        guard now - last >= 1_000 || isGone else { return }
+        guard lastLook.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged else { return }
+        var old = sys_attributes()
+        guard sys_fstat(descriptor, &old) == 0,
+            let opened = try? Descriptor(sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0), "open"),
+            let new = try? opened.status(), new.links > 0
+        else { return }
+        // Only who may mount file systems can make the second true.
+        guard old.links == 0 || new.is_mount_root != 0 && (new.mount != old.mount || new.device != old.device) else {
+            return
+        }
+        _ = sys_replace(descriptor, opened.number)
+    }
+}

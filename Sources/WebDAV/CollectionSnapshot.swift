@@ -61,6 +61,7 @@ struct CollectionSnapshot: Sendable {
         place = try share.base.appending(path)
         self.isRecursive = isRecursive
         var ahead = [SharePath.root]
+        var entered: Set<FolderIdentity> = []
         while let folder = ahead.popLast() {
             let cursor: DirectoryCursor
             do {
@@ -72,6 +73,8 @@ struct CollectionSnapshot: Sendable {
                 }
                 continue
             }
+            // Links can lead back up: each folder is entered once.
+            guard entered.insert(FolderIdentity(cursor.attributes)).inserted else { continue }
             while true {
                 let found = try cursor.next(512)
                 guard !found.isEmpty else { break }

@@ -9,6 +9,8 @@ final class MultiStatusStream: @unchecked Sendable {
     /// The beginning, with the target and the first few members: ready before the first byte is asked for.
     private(set) var first: [UInt8] = []
     private(set) var isAtEnd = false
+    /// Whether the target is a folder.
+    let isCollection: Bool
 
     private let share: Share
     private let target: SharePath
@@ -22,6 +24,8 @@ final class MultiStatusStream: @unchecked Sendable {
     private var folder: SharePath
     private var folderBytes: [UInt8] = []
     private var foldersAhead: [SharePath] = []
+    /// Links can lead back up: each folder is entered once.
+    private var entered: Set<FolderIdentity> = []
 
     /// Members of the first piece: few, so that it is soon there.
     private static let firstBatch = 32
@@ -45,11 +49,13 @@ final class MultiStatusStream: @unchecked Sendable {
         let attributes = try share.attributes(of: target)
         if attributes.isDirectory, maxMembers == 0 { return nil }
         self.share = share
+        isCollection = attributes.isDirectory
         self.target = target
         self.selection = selection
         membersLeft = maxMembers
         folder = target
         isRecursive = depth.reach == .infinity
+        entered = [FolderIdentity(attributes)]
         let listsMembers = attributes.isDirectory && depth.reach != .zero
         let space = selection.needsSpace ? try share.space(at: target) : nil
         writer = MultiStatusWriter(
@@ -135,7 +141,7 @@ final class MultiStatusStream: @unchecked Sendable {
         if !locks.isEmpty { covering = locks.covering(try path ?? folder.appending(member.name)) }
         writer.append(
             in: folderBytes, name: member.name[...], attributes: member.attributes, dead: dead, locks: covering)
-        if isRecursive, member.attributes.isDirectory {
+        if isRecursive, member.attributes.isDirectory, entered.insert(FolderIdentity(member.attributes)).inserted {
             foldersAhead.append(try path ?? folder.appending(member.name))
         }
     }

@@ -242,4 +242,30 @@ struct WriteTests {
         let readOnly = try await DAVFixture(policy: policy).send("OPTIONS", "/")
         #expect(readOnly["Allow"]?.contains("PUT") == false)
     }
+
+    @Test("§8.4 a body that would be ignored is refused with 415")
+    func uselessBody() async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("a", to: "a")
+        for method in ["DELETE", "COPY", "MOVE"] {
+            #expect(try await fixture.send(method, "/a", [("Destination", "/b")], "<x/>").status == 415)
+        }
+        let behaviour = "<propertybehavior xmlns='DAV:'><keepalive>*</keepalive></propertybehavior>"
+        #expect(try await fixture.send("COPY", "/a", [("Destination", "/b")], behaviour).status == 201)
+    }
+
+    @Test("Links that lead back up end no listing")
+    func links() async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("x", to: "d/e/x")
+        try fixture.directory.link("d/e/up", to: "../..")
+        try fixture.directory.link("d/e/self", to: ".")
+        try fixture.directory.link("out", to: "/etc")
+        try fixture.directory.link("none", to: "nowhere")
+        let reply = try await fixture.send("PROPFIND", "/", [("Depth", "infinity")])
+        #expect(reply.status == 207)
+        #expect(try Set(reply.hrefs()) == ["/", "/d/", "/d/e/", "/d/e/x", "/d/e/up/", "/d/e/self/"])
+        #expect(try await fixture.send("COPY", "/d/e/x", [("Destination", "/d/e/up/d/e/x")]).status == 403)
+        #expect(try await fixture.send("PUT", "/out/x", [], "x").status != 201)
+    }
 }

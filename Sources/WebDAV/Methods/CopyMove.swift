@@ -30,6 +30,7 @@ extension Exchange {
         _ run: @escaping @Sendable (Share, SharePath, Replacement) throws(RootError) -> TransferResult
     ) async throws -> Response {
         let target = try Destination(of: request).path
+        try await refuseBody()
         let overwrite = try Overwrite(header: request.fields["overwrite"])
         guard target != path else {
             throw HTTPError(.forbidden, "Source and destination are the same.")

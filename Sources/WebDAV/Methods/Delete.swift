@@ -7,6 +7,7 @@ extension Exchange {
     /// RFC 4918 §9.6.
     func delete() async throws -> Response {
         let depth = try Depth(of: request, missing: .infinity)
+        try await refuseBody()
         return try await onDisk { share in
             let target = try share.attributes(of: path)
             guard depth == .infinity || !target.isDirectory else {
@@ -20,6 +21,19 @@ extension Exchange {
             } catch RootError.locked(let roots) {
                 return try lockedMembers(roots, below: path, in: share)
             }
+        }
+    }
+
+    /// A body that would be ignored must be refused.
+    ///
+    /// RFC 4918 §8.4. Old clients send a `propertybehavior` with COPY and MOVE (RFC 2518 §12.12), which says nothing new.
+    /// - Throws: 415.
+    func refuseBody() async throws {
+        let body = try await DAVBody.collect(request)
+        guard !body.isEmpty else { return }
+        let root = try? DAVBody.read(body, charset: DAVBody.charset(of: request))
+        guard root?.isDAV("propertybehavior") == true else {
+            throw HTTPError(.unsupportedMediaType, "This method takes no body.")
         }
     }
 

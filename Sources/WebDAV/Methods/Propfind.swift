@@ -22,6 +22,10 @@ extension Exchange {
         guard let listing else {
             throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
         }
+        if listing.isCollection, !request.hasTrailingSlash {
+            // RFC 4918 §5.2
+            fields.add("Content-Location", request.href(path, isDirectory: true))
+        }
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
         return .multiStatus(listing, to: request, fields: fields)
     }

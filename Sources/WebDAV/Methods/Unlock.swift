@@ -7,6 +7,7 @@ extension Exchange {
     /// RFC 4918 §9.11.
     func unlock() async throws -> Response {
         let token = try LockTokenHeader(header: request.fields["lock-token"]).token
+        try await refuseBody()
         return try await onDisk { share in
             try checkIf()
             do {

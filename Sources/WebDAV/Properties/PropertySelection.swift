@@ -97,9 +97,11 @@ struct PropertySelection: Sendable {
             writer.append("<D:")
             writer.append(bytes: name.local.utf8)
         } else {
-            writer.append(name.namespace.isEmpty ? "<" : "<x:")
+            // XML's own namespace goes by its own prefix only.
+            let isXML = name.namespace == "http://www.w3.org/XML/1998/namespace"
+            writer.append(name.namespace.isEmpty ? "<" : isXML ? "<xml:" : "<x:")
             writer.append(bytes: name.local.utf8)
-            if !name.namespace.isEmpty {
+            if !name.namespace.isEmpty, !isXML {
                 writer.append(" xmlns:x=\"")
                 writer.appendAttribute(Array(name.namespace.utf8))
                 writer.append("\"")

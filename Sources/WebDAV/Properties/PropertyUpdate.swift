@@ -21,17 +21,19 @@ struct PropertyUpdate: Sendable {
     init(_ root: XMLElement, of target: FileAttributes) throws(HTTPError) {
         guard root.isDAV("propertyupdate") else { throw DAVBody.notUnderstood }
         var seen: Set<PropertyName> = []
+        var isInstruction = false
         for instruction in root.elements {
             let isSet = instruction.isDAV("set")
             guard isSet || instruction.isDAV("remove") else { continue }
             for list in instruction.elements where list.isDAV("prop") {
+                isInstruction = true
                 for property in list.elements {
                     if seen.insert(property.name).inserted { names.append(property.name) }
                     if isSet { set(property, of: target) } else { remove(property.name) }
                 }
             }
         }
-        guard !names.isEmpty else { throw DAVBody.notUnderstood }
+        guard isInstruction else { throw DAVBody.notUnderstood }
     }
 
     private mutating func set(_ element: XMLElement, of target: FileAttributes) {

@@ -102,9 +102,12 @@ struct MultiStatusWriter: ~Copyable {
             for property in dead where LiveProperty(property.name) == nil { append(property, attributes) }
         }
         if !selection.dead.isEmpty {
+            // A resource with many properties, asked for many, is looked up once.
+            let byName =
+                dead.count > 16 ? Dictionary(dead.map { ($0.name, $0) }) { first, _ in first } : nil
             for index in selection.dead.indices {
                 let asked = selection.dead[index]
-                if let property = dead.first(where: { $0.name == asked }) {
+                if let property = byName.map({ $0[asked] }) ?? dead.first(where: { $0.name == asked }) {
                     if selection.form == .named { append(property, attributes) }
                 } else if asked == WindowsTime.modified {
                     appendWindowsModified(attributes)

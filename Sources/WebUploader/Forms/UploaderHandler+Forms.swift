@@ -20,11 +20,7 @@ extension UploaderHandler {
         var parser = try MultipartParser(contentType: request.fields["content-type"] ?? "")
         let store = FormStore(below: request.path, in: request.share)
         do {
-            for try await bytes in request.body {
-                let events = try parser.feed(bytes)
-                guard !events.isEmpty else { continue }
-                try await request.io.run { try store.take(events) }
-            }
+            try await request.body.forEachPiece { piece in try store.take(parser.feed(Array(piece))) }
             try parser.finish()
         } catch {
             throw failure(error, store)

@@ -17,18 +17,15 @@ struct UploadTransfer: Sendable {
     ///   - request: brings the body.
     ///   - progress: told after each write how far the upload has come.
     /// - Throws: what the disk or the connection says; ``HTTPError`` 460 when the checksum is not met.
-    func run(_ request: Request, progress: @Sendable (Int64) async -> Void = { _ in }) async throws {
+    func run(_ request: Request, progress: @Sendable (Int64) -> Void = { _ in }) async throws {
         let upload = upload
         let start = upload.offset
         var checksum = checksum
         do {
-            for try await bytes in request.body {
-                if checksum != nil { bytes.withUnsafeBytes { checksum?.update($0) } }
-                let offset = try await request.io.run {
-                    try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in try upload.write(bytes) }
-                    return upload.offset
-                }
-                await progress(offset)
+            try await request.body.forEachPiece { piece in
+                checksum?.update(piece)
+                try upload.write(piece)
+                progress(upload.offset)
             }
         } catch {
             if checksum != nil { try await request.io.run { try upload.truncate(to: start) } }

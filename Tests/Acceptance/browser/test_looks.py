@@ -39,7 +39,7 @@ CONTRAST = """() => {
   }
   return poor; }"""
 
-NO_SIDEWAYS = "() => document.documentElement.scrollWidth <= innerWidth + 1"
+NO_SIDEWAYS = "() => document.documentElement.scrollWidth <= innerWidth + 1 && innerWidth <= outerWidth + 1"
 
 
 @pytest.fixture

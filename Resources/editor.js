@@ -17,7 +17,7 @@ export class Editor {
 		this.mark = bytes[0] === 0xef && bytes[1] === 0xbb ? "\ufeff" : "";
 		this.saved = text.replaceAll("\r\n", "\n");
 		const writable = whole && app.listing.may("overwrite");
-		this.saveButton = button(t("Save"), "save", () => this.save(), { kind: "primary", hidden: !writable, disabled: true });
+		this.saveButton = button(t("Save"), "check", () => this.save(), { kind: "primary", hidden: !writable, disabled: true });
 		this.area = h("textarea", { value: this.saved, readOnly: !writable, spellcheck: entry.kind === "markdown", "aria-label": shown(entry.name),
 			oninput: () => this.refresh(), onkeydown: (event) => {
 				if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return;
@@ -89,7 +89,6 @@ export class Editor {
 		return (await request("HEAD", address(this.entry.href))).headers.get("ETag");
 	}
 
-	/** Somebody changed the file: said at once, not only when it is saved. */
 	async checkRemote() {
 		const now = await this.remoteTag().catch(() => this.etag);
 		if (now === this.etag) return;

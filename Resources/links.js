@@ -3,7 +3,6 @@
 import { apiAddress, button, confirm, dialog, fail, field, formatDate, h, iconButton, nameOf, pathOf, request, shown, t, toast } from "./app.js";
 import { drawCode } from "./qr.js";
 
-/** Copies text also where pages have no clipboard of their own, as from plain http. */
 export async function copyText(text) {
 	try {
 		await navigator.clipboard.writeText(text);
@@ -17,7 +16,8 @@ export async function copyText(text) {
 	toast(t("Address copied"), { seconds: 3 });
 }
 
-const full = (item) => new URL(item.address, location.origin).href;
+/** Addresses by the links' ids: only the answer that makes a link tells its address. */
+const known = {};
 
 export function showLinks(href) {
 	const box = dialog(t("Share “{name}”", { name: shown(nameOf(href) || t("Home")) }), { kind: "wide" });
@@ -34,16 +34,16 @@ export function showLinks(href) {
 		rows.replaceChildren(...items.filter((item) => item.path.replace(/\/$/, "") === path.replace(/\/$/, "")).map(row));
 	}
 
-	const row = (item) => h("li", h("span", h("a", { href: full(item), target: "_blank", rel: "noopener" }, full(item)), h("small", [
+	const row = (item) => h("li", h("span", known[item.id] ? h("a", { href: known[item.id], target: "_blank", rel: "noopener" }, known[item.id])
+		: t("Link of {date}", { date: formatDate(item.created) }), h("small", [
 		item.expires ? t("until {date}", { date: formatDate(item.expires) }) : t("Never expires"), item.upload && t("with uploads"),
-		item.password && t("with password"), item.maxDownloads && t("{n} of {max} downloads", { n: item.downloads, max: item.maxDownloads }),
+		item.password && t("with password"), typeof item.downloadsLeft === "number" && t("{n} download left|{n} downloads left", { n: item.downloadsLeft }),
 	].filter(Boolean).join(" \u00b7 "))),
-	iconButton(t("Copy address"), "copy", () => copyText(full(item))),
-	iconButton(t("QR code"), "qr", () => {
+	known[item.id] && [iconButton(t("Copy address"), "copy", () => copyText(known[item.id])), iconButton(t("QR code"), "qr", () => {
 		const code = dialog(t("QR code"));
-		code.body.append(drawCode(full(item)));
+		code.body.append(drawCode(known[item.id]));
 		code.show();
-	}), iconButton(t("Revoke link"), "delete", async () => {
+	})], iconButton(t("Revoke link"), "delete", async () => {
 		if (!await confirm(t("Revoke link"), t("The address stops working at once."), t("Revoke link"))) return;
 		await request("DELETE", apiAddress("links?id=" + encodeURIComponent(item.id))).then(load).catch(fail);
 	}, { kind: "danger" }));
@@ -54,8 +54,10 @@ export function showLinks(href) {
 		try {
 			const answer = await request("POST", apiAddress("links"), { json: { path, expires: Number(expires.value) || null,
 				upload: uploads.checked, password: password.value || null, maxDownloads: Number(most.value) || null } });
+			const { id, address } = await answer.json();
+			known[id] = new URL(address, location.origin).href;
 			await load();
-			await copyText(full(await answer.json()));
+			await copyText(known[id]);
 		} catch (error) {
 			fail(error);
 		}

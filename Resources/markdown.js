@@ -41,7 +41,6 @@ const item = /^(\s*)([-*+]|\d+[.)]) /;
 const rule = /^([-*_])( *\1){2,} *$/;
 const cells = (line, tag, folder) => h("tr", line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => h(tag, inline(cell.trim(), folder))));
 
-/** The elements for a Markdown text; `folder` is where its relative addresses begin. */
 export function render(text, folder) {
 	const lines = text.split("\n");
 	const blocks = [];

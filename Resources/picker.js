@@ -2,7 +2,6 @@
 
 import { address, app, askName, button, childOf, dialog, fail, h, icon, makeFolder, nameOf, parentOf, readFolder, shown, t } from "./app.js";
 
-/** Resolves to the folder's href, or null when given up. */
 export function chooseFolder(method, items) {
 	return new Promise((resolve) => {
 		let chosen = null, here = app.href;

@@ -14,7 +14,6 @@ for (let i = 0, x = 1; i < 255; i += 1, x = x << 1 ^ (x > 127 ? 0x11d : 0)) {
 }
 const times = (a, b) => (a && b ? exponents[logarithms[a] + logarithms[b]] : 0);
 
-/** The Reed-Solomon check codewords of a block. */
 function check(data, count) {
 	let generator = [1];
 	for (let i = 0; i < count; i += 1) generator = [...generator, 0].map((c, at) => c ^ times(generator[at - 1] ?? 0, exponents[i]));
@@ -49,7 +48,6 @@ function checked(value, width, polynomial) {
 	return value << width | rest;
 }
 
-/** The dark and light modules for a text, as rows of booleans. */
 export function encode(text) {
 	const bytes = new TextEncoder().encode(text);
 	const version = versions.findIndex((one, i) => room(one) >= bytes.length + (i < 9 ? 2 : 3)) + 1;

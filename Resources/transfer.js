@@ -1,6 +1,6 @@
 // The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
 
-import { address, app, button, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, parentOf,
+import { address, app, button, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, parentOf, pathOf,
 	readFolder, remoteDigest, request, shown, t, toast, touch } from "./app.js";
 import { askConflict } from "./conflict.js";
 import { records, send, sendResumable, tusVersion } from "./tus.js";
@@ -64,7 +64,6 @@ function add(item) {
 
 const folderHref = (target, steps) => target + steps.map((step) => encodeName(step) + "/").join("");
 
-/** Makes the folders on the way, each once. */
 const folders = new Map();
 function ensureFolder(target, steps) {
 	if (!steps.length) return Promise.resolve();
@@ -129,7 +128,6 @@ async function start(item) {
 		const { status } = error;
 		if (item.abort.signal.aborted) return;
 		if ((status === 412 || status === 409) && item.tries < 3) {
-			// Somebody else took the name meanwhile: ask again.
 			item.tries += 1;
 			contents.delete(parentOf(item.href));
 			item.conflict = item.batch.policy = null;
@@ -139,7 +137,6 @@ async function start(item) {
 	}
 }
 
-/** PUT for what is small, resumable for the rest. */
 async function deliver(item) {
 	const report = (sent) => {
 		if (sent > item.sent) item.tries = 0;
@@ -193,7 +190,6 @@ async function settle(item, listing) {
 	return true;
 }
 
-/** The bytes that arrived are compared with the bytes that were sent. */
 async function verify(item, answer) {
 	try {
 		const there = digestIn(answer.header("Repr-Digest")) ?? await remoteDigest(item.href).catch(() => null);
@@ -294,7 +290,7 @@ async function findAgain(item) {
 	return undefined;
 }
 
-app.ownUploads = () => new Set(items.map((item) => records.get(item)?.url.split("/").at(-1)));
+app.ownUploads = () => new Set(items.map((item) => item.href && pathOf(item.href)));
 
 // The panel
 
@@ -316,7 +312,6 @@ const hide = iconButton(t("Close"), "close", () => {
 const panel = h("section.transfers", { "aria-labelledby": title.id, hidden: true }, h("header", h("div.line", title, all, hide), total, about), list);
 document.body.append(panel);
 
-/** Bytes per second over the last seconds, as words. */
 function speedOf(holder, sent) {
 	const now = performance.now();
 	holder.samples.push([now, sent]);

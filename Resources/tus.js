@@ -76,7 +76,6 @@ export const records = {
 		change((all) => { delete all[item.key]; });
 		handles("readwrite", (store) => store.delete(item.key));
 	},
-	/** Says that this page is at work on it. */
 	touch: (item, at = Date.now()) => change((all) => { if (all[item.key]) all[item.key].at = at; }),
 	/** The page goes away: its records are free for the next one. */
 	letGo: (items) => items.forEach((item) => records.touch(item, 0)),

@@ -64,7 +64,6 @@ export const menuItems = (...groups) => groups.map((group) => group.filter((one)
 	label: t(one.label), icon: one.icon, kind: one.kind, keys: one.keys[0] && keyLabel(one.keys[0]), run: () => run(one),
 }))).reduce((all, group) => [...all, ...(all.length && group.length ? [null] : []), ...group], []);
 
-/** How a key is called on this machine. */
 export function keyLabel(keys) {
 	const apple = /Mac|iP(hone|ad)/.test(navigator.platform);
 	const words = { Ctrl: apple ? "\u2318" : t("Ctrl"), Shift: t("Shift"), Delete: t("Del"), Enter: t("Enter"), Backspace: t("Backspace"), ArrowUp: "\u2191" };
@@ -89,7 +88,6 @@ export function makeInputs() {
 	return Object.values(inputs);
 }
 
-/** A name that may be given, or null after saying why not. */
 function checkedName(name) {
 	if (name && !/[/\0]/.test(name) && name !== "." && name !== "..") return name;
 	if (name) toast(t("A name can't hold “/”"), { kind: "bad" });
@@ -121,7 +119,6 @@ async function newText() {
 	if (entry) app.openEntry(entry, { edit: true });
 }
 
-/** Lets the browser save an address: a link is clicked that nobody sees. */
 export const save = (href, query) => h("a", { href: `${address(href)}?${query}`, download: "" }).click();
 
 const saveEntry = (entry, format) => save(entry.href, entry.isFolder ? "archive=" + format : "download");
@@ -168,7 +165,6 @@ async function chooseAndPlace(method) {
 	if (target) await place(method, items, target);
 }
 
-/** Moves or copies entries into a folder, asking about names that are taken. */
 export async function place(method, items, target) {
 	const pairs = items.map((entry) => ({ from: entry.href, to: childOf(target, entry.name, entry.isFolder), entry }))
 		.filter(({ from, to, entry }) => !(entry.isFolder && target.startsWith(from)) && (to !== from || method === "COPY"));
@@ -184,7 +180,6 @@ async function undoMoves(done) {
 	await app.refresh();
 }
 
-/** MOVE or COPY under the first free name beside a taken one. */
 async function placeBeside(method, { from, to, entry }) {
 	for (let n = 2; ; n += 1) {
 		const beside = childOf(parentOf(to), numbered(nameOf(to), n, entry.isFolder), entry.isFolder);

@@ -33,7 +33,6 @@ export const childOf = (folder, name, isFolder) => folder + encodeName(name) + (
 export const address = (href) => base + href;
 export const apiAddress = (rest) => `${base}/.shareserve/${rest}`;
 
-/** One request; throws an ApiError for every answer of 400 and above. */
 export async function request(method, target, { headers, body, signal, json } = {}) {
 	let answer;
 	try {
@@ -88,7 +87,6 @@ export const transferEntry = (method, from, to, overwrite) => request(method, ad
 
 export const makeFolder = (href) => request("MKCOL", address(href));
 
-/** The SHA-256 that the server computes of a file, base64, or null. */
 export async function remoteDigest(href, signal) {
 	const answer = await request("HEAD", address(href), { headers: { "Want-Repr-Digest": "sha-256=10" }, signal });
 	return digestIn(answer.headers.get("Repr-Digest"));

@@ -19,7 +19,6 @@ export function h(tag, properties, ...children) {
 	return element;
 }
 
-/** Elements of SVG. */
 export function svg(tag, attributes, ...children) {
 	const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
 	for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -27,8 +26,7 @@ export function svg(tag, attributes, ...children) {
 	return element;
 }
 
-/** An icon from the symbols in index.html. */
-export const icon = (name) => svg("svg", { class: "icon", "aria-hidden": true }, svg("use", { href: "#i-" + name }));
+export const icon = (name) => svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": true }, svg("use", { href: "#i-" + name }));
 
 /** A button with an icon; one of kind "compact" keeps its label for those who hear the page. */
 export function button(label, iconName, onclick, { kind = "", ...rest } = {}) {
@@ -36,7 +34,6 @@ export function button(label, iconName, onclick, { kind = "", ...rest } = {}) {
 		iconName && icon(iconName), h("span.label", label));
 }
 
-/** A button that is only an icon. */
 export const iconButton = (label, iconName, onclick, { kind = "", ...rest } = {}) =>
 	button(label, iconName, onclick, { kind: "compact " + kind, ...rest });
 
@@ -90,7 +87,6 @@ export function dialog(title, { kind = "", onclose, keep } = {}) {
 	return { element, body, buttons, show: () => element.showModal(), close: (value) => element.close(value) };
 }
 
-/** Asks before something that can't be undone. */
 export function confirm(title, text, yes) {
 	return new Promise((resolve) => {
 		const box = dialog(title, { onclose: (value) => resolve(value === "yes") });

@@ -12,7 +12,6 @@ export function watchDrop() {
 		element?.classList.add("drop-target");
 		marked = element;
 	};
-	/** Where a drop here would go: a folder's row, a step of the breadcrumbs, or the folder shown. */
 	const targetOf = (event) => {
 		const element = app.list.folderAt(event.target) ?? event.target.closest?.("nav a") ?? null;
 		const href = element?.entry?.href ?? element?.dataset.folder ?? app.href;

@@ -9,7 +9,6 @@ function keyName(event) {
 
 let typed = "", typedAt = 0;
 
-/** Jumps to the next name that begins with what was typed within a second. */
 function typeAhead(letter) {
 	const now = performance.now();
 	typed = (now - typedAt > 1000 ? "" : typed) + letter.toLowerCase();
@@ -32,7 +31,6 @@ function moveTo(index, { shiftKey, ctrlKey, metaKey } = {}) {
 	return undefined;
 }
 
-/** Where an arrow leads, or undefined. */
 function step(key) {
 	const { list, listing } = app;
 	const page = list.perRow * Math.max(1, Math.floor(innerHeight / list.rowHeight) - 3);

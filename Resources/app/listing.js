@@ -47,11 +47,9 @@ export class Entry {
 	}
 }
 
-/** Left behind by macOS: not shown even with hidden files shown. */
 const isClutter = (name) => name === ".DS_Store" || name.startsWith("._");
 const keyOf = (raw) => raw.href ?? raw.path ?? raw.name;
 
-/** The entries of one folder or one search, in the order and with the filter asked for. */
 export class Listing extends EventTarget {
 	constructor(href) {
 		super();
@@ -106,7 +104,6 @@ export class Listing extends EventTarget {
 		return { folders: all.filter((entry) => entry.isFolder), files: all.filter((entry) => !entry.isFolder) };
 	}
 
-	/** Computes what is shown. `view`: { sort, descending, hidden }. */
 	arrange(view) {
 		const wanted = fold(this.filter.trim());
 		const { folders, files } = this.order(view.sort);
@@ -140,7 +137,6 @@ export class Listing extends EventTarget {
 		this.setSelected(entries, true);
 	}
 
-	/** The name, or the first one beside it that nobody has here. */
 	freeName(name, isFolder) {
 		let free = name;
 		for (let n = 2; this.entries.has(free); n += 1) free = numbered(name, n, isFolder);

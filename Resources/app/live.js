@@ -21,13 +21,11 @@ export function follow(href) {
 	source.addEventListener("uploads", (event) => showOthers(JSON.parse(event.data)));
 }
 
-/** Says that a name here has changed. */
 export function touch(name) {
 	changed.add(name);
 	pending ??= setTimeout(takeOver, 200);
 }
 
-/** Asks for the changed names only, or for the whole folder when they are many. */
 async function takeOver() {
 	const names = [...changed];
 	changed.clear();
@@ -50,13 +48,12 @@ async function takeOver() {
 	app.arrange();
 }
 
-/** A line for each upload that somebody else has in progress here. */
 function showOthers(uploads) {
 	const mine = app.ownUploads?.() ?? new Set();
-	const others = uploads.filter((upload) => !mine.has(upload.id));
+	const others = uploads.filter((upload) => !mine.has(upload.path));
 	app.others.hidden = !others.length;
 	app.others.replaceChildren(...others.slice(0, 5).map((upload) => h("p", icon("upload"), h("span",
-		t("Somebody is uploading “{name}”: {percent} %", { name: shown(upload.name ?? "?"), percent: Math.floor(100 * (upload.offset ?? 0) / (upload.length || 1)) })))));
+		t("Somebody is uploading “{name}”: {percent} %", { name: shown(upload.name), percent: Math.floor(100 * upload.offset / (upload.size || Infinity)) })))));
 }
 
 addEventListener("visibilitychange", () => {

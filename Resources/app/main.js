@@ -38,7 +38,6 @@ app.menuAtFocus = () => {
 	else showMenu(folderMenu(), left + 48, top + 48, t("Actions"));
 };
 
-/** The bar shows what can be done: with the folder, or with the selection. */
 app.updateBar = () => {
 	const { listing } = app;
 	const count = listing.selection.size;
@@ -95,7 +94,6 @@ function updateCrumbs() {
 	if (!app.titlePrefix) document.title = app.folderTitle;
 }
 
-/** Shows the listing as the view and the filter say, and what to say about it. */
 app.arrange = () => {
 	const { listing } = app;
 	app.list.show(listing, app.view);
@@ -116,7 +114,6 @@ function stateOf(listing) {
 	return listing.may("create") ? "empty" : "emptyRead";
 }
 
-/** What is the matter, and what to do about it. */
 const states = {
 	empty: () => ["folder", t("This folder is empty"), t("Drop files here, or use the buttons above.")],
 	emptyRead: () => ["folder", t("This folder is empty"), t("What others add shows here.")],
@@ -155,7 +152,6 @@ app.setOffline = (offline) => {
 
 let reading = null;
 
-/** Reads a folder into a fresh listing, showing rows as they come. */
 async function load(href, inlined) {
 	reading?.abort();
 	reading = new AbortController();
@@ -195,7 +191,6 @@ async function load(href, inlined) {
 	if (listing.entries.size > 2000) listing.prepare();
 }
 
-/** Goes to a folder and makes its address the page's. */
 app.open = async (href, { replace, scroll = 0 } = {}) => {
 	const from = app.href;
 	clearFind(true);
@@ -253,7 +248,6 @@ function clearFind(quiet) {
 
 let searchAbort = null;
 
-/** Looks for names in the folder and all below; results show as they come. */
 async function search(words) {
 	const term = words.trim();
 	if (!term) return app.focusFilter();
@@ -309,9 +303,9 @@ function build() {
 		if (event.target.closest("a, input, button")) return;
 		event.preventDefault();
 		showMenu(folderMenu(), event.clientX, event.clientY, t("Actions"));
-	} }, banner, app.others, searching, state, app.list.element);
+	} }, h("div.commands", bar), banner, app.others, searching, state, app.list.element);
 	document.getElementById("app").append(skip, h("header.top", h("h1.quiet", pageTitle), crumbs, find, tools), info.header ? h("p.note", info.header) : "",
-		h("div.commands", bar), main, h("footer.foot", summary, info.footer && h("p", info.footer)), ...makeInputs());
+		main, h("footer.foot", summary, info.footer && h("p", info.footer)), ...makeInputs());
 }
 
 addEventListener("popstate", (event) => {

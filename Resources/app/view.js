@@ -2,7 +2,6 @@
 
 const columns = ["name", "size", "modified"];
 
-/** The rows of one listing, virtual: a window of elements moves over the model. */
 export class ListView {
 	constructor(handlers) {
 		Object.assign(this, { handlers, rows: new Map(), focused: 0, anchor: 0, listing: new Listing("/"), view: {} });
@@ -75,7 +74,6 @@ export class ListView {
 		return this.body.getBoundingClientRect().top;
 	}
 
-	/** Puts the rows in sight where they belong, and takes the others away. */
 	layout() {
 		const top = this.measure();
 		const { visible } = this.listing;
@@ -202,7 +200,6 @@ export class ListView {
 		this.openMenu(row, { left: event.clientX || box.left + 40, bottom: event.clientY || box.bottom });
 	}
 
-	/** A finger that rests on a row selects it. */
 	pressed(start, row) {
 		this.pointer = start.pointerType;
 		this.held = false;
@@ -231,7 +228,6 @@ export class ListView {
 		return event.dataTransfer.setData("text/uri-list", this.dragged.map((entry) => location.origin + address(entry.href)).join("\r\n"));
 	}
 
-	/** The folder's row under a drag, or null. */
 	folderAt(target) {
 		const row = target.closest?.("tr.folder");
 		return row && !this.dragged?.includes(row.entry) ? row : null;
@@ -278,7 +274,6 @@ export class ListView {
 		return this.listing.visible[this.focused];
 	}
 
-	/** Turns a row's name into a field; resolves to the new name, or null when given up. */
 	editName(entry) {
 		this.setFocused(this.listing.visible.indexOf(entry), true);
 		const row = this.rows.get(entry);

@@ -55,7 +55,6 @@ export function formatSize(bytes) {
 	return sizes[step].format(bytes / 1000 ** step);
 }
 
-/** "in 2 min.": how long something still takes. */
 export function formatUntil(seconds) {
 	const [length, unit] = seconds < 90 ? [1, "second"] : seconds < 5400 ? [60, "minute"] : [3600, "hour"];
 	return until.format(Math.ceil(seconds / length), unit);

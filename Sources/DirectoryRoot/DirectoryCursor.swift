@@ -8,7 +8,9 @@ import CSyscalls
     import Glibc
 #endif
 
-/// A walk over one directory's members. Use from one task at a time; each ``next(_:)`` waits for the disk.
+/// A walk over one directory's members.
+///
+/// Use from one task at a time; each ``next(_:)`` waits for the disk.
 public final class DirectoryCursor: @unchecked Sendable {
     /// The directory itself, as it was when the walk began.
     public let attributes: FileAttributes
@@ -27,6 +29,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     ///   - directory: open for reading; owned from now on.
     ///   - attributes: of the directory.
     ///   - realPath: where it is, from the root.
+    /// - Throws: what reading the state folder met.
     init(
         share: Share, directory: consuming Descriptor, attributes: FileAttributes, realPath: SharePath
     ) throws(RootError) {
@@ -42,7 +45,9 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     deinit { _ = sys_close(descriptor) }
 
-    /// The next members, at most `limit` of them; empty at the end. A member that vanishes meanwhile is left out.
+    /// The next members, at most `limit` of them; empty at the end.
+    ///
+    /// A member that vanishes meanwhile is left out.
     /// Links that stay inside the root appear as what they point at, others not at all.
     public func next(_ limit: Int = 512) throws(RootError) -> [DirectoryMember] {
         var members: [DirectoryMember] = []
@@ -54,7 +59,9 @@ public final class DirectoryCursor: @unchecked Sendable {
         return members
     }
 
-    /// The next names only, at most `limit` of them; empty at the end. Asks the disk about single names only where the
+    /// The next names only, at most `limit` of them; empty at the end.
+    ///
+    /// Asks the disk about single names only where the
     /// directory itself does not say what they are.
     public func nextNames(_ limit: Int = 4_096) throws(RootError) -> [[UInt8]] {
         var names: [[UInt8]] = []

@@ -13,6 +13,7 @@ import CSyscalls
 /// Nothing outside of it is ever opened, read, listed or changed through it: see ``Resolver``. What is reserved or hidden
 /// does not exist for any ``Share``.
 public final class DirectoryRoot: Sendable {
+    /// The rules that hold for everybody.
     public let policy: RootPolicy
 
     /// The open root; owned by this object.
@@ -41,6 +42,7 @@ public final class DirectoryRoot: Sendable {
     ///   - method: how paths are resolved; nil takes the best that the kernel has.
     ///   - abilities: what may be tried before the fallbacks.
     ///   - clock: what locks, uploads and links expire by.
+    /// - Throws: as above.
     package init(
         path: String, policy: RootPolicy = RootPolicy(), resolving method: Resolver.Method?,
         abilities: Abilities = Abilities(), clock: RootClock = .system

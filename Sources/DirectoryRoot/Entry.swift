@@ -1,7 +1,10 @@
 import CSyscalls
 
-/// An open file or directory of the share: what a response is made of. Closed when the last reference goes.
+/// An open file or directory of the share: what a response is made of.
+///
+/// Closed when the last reference goes.
 public final class Entry: Sendable {
+    /// As they were when it was opened.
     public let attributes: FileAttributes
     /// The open descriptor, read-only; owned by this object.
     package let descriptor: Int32
@@ -21,7 +24,9 @@ public final class Entry: Sendable {
 
     deinit { _ = sys_close(descriptor) }
 
-    /// Reads up to `buffer.count` bytes at `offset`; 0 at the end. Waits for the disk.
+    /// Reads up to `buffer.count` bytes at `offset`; 0 at the end.
+    ///
+    /// Waits for the disk.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(RootError) -> Int {
         guard !buffer.isEmpty else { return 0 }
         return try check(sys_pread(descriptor, buffer.baseAddress, buffer.count, offset), "pread")

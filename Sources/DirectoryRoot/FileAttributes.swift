@@ -5,11 +5,13 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// 0 ..< 1,000,000,000.
     public var nanoseconds: Int32
 
+    /// A point in time from its two parts.
     public init(seconds: Int64, nanoseconds: Int32 = 0) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
+    /// Whether `a` is earlier.
     public static func < (a: Timestamp, b: Timestamp) -> Bool {
         (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }
@@ -17,23 +19,30 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
 /// What one `statx` says of a file or directory; other kinds of files do not exist in a share.
 public struct FileAttributes: Hashable, Sendable {
+    /// The two kinds of things in a share.
     public enum Kind: UInt8, Sendable {
         case file
         case directory
     }
 
+    /// File or directory.
     public var kind: Kind
     /// Bytes; of a directory, whatever the file system says.
     public var size: Int64
+    /// When the content changed last.
     public var modified: Timestamp
     /// Birth time, where the file system keeps one.
     public var created: Timestamp?
+    /// When the content was read last, as far as the file system keeps it.
     public var accessed: Timestamp
+    /// The file's number on its file system.
     public var inode: UInt64
+    /// The file system's number.
     public var device: UInt64
     /// Changes on setting an attribute; used to skip reading attributes, never sent.
     public var changed: Timestamp
 
+    /// All of them as given.
     public init(
         kind: Kind, size: Int64, modified: Timestamp, created: Timestamp?, accessed: Timestamp, changed: Timestamp,
         inode: UInt64, device: UInt64
@@ -48,15 +57,18 @@ public struct FileAttributes: Hashable, Sendable {
         self.device = device
     }
 
+    /// Whether this is a directory.
     public var isDirectory: Bool { kind == .directory }
 
-    /// The strong validator of this content. RFC 9110 §8.8.3.
+    /// The strong validator of this content.
+    ///
+    /// RFC 9110 §8.8.3.
     public var entityTag: EntityTag { EntityTag(self) }
 }
 
-/// A strong entity tag: size, modification time to the nanosecond, inode and (where kept) birth time. RFC 9110 §8.8.3.
+/// A strong entity tag: size, modification time to the nanosecond, inode and (where kept) birth time.
 ///
-/// Uploads stamp their files with the clock's full nanoseconds, so two contents written through the server within one
+/// RFC 9110 §8.8.3. Uploads stamp their files with the clock's full nanoseconds, so two contents written through the server within one
 /// kernel tick differ too.
 public struct EntityTag: Hashable, Sendable {
     private let size: Int64

@@ -17,6 +17,7 @@ enum FileCopy {
     ///   - target: empty, open for writing.
     ///   - usesKernel: whether reflinks and `copy_file_range` may be tried.
     ///   - progress: called after every few megabytes; throws to stop.
+    /// - Throws: what reading or writing met.
     static func run(
         from source: Int32, to target: Int32, usesKernel: Bool, progress: () throws(RootError) -> Void
     ) throws(RootError) {

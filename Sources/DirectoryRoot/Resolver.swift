@@ -53,6 +53,8 @@ package struct Resolver: Sendable {
     ///   - path: from the root.
     ///   - flags: of `open`; `O_CLOEXEC` is added.
     ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk.
+    /// - Returns: the descriptor, and the real path where links were on the way.
+    /// - Throws: ``RootError/notFound`` for all that does not exist beneath the root, and what the disk says.
     package func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {

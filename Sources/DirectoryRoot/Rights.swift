@@ -1,7 +1,9 @@
 /// What one requester may do at a place.
 public struct Rights: OptionSet, Hashable, Sendable {
+    /// One bit a right.
     public let rawValue: UInt8
 
+    /// The rights of these bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Read contents and listings.
@@ -13,17 +15,22 @@ public struct Rights: OptionSet, Hashable, Sendable {
     /// Delete and move away.
     public static let delete = Rights(rawValue: 8)
 
+    /// See everything, change nothing.
     public static let readOnly: Rights = [.read]
+    /// Everything.
     public static let readWrite: Rights = [.read, .create, .overwrite, .delete]
     /// A drop box: upload, see nothing.
     public static let dropBox: Rights = [.create]
+    /// Nothing: the place does not exist.
     public static let none: Rights = []
 }
 
 /// Rights by path: the deepest rule whose path is the asked one or contains it wins; of two for one path the later.
 public struct RightsMap: Sendable {
+    /// Paths from the root, and what holds at and below them.
     public var rules: [(path: SharePath, rights: Rights)]
 
+    /// A map of these rules.
     public init(rules: [(path: SharePath, rights: Rights)]) { self.rules = rules }
 
     /// Everything everywhere.

@@ -35,6 +35,7 @@ public enum RootError: Error, Equatable, Sendable {
     /// Anything else, with the failed call; logged, never sent to a client.
     case system(errno: Int32, call: StaticString)
 
+    /// Equal when the fact is; of system errors the call does not matter.
     public static func == (a: RootError, b: RootError) -> Bool {
         switch (a, b) {
         case (.notFound, .notFound), (.exists, .exists), (.parentMissing, .parentMissing),
@@ -52,9 +53,12 @@ public enum RootError: Error, Equatable, Sendable {
 
 /// One member of a tree operation that failed, for a 207 answer.
 public struct MemberFailure: Error, Equatable, Sendable {
+    /// The member, from where the operation's own paths begin.
     public let path: SharePath
+    /// Why it failed.
     public let error: RootError
 
+    /// A member and its error.
     public init(path: SharePath, error: RootError) {
         self.path = path
         self.error = error

@@ -9,8 +9,10 @@ import Synchronization
     import Glibc
 #endif
 
-/// Where unfinished and doomed files stand while they have no name of their own: `.shareserve/tmp` in the root, or, for
-/// other file systems mounted below the root, a reserved name in the directory itself. No door shows either.
+/// Where unfinished and doomed files stand while they have no name of their own.
+///
+/// That is `.shareserve/tmp` in the root, or, for other file systems mounted below the root, a reserved name in the
+/// directory itself. No door shows either.
 package final class ScratchFolder: Sendable {
     private static let name = "tmp"
     private let root: Int32

@@ -20,6 +20,7 @@ extension Share {
     ///   - isDirectory: whether a directory is there.
     ///   - listed: in a listing, a directory shows only when it or something below it may be read. Asked for by its own
     ///     name it also shows to someone who may do anything there: an upload to a drop box begins by looking at it.
+    /// - Returns: false when the place does not exist for this requester.
     func maySee(_ path: SharePath, isDirectory: Bool, listed: Bool = false) -> Bool {
         let here = rights.rights(at: path)
         if here.contains(.read) { return true }
@@ -41,6 +42,8 @@ extension Share {
     ///   - path: from the root.
     ///   - flags: of `open`.
     ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting.
+    /// - Returns: the open thing, and where it really is.
+    /// - Throws: ``RootError/notFound``, or ``RootError/forbidden`` where the requester may do something, but not read.
     func openVisible(
         _ path: SharePath, flags: Int32, waiting: Bool
     ) throws(RootError) -> Visible {

@@ -34,7 +34,9 @@ extension Share {
         return result
     }
 
-    /// Copies for ``copy(_:to:recursive:replacing:)`` and for moves across file systems. Paths are from the root.
+    /// Copies for ``copy(_:to:recursive:replacing:)`` and for moves across file systems.
+    ///
+    /// Paths are from the root.
     func transfer(
         _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement, isMove: Bool
     ) throws(RootError) -> TransferResult {

@@ -13,6 +13,8 @@ extension Share {
     /// - Parameters:
     ///   - path: from ``base``.
     ///   - waiting: false on an event loop: throws ``RootError/wouldBlock`` instead of waiting for a disk.
+    /// - Returns: what is there, open.
+    /// - Throws: ``RootError/notFound``, ``RootError/forbidden``, ``RootError/wouldBlock``.
     public func open(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
         // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
@@ -21,12 +23,15 @@ extension Share {
             openedAt: waiting ? 0 : max(1, sys_coarse_milliseconds()))
     }
 
-    /// What is at `path`, following links that stay inside the root. A file that the process may not read is shown too.
+    /// What is at `path`, following links that stay inside the root.
+    ///
+    /// A file that the process may not read is shown too.
     public func attributes(of path: SharePath) throws(RootError) -> FileAttributes {
         try openVisible(absolute(path), flags: sys_o_path, waiting: true).attributes
     }
 
     /// The members of a directory, in the disk's order, without holding them: constant memory for any number.
+    ///
     /// Names that the requester may not see are left out.
     /// - Throws: ``RootError/notDirectory`` for a file.
     public func list(_ path: SharePath) throws(RootError) -> DirectoryCursor {
@@ -37,7 +42,9 @@ extension Share {
             share: self, directory: opened.descriptor, attributes: opened.attributes, realPath: opened.realPath)
     }
 
-    /// Room on the file system that holds `path`. RFC 4331.
+    /// Room on the file system that holds `path`.
+    ///
+    /// RFC 4331.
     public func space(at path: SharePath) throws(RootError) -> DiskSpace {
         let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
         var space = sys_space()

@@ -9,9 +9,12 @@
 /// deleting, and a write to their name is ``RootError/forbidden``. An upload through a link replaces the file that it
 /// points at; deleting, moving and replacing by a copy or move treat the link itself.
 public struct Share: Sendable {
+    /// What is shared.
     public let root: DirectoryRoot
-    /// Where this view begins: every path given to it, or returned by it, is relative to this one, and nothing beside or
-    /// above it exists. May be a single file (then only ``SharePath/root`` exists). Share links use it.
+    /// Where this view begins.
+    ///
+    /// Every path given to it, or returned by it, is relative to this one, and nothing beside or above it exists. May be a
+    /// single file (then only ``SharePath/root`` exists). Share links use it.
     public var base: SharePath
     /// What this requester may do, by path from the root (not from ``base``).
     public var rights: RightsMap
@@ -20,6 +23,7 @@ public struct Share: Sendable {
     /// Lock tokens submitted with the request, already matched with the resources they were submitted for.
     public var tokens: [LockToken]
 
+    /// A view of all that is shared, or of a part.
     public init(
         root: DirectoryRoot, base: SharePath = .root, rights: RightsMap = .all, user: String? = nil,
         tokens: [LockToken] = []
@@ -45,8 +49,10 @@ public enum Replacement: Sendable {
 public struct TransferResult: Sendable {
     /// The target did not exist before (201); else it was replaced (204).
     public var created: Bool
+    /// The members that were left out, and why.
     public var failures: [MemberFailure]
 
+    /// Both as given.
     public init(created: Bool, failures: [MemberFailure]) {
         self.created = created
         self.failures = failures
@@ -57,8 +63,10 @@ public struct TransferResult: Sendable {
 public struct DiskSpace: Sendable {
     /// Bytes an ordinary user may still write.
     public var available: Int64
+    /// Bytes that are taken.
     public var used: Int64
 
+    /// Both as given.
     public init(available: Int64, used: Int64) {
         self.available = available
         self.used = used

@@ -1,6 +1,8 @@
 extension SharePath {
-    /// The path as it stands in a URL after the leading slash: every byte that is not certainly harmless in an `href`, a
-    /// `Location` field and XML is percent-encoded in upper case. RFC 3986 §2.
+    /// The path as it stands in a URL after the leading slash.
+    ///
+    /// Every byte that is not certainly harmless in an `href`, a `Location` field and XML is percent-encoded in upper
+    /// case. RFC 3986 §2.
     public var percentEncoded: String {
         var encoded: [UInt8] = []
         writePercentEncoded(to: &encoded)
@@ -25,8 +27,9 @@ extension SharePath {
         }
     }
 
-    /// Letters, digits, `/` and those marks of RFC 3986 §3.3 that mean nothing in HTML, XML or a header field. Of these
-    /// only what the common clients leave as it is too: `&`, `'` and `;` are encoded.
+    /// Letters, digits, `/` and those marks of RFC 3986 §3.3 that mean nothing in HTML, XML or a header field.
+    ///
+    /// Of these only what the common clients leave as it is too: `&`, `'` and `;` are encoded.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? plainLow : plainHigh) & (1 << UInt64(byte & 63)) != 0
     }

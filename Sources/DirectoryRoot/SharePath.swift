@@ -42,7 +42,9 @@ public struct SharePath: Hashable, Sendable {
         SharePath(unchecked: Array(bytes[..<(bytes.lastIndex(of: Self.slash) ?? 0)]))
     }
 
-    /// Whether `other` lies anywhere below this path; a path is not its own ancestor. Compares components, not text.
+    /// Whether `other` lies anywhere below this path; a path is not its own ancestor.
+    ///
+    /// Compares components, not text.
     public func isAncestor(of other: SharePath) -> Bool {
         if isRoot { return !other.isRoot }
         return other.bytes.count > bytes.count && other.bytes[bytes.count] == Self.slash

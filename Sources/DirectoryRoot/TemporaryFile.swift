@@ -57,6 +57,7 @@ package final class TemporaryFile: @unchecked Sendable {
     /// Waits until the data is on its way to the disk before any later change of names: after a power cut a name then
     /// leads to the whole old or the whole new content.
     /// - Parameter durably: wait for the disk itself, journal and cache too.
+    /// - Throws: what writing back met, such as ``RootError/noSpace`` on file systems that only now look for room.
     func order(durably: Bool) throws(RootError) {
         if durably {
             _ = try check(sys_fsync(descriptor), "fsync")

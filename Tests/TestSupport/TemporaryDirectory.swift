@@ -8,9 +8,11 @@
 
 /// A fresh empty directory for one test, removed with all that is in it when the last reference goes.
 public final class TemporaryDirectory: Sendable {
+    /// Where it is, in the process's own terms.
     public let path: String
 
     /// - Parameter parent: where it is made; nil takes `TMPDIR` or `/tmp`.
+    /// - Throws: when none can be made.
     public init(in parent: String? = nil) throws {
         let parent = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/shareserve-test-XXXXXX".utf8CString)
@@ -142,7 +144,9 @@ public final class TemporaryDirectory: Sendable {
 
     /// A system call that the test itself needed did not work.
     public struct Failure: Error {
+        /// Which.
         public var call: String
+        /// Its `errno`.
         public var code: Int32
     }
 }

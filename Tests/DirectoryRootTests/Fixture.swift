@@ -14,6 +14,13 @@ struct Fixture: Sendable {
         share = Share(root: root)
     }
 
+    /// A new server over what is there.
+    init(over directory: TemporaryDirectory) throws {
+        self.directory = directory
+        root = try DirectoryRoot(path: directory.path)
+        share = Share(root: root)
+    }
+
     /// Writes a file through the share.
     @discardableResult
     func put(

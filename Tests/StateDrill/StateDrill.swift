@@ -1,8 +1,16 @@
 import DirectoryRoot
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// Changes state until it is killed; started by the tests.
 ///
-///     StateDrill DIRECTORY locks|properties|race|upload [COUNT]
+///     StateDrill DIRECTORY locks|properties|race|upload|writes|limit [COUNT]
 @main struct StateDrill {
     let share: Share
     let count: Int
@@ -18,6 +26,8 @@ import DirectoryRoot
         case "properties": try drill.properties()
         case "race": try drill.race()
         case "upload": try drill.upload()
+        case "writes": try drill.writes()
+        case "limit": try drill.limit()
         default: throw Misuse()
         }
     }
@@ -73,6 +83,43 @@ import DirectoryRoot
             }
             _ = try upload.finish(replacing: .anything)
         }
+    }
+
+    /// Replaces files, and whole trees of three files each, each time with another byte.
+    private func writes() throws {
+        for round in 0..<count {
+            let content = [UInt8](repeating: UInt8(round % 251), count: 50_000)
+            try put("file\(round % 5)", content)
+            for name in ["w", "w/1", "w/2", "w/3"] {
+                if name == "w" { try share.createDirectory(at: path(name)) } else { try put(name, content) }
+            }
+            _ = try share.move(path("w"), to: path("t"), replacing: .anything)
+            _ = try share.copy(path("t"), to: path("u"), replacing: .anything)
+            _ = try share.move(path("file\(round % 5)"), to: path("moved"), replacing: .anything)
+            if round % 3 == 0 { _ = try share.remove(path("u")) }
+        }
+    }
+
+    private func put(_ name: String, _ content: [UInt8]) throws {
+        let upload = try share.beginUpload(to: path(name), replacing: .anything)
+        try upload.write(content)
+        _ = try upload.commit()
+    }
+
+    /// Writes past the process's file-size limit: must be told so, and live.
+    private func limit() throws {
+        var limit = rlimit(rlim_cur: 256 << 10, rlim_max: 256 << 10)
+        #if canImport(Glibc)
+            guard setrlimit(__rlimit_resource_t(1), &limit) == 0 else { throw Misuse() }
+        #else
+            guard setrlimit(1, &limit) == 0 else { throw Misuse() }
+        #endif
+        do {
+            try put("big", [UInt8](repeating: 1, count: 512 << 10))
+        } catch RootError.tooLarge {
+            return try put("small", [1, 2, 3])
+        }
+        throw Misuse()
     }
 
     private func lockUnlessLocked(_ request: LockRequest) throws -> ActiveLock? {

@@ -62,11 +62,7 @@ public final class DirectoryRoot: Sendable {
         commitLock = CommitLock(state: state.folder)
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
-        if !policy.isReadOnly {
-            scratch.removeLeftovers()
-            // What can't be swept now is swept later.
-            try? sweep()
-        }
+        if !policy.isReadOnly { scratch.removeLeftovers() }
     }
 
     deinit { _ = sys_close(descriptor) }

@@ -142,6 +142,11 @@ package final class PropertyStore: Sendable {
             try sidecar.write(set, for: resource)
             _ = sys_remove_attribute(descriptor, Self.attribute)
         }
+        if state.waitsForDisk {
+            // The descriptor may be one that is only a place.
+            let opened = try Descriptor(sys_reopen(descriptor, O_RDONLY | O_NONBLOCK), "open")
+            try check(sys_fsync(opened.number), "fsync")
+        }
         // The clock was set back meanwhile.
         let changed = try Self.changeTime(descriptor)
         if changed < marker.since { _ = try mark(changed.advanced(by: .seconds(-2)), sidecar: false, lock) }

@@ -21,7 +21,6 @@ extension Share {
         let path = try writable(path, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
         try ask(.delete(path))
-        try root.state.trash.purge()
         let id = try root.commitLock.withLock { (_) throws(RootError) -> String? in
             let location = try locateSource(path, followsLink: false)
             try requireRights(throughout: .delete, at: path, location.path)

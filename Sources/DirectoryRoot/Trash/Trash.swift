@@ -108,7 +108,7 @@ package final class Trash: Sendable {
 
     /// Removes what has been there long enough, and records without an item.
     ///
-    /// At the start, with each delete, every hour.
+    /// At the start, and every minute.
     package func purge() throws(RootError) {
         guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let now = clock.wall()

@@ -66,17 +66,17 @@ package enum ContentPolicy {
     /// The `Content-Security-Policy` of a file of that type.
     package static func field(for type: MediaType) -> StaticString {
         if type.name == "application/pdf" {
-            return "script-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+            return "script-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         }
         if type.name.hasPrefix("video/") || type.name.hasPrefix("audio/") {
             return """
                 default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; \
-                form-action 'none'; frame-ancestors 'self'
+                form-action 'none'; frame-ancestors 'none'
                 """
         }
         return """
             sandbox; default-src 'none'; img-src 'self' data:; media-src 'self' data:; font-src 'self' data:; \
-            style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'
+            style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
             """
     }
 }

@@ -1,6 +1,7 @@
 """TLS as clients meet it: certificates of each kind, renewal, versions, client certificates, the redirect."""
 
 import hashlib
+import json
 import os
 import socket
 import ssl
@@ -178,3 +179,24 @@ def test_wrong_options(folder, options):
     ended = subprocess.run([binary(), folder, "--port", "0", *options], capture_output=True, text=True, timeout=20)
     assert ended.returncode == 64
     assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.timeout(600)
+def test_testssl(serve, folder):
+    """testssl.sh finds nothing of weight but that this certificate is the test's own."""
+    authority = certificate(folder, "ca", common="authority")
+    made, key = certificate(folder, "a", authority=authority)
+    server = serve("--tls-cert", made, "--tls-key", key, "--hsts", "31536000")
+    found = folder / "found.json"
+    subprocess.run(
+        ["testssl", "--quiet", "--fast", "--protocols", "--server-preference", "--server-defaults", "--vulnerable", "--fs", "--warnings", "off", "--color", "0", "--add-ca", authority[0], "--jsonfile", found,
+         f"https://localhost:{server.port}"], capture_output=True, timeout=550)
+    findings = json.loads(found.read_text())
+    assert len(findings) > 50
+    # No OCSP, no DNS record and a short life are what a certificate made for a test has.
+    # All ciphers are strong, so clients may choose the one that suits their processor (Mozilla's guidelines say so too).
+    # BREACH reads secrets beside reflected text in one compressed answer: no answer of this server holds a secret.
+    own = ("cipher_order", "BREACH", "cert_", "DNS_CAArecord", "OCSP", "overall_grade", "grade_cap_reason", "final_score", "certificate_transparency")
+    grave = [one for one in findings if one["severity"] in ("MEDIUM", "HIGH", "CRITICAL", "FATAL") and not one["id"].startswith(own)]
+    assert not grave, grave
+    assert server.alive()

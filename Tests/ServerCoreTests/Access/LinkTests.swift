@@ -144,6 +144,12 @@ struct LinkTests {
         }
         #expect(share.rights.rights(at: path("a/b")) == .readOnly)
         #expect(try status(ask(gate("bob:x@/:rw"), target)) == 404)
+        guard case .allow(let inner, _, _) = try ask(gate("anna:x@/:rw,/a/b/deep:none"), target) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(inner.rights.rights(at: path("a/b/c.txt")) == [.read, .create])
+        #expect(inner.rights.rights(at: path("a/b/deep/x")) == .none)
         #expect(try status(ask(gate(), target)) == 200)
     }
 }

@@ -36,13 +36,8 @@ extension Gate {
                     return .refuse(Self.noLink)
                 }
             }
-            var rights = link.rights
-            if let creator = link.creator, !rules.book.isEmpty {
-                // A link opens no more than its maker may do now.
-                guard let account = rules.book.account(creator) else { return .refuse(Self.noLink) }
-                rights.formIntersection(account.rights.rights(at: link.path))
-            }
-            let share = Share(root: root, base: link.path, rights: RightsMap(rules: [(link.path, rights)]))
+            guard let rights = rights(of: link, rules) else { return .refuse(Self.noLink) }
+            let share = Share(root: root, base: link.path, rights: rights)
             var inside = path
             if !path.isRoot, link.path.bytes.hasLast(path.bytes), try share.attributes(of: .root).kind == .file {
                 // A file's link may have the file's name behind it, for clients that name what they save after it.
@@ -60,6 +55,23 @@ extension Gate {
             }
             return .refuse(Response(HTTPError(error)))
         }
+    }
+
+    /// What a link opens: no more than its maker may do now, there and at every place below it that has a rule of its own.
+    /// - Returns: nil when its maker is no longer known.
+    private func rights(of link: ShareLink, _ rules: Rules) -> RightsMap? {
+        var limits = RightsMap(rules: [])
+        var here = link.rights
+        if let creator = link.creator, !rules.book.isEmpty {
+            guard let account = rules.book.account(creator) else { return nil }
+            limits = account.rights
+            here.formIntersection(limits.rights(at: link.path))
+        } else if let everybody = rules.book.everybody {
+            limits = everybody
+        }
+        let below = limits.rules.filter { link.path.isAncestor(of: $0.path) }
+            .map { (path: $0.path, rights: $0.rights.intersection(link.rights)) }
+        return RightsMap(rules: [(link.path, here)] + below)
     }
 
     private func askPassword(_ hash: String, of link: ShareLink, _ head: RequestHeadView, _ address: NetworkAddress?)

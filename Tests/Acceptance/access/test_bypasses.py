@@ -1,0 +1,130 @@
+"""Every door and method, tried against what a user may not see or change; and the same by form, JSON and metadata."""
+
+import base64
+import io
+import json
+import zipfile
+
+import pytest
+
+from wire import ask
+
+BOB = "Authorization: Basic " + base64.b64encode(b"bob:pw").decode()
+SECRET = "the secret"
+SPELLINGS = [
+    "/private", "//private", "/private/", "/./private", "/home/../private", "/home/%2e%2e/private", "/%70rivate", "/private%2F",
+    "/PRIVATE", "/private%00", "/home/..%2fprivate", "/private;x=1", "/private?x", "/.shareserve/../private", "/home//../private",
+    "/\\private", "/home\\..\\private", "http://{authority}/private", "/privat%65/", "/private/%2e/",
+]
+METHODS = ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "MKCOL", "PROPFIND", "PROPPATCH", "LOCK", "UNLOCK", "COPY", "MOVE",
+           "OPTIONS", "REPORT", "SEARCH"]
+
+
+@pytest.fixture
+def guarded(serve):
+    server = serve("--auth", "@/public:ro", "--auth", "bob:pw@/home:rw", "--auth", "anna:pw@/:rw")
+    for name in ("public", "home", "private"):
+        (server.root / name).mkdir()
+    (server.root / "private" / "secret.txt").write_text(SECRET)
+    (server.root / "home" / "mine.txt").write_text("mine")
+    return server
+
+
+def untouched(server):
+    private = server.root / "private"
+    assert sorted(path.name for path in private.iterdir()) == ["secret.txt"]
+    assert (private / "secret.txt").read_text() == SECRET
+    assert sorted(path.name for path in server.root.iterdir() if path.name != ".shareserve") == ["home", "private", "public"]
+
+
+@pytest.mark.parametrize("fields", [[], [BOB]], ids=["nobody", "bob"])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_and_spelling(guarded, method, fields):
+    for spelling in SPELLINGS:
+        for end in ("", "/secret.txt"):
+            target = spelling.replace("{authority}", guarded.authority)
+            target = target + end if "?" not in target else target.replace("?", end + "?")
+            body = "evil" if method in ("PUT", "POST", "PATCH", "PROPPATCH", "LOCK") else None
+            answer = ask(guarded, method, target, "Destination: /home/stolen", "Depth: 1", *fields, body=body)
+            assert SECRET not in answer.text, target
+            assert "secret.txt" not in answer.text.replace(target, ""), target
+            if method not in ("OPTIONS",):
+                assert answer.status >= 400 or answer.status == 207 and "200 OK" not in answer.text, (target, answer.status)
+    untouched(guarded)
+    assert sorted(path.name for path in (guarded.root / "home").iterdir()) == ["mine.txt"]
+
+
+@pytest.mark.parametrize("method", ["COPY", "MOVE"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_every_destination(guarded, method, spelling):
+    destination = spelling.replace("{authority}", guarded.authority).split("?")[0].rstrip("/") + "/new"
+    for overwrite in "TF":
+        answer = ask(guarded, method, "/home/mine.txt", f"Destination: {destination}", f"Overwrite: {overwrite}", BOB)
+        assert answer.status >= 400, answer.status
+    untouched(guarded)
+    assert (guarded.root / "home" / "mine.txt").read_text() == "mine"
+
+
+def metadata(**values):
+    return "Upload-Metadata: " + ",".join(
+        f"{name} {base64.b64encode(value.encode()).decode()}" for name, value in values.items())
+
+
+@pytest.mark.parametrize("place", ["/private/", "private", "/home/../private/", "../private", "/home/..%2fprivate/", "//private/"])
+@pytest.mark.parametrize("fields", [[], [BOB]], ids=["nobody", "bob"])
+def test_uploads_by_metadata(guarded, place, fields):
+    for names in ({"filename": "evil"}, {"relativePath": "../private/evil"}, {"filename": "../../private/evil"}):
+        answer = ask(
+            guarded, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 4",
+            "Content-Type: application/offset+octet-stream", metadata(path=place, **names), *fields, body="evil")
+        if answer.status < 400:
+            # A place inside what bob has may have been understood; nothing else may.
+            assert not (guarded.root / "private" / "evil").exists()
+    untouched(guarded)
+
+
+@pytest.mark.parametrize("name", ["../private/evil", "/private/evil", "..\\\\private\\\\evil", "..%2fprivate%2fevil", "a/../../private/evil"])
+def test_uploads_by_form(guarded, name):
+    body = f'--x\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\nevil\r\n--x--\r\n'
+    for place in ("/home/", "/private/", "/"):
+        ask(guarded, "POST", place, "Content-Type: multipart/form-data; boundary=x", BOB, body=body)
+    untouched(guarded)
+
+
+@pytest.mark.parametrize("fields", [[], [BOB]], ids=["nobody", "bob"])
+def test_the_json_interface(guarded, fields):
+    for place in ("/private", "/private/secret.txt", "/home/../private/secret.txt", "private/secret.txt", "//private/secret.txt", "/"):
+        kind = "Content-Type: application/json"
+        trashed = ask(guarded, "POST", "/.shareserve/trash", kind, *fields, body=json.dumps({"paths": [place]}))
+        assert trashed.status >= 400 or not json.loads(trashed.body)["items"], place
+        link = ask(guarded, "POST", "/.shareserve/links", kind, *fields, body=json.dumps({"path": place}))
+        if link.status < 400:
+            shown = ask(guarded, "GET", link["Location"].rstrip("/") + "/private/secret.txt")
+            assert SECRET not in shown.text
+        for target in ("search?in={}&q=secret", "events?in={}"):
+            from urllib.parse import quote
+            answer = None
+            if target.startswith("search"):
+                answer = ask(guarded, "GET", "/.shareserve/" + target.format(quote(place)), *fields)
+                assert "secret.txt" not in answer.text
+    untouched(guarded)
+
+
+def test_archives_hold_only_what_may_be_read(guarded):
+    for target in ("/?archive=zip", "/?archive=zip&name=private", "/?archive=zip&name=home&name=private", "/?archive=zip&name=../private"):
+        answer = ask(guarded, "GET", target, BOB)
+        if answer.status == 200:
+            names = zipfile.ZipFile(io.BytesIO(answer.body)).namelist()
+            assert not any("secret" in name for name in names), names
+
+
+def test_locks_of_others_are_not_shown_or_taken(guarded):
+    lock = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>anna</owner></lockinfo>'
+    anna = "Authorization: Basic " + base64.b64encode(b"anna:pw").decode()
+    taken = ask(guarded, "LOCK", "/home/mine.txt", anna, body=lock)
+    assert taken.status == 200
+    token = taken["Lock-Token"]
+    assert ask(guarded, "PUT", "/home/mine.txt", BOB, body="x").status == 423
+    assert ask(guarded, "UNLOCK", "/home/mine.txt", f"Lock-Token: {token}", BOB).status in (403, 409, 423)
+    assert ask(guarded, "PUT", "/home/mine.txt", f"If: ({token})", BOB, body="x").status in (403, 412, 423)
+    assert (guarded.root / "home" / "mine.txt").read_text() == "mine"

@@ -56,6 +56,10 @@ public final class DirectoryRoot: Sendable {
             root: descriptor, home: RootHome(descriptor: descriptor, path: path), method: method)
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
+        // An unnamed file gets its name by way of /proc.
+        var abilities = abilities
+        let ways = sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
+        if ways >= 0 { _ = sys_close(ways) } else { abilities.unnamedFiles = false }
         self.abilities = abilities
         state = SharedState(
             root: descriptor, rootDevice: status.device, policy: policy, abilities: abilities, clock: clock)

@@ -56,28 +56,36 @@ extension Share {
         try copyContent(of: origin.descriptor.number, status, to: file.descriptor, keepsMode: isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: root.policy.waitsForDisk)
-        return try root.commitLock.withLock { (_) throws(RootError) -> TransferResult in
-            let location = try locateTarget(target, followsLink: false)
-            try requireCopyTarget(location, request, status)
-            guard let old = location.status else {
-                try file.place(at: location, of: root)
-                return try finishCopy(location, created: true)
-            }
-            let isKept = try takeToTrash(location)
-            if isKept || !old.isDirectory {
-                var location = location
-                try location.refresh()
-                try didRemove(location.path, isKept ? nil : old)
-                try file.place(at: location, of: root)
-                return try finishCopy(location, created: false)
-            }
+        let outcome = try root.commitLock.withLock {
+            (_) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
+            try placeCopy(file, request, status)
+        }
+        if let replaced = outcome.replaced { discard(replaced) }
+        return TransferResult(created: outcome.created, failures: [])
+    }
+
+    /// Gives a copied file its name.
+    /// - Returns: whether the name is new, and the folder that it replaced, still to be removed.
+    private func placeCopy(
+        _ file: TemporaryFile, _ request: CopyRequest, _ status: sys_attributes
+    ) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) {
+        var location = try locateTarget(request.target, followsLink: false)
+        try requireCopyTarget(location, request, status)
+        let old = location.status
+        let isKept = old == nil ? false : try takeToTrash(location)
+        if isKept { try location.refresh() }
+        var replaced: ScratchPlace?
+        if location.status?.isDirectory == true {
             let place = try file.nameInScratch(near: location.directory, of: root)
             try check(root.swap(place, with: location), "renameat2")
             file.didPlace()
-            try didRemove(location.path, nil)
-            discard(place)
-            return try finishCopy(location, created: false)
+            replaced = place
+        } else {
+            try file.place(at: location, of: root)
         }
+        if let old { try didRemove(location.path, isKept || replaced != nil ? nil : old) }
+        if root.policy.waitsForDisk { try location.syncDirectory() }
+        return (old == nil, replaced)
     }
 
     /// Builds a folder out of sight and swaps it in.
@@ -103,26 +111,19 @@ extension Share {
             var location = try locateTarget(request.target, followsLink: false)
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
-            if !created {
-                if try takeToTrash(location) { try location.refresh() }
-                try didRemove(location.path, nil)
-            }
+            if !created, try takeToTrash(location) { try location.refresh() }
             if location.status == nil {
                 try root.renameToFreeName(place, location)
             } else {
                 try check(root.swap(place, with: location), "renameat2")
             }
             isPlaced = true
-            _ = try finishCopy(location, created: created)
+            if !created { try didRemove(location.path, nil) }
+            if root.policy.waitsForDisk { try location.syncDirectory() }
             return (created, location.status == nil ? nil : place)
         }
         if let replaced = outcome.replaced { discard(replaced) }
         return TransferResult(created: outcome.created, failures: failures)
-    }
-
-    private func finishCopy(_ location: borrowing Location, created: Bool) throws(RootError) -> TransferResult {
-        if root.policy.waitsForDisk { try location.syncDirectory() }
-        return TransferResult(created: created, failures: [])
     }
 
     /// Everything that decides whether the copy may take its place.

@@ -18,8 +18,10 @@ public struct UploaderConfiguration: Sendable {
     public var allowsLinks = true
     /// Event streams at once; more are refused with 503.
     public var maxEventStreams = 256
-    /// Searches and archive walks at once; more are refused with 503.
-    public var maxWalks = 16
+    /// Searches at once; more are refused with 503.
+    public var maxSearches = 16
+    /// Archives being sent at once; more are refused with 503.
+    public var maxArchives = 64
     /// The addresses under which others reach this server, for the page's QR code; asked at each request.
     public var addresses: @Sendable () -> [String] = { [] }
 

@@ -12,7 +12,9 @@ public final class UploaderHandler: Handler {
     let page: PageWriter
     let info: InfoDocument
     let checksums = ArchiveChecksums()
-    let walks: Slots
+    let searches: Slots
+    let archives: Slots
+    let uploadsBoard = UploadsBoard()
     let eventStreams: EventStreams
 
     /// Reads the page's files; waits for the disk when they are in a directory.
@@ -22,7 +24,8 @@ public final class UploaderHandler: Handler {
         assets = try AssetStore(replacedBy: configuration.assetsDirectory)
         info = InfoDocument(configuration: configuration, languages: assets.languages)
         page = PageWriter(assets: assets, info: info)
-        walks = Slots(configuration.maxWalks)
+        searches = Slots(configuration.maxSearches)
+        archives = Slots(configuration.maxArchives)
         eventStreams = EventStreams(limit: configuration.maxEventStreams)
     }
 
@@ -80,7 +83,8 @@ public final class UploaderHandler: Handler {
         guard let refusal else { return .later { _ in throw error } }
         guard refusal.status == .notFound || refusal.status == .forbidden, request.method == .get, wantsPage(request)
         else { return .now(Response(refusal)) }
-        return .now(pageResponse(PagePlace(path: request.path, rights: [], status: refusal.status), for: request))
+        let place = PagePlace(path: request.path, rights: [], status: refusal.status)
+        return .later { [self] in pageResponse(place, for: $0) }
     }
 }
 

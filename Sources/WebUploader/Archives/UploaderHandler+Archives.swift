@@ -7,7 +7,7 @@ extension UploaderHandler {
     /// An archive has a length, a strong tag and ranges, so that a download that broke off goes on where it stopped; a
     /// compressed one has none of these.
     func archive(_ request: Request, format: any ArchiveFormat, isCompressed: Bool) async throws -> Response {
-        guard let slot = walks.take() else { throw RootError.tooMany }
+        guard let slot = archives.take() else { throw RootError.tooMany }
         let share = request.share
         let absolute = try share.base.appending(request.path)
         guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {

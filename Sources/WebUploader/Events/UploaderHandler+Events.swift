@@ -31,12 +31,14 @@ extension UploaderHandler {
         }
         return Response(
             .ok, fields: fields,
-            body: .stream(length: nil) { writer in
+            body: .stream(length: nil) { [uploadsBoard] writer in
                 try await writer.write(Array("retry: 3000\n\n".utf8))
                 defer { continuation.finish() }
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { await Self.forward(changes, to: continuation) }
-                    group.addTask { try await Self.watchUploads(below: folder, in: share, io, continuation) }
+                    group.addTask {
+                        try await Self.watchUploads(below: folder, in: share, io, uploadsBoard, continuation)
+                    }
                     group.addTask {
                         for await event in events {
                             var text = TextWriter()
@@ -65,14 +67,15 @@ extension UploaderHandler {
     }
 
     private static func watchUploads(
-        below folder: SharePath, in share: Share, _ io: IOPool, _ continuation: AsyncStream<FolderEvent>.Continuation
+        below folder: SharePath, in share: Share, _ io: IOPool, _ board: UploadsBoard,
+        _ continuation: AsyncStream<FolderEvent>.Continuation
     ) async throws {
         var last = Array("[]".utf8)
         var quiet = Duration.zero
         while !Task.isCancelled {
             let list = try await io.run {
                 var text = TextWriter()
-                text.json(try share.uploadsInProgress(below: folder))
+                text.json(try board.uploads(below: folder, for: share))
                 return text.take()
             }
             if list != last {

@@ -8,7 +8,7 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "Say what to look for: `q` is missing.")
         }
         let top = try folder(in: request)
-        guard let slot = walks.take() else { throw RootError.tooMany }
+        guard let slot = searches.take() else { throw RootError.tooMany }
         let producer = try await request.io.run {
             try SearchProducer(
                 for: pattern, below: top, in: request.share, address: request.folderAddress(.root))

@@ -39,6 +39,20 @@ extension Share {
         }
     }
 
+    /// How far an upload has come; takes it over from whoever still writes to it, so that this stays true.
+    ///
+    /// Only looks where that cannot be: the upload is finished, or the disk too full to note anything.
+    func takeOver(_ id: String) throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
+        do {
+            let upload = try resumeUpload(id: id)
+            return (upload.record, upload.offset, upload.expires)
+        } catch {
+            guard error == .unknownToken || error == .noSpace else { throw error }
+            let progress = try upload(id: id)
+            return (progress.record, progress.offset, nil)
+        }
+    }
+
     /// Gives a complete upload its name, when its content is what was announced.
     /// - Throws: ``DigestMismatch`` when it is not; then the upload is gone.
     func finish(_ upload: ResumableUpload) throws -> FinishedUpload {

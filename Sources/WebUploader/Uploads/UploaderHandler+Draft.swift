@@ -100,15 +100,7 @@ extension UploaderHandler {
         guard !version.hasTransferFields(request.fields) else {
             throw HTTPError(.badRequest, "Who asks for the offset does not say one.")
         }
-        let (record, offset) = try await request.io.run { () throws -> (UploadRecord, Int64) in
-            do {
-                let upload = try request.share.resumeUpload(id: id)
-                return (upload.record, upload.offset)
-            } catch RootError.unknownToken {
-                let progress = try request.share.upload(id: id)
-                return (progress.record, progress.offset)
-            }
-        }
+        let (record, offset, _) = try await request.io.run { try request.share.takeOver(id) }
         var fields: ResponseFields = ["Upload-Offset": String(offset), "Cache-Control": "no-store"]
         version.addCompleteness(record.isFinished, to: &fields)
         fields["Upload-Length"] = record.length.map { String($0) }

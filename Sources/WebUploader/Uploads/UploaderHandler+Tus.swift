@@ -165,15 +165,7 @@ extension UploaderHandler {
     ///
     /// Who asks for the offset takes the upload over, so that it stays what is answered here.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
-        let (record, offset, expires) = try await request.io.run { () throws -> (UploadRecord, Int64, Timestamp?) in
-            do {
-                let upload = try request.share.resumeUpload(id: id)
-                return (upload.record, upload.offset, upload.expires)
-            } catch RootError.unknownToken {
-                let progress = try request.share.upload(id: id)
-                return (progress.record, progress.offset, nil)
-            }
-        }
+        let (record, offset, expires) = try await request.io.run { try request.share.takeOver(id) }
         let notes = UploadNotes(record)
         var fields: ResponseFields = [
             "Tus-Resumable": "1.0.0", "Upload-Offset": String(offset), "Cache-Control": "no-store",

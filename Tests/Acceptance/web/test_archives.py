@@ -163,3 +163,19 @@ def test_memory_stays_small(server):
     for thread in threads:
         thread.join()
     assert server.peak_memory() < 96 << 20
+
+
+def test_many_searches_and_archives_at_a_time(server, tree):
+    """Whatever strangers ask for at once, the server stays well and says so."""
+    answers = []
+
+    def ask(query):
+        answers.append(requests.get(server.url + query, timeout=60).status_code)
+
+    threads = [threading.Thread(target=ask, args=(query,)) for query in ["/?archive=zip", "/.shareserve/search?q=a"] * 60]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(answers) <= {200, 503} and answers.count(200) >= 16
+    assert fetch(server, "archive=zip").status_code == 200

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import os
 import random
+import subprocess
 import threading
 import time
 
@@ -325,3 +326,56 @@ def test_a_full_disk_says_what_is_missing(serve):
     server = serve("--min-free-space", "1000000000000000")
     answer = Tus(server).create(5_000_000, status=507, filename="x")
     assert "5.0 MB" in answer.text
+
+
+def test_goes_on_at_another_process(serve, folder):
+    (folder / "share").mkdir()
+    one, other = Tus(serve()), Tus(serve())
+    address = one.create(6, filename="x")
+    assert one.patch(address, 0, b"abc").status_code == 204
+    there = address.replace(one.server.url, other.server.url)
+    assert other.head(there).headers["Upload-Offset"] == "3"
+    assert other.patch(there, 3, b"def").status_code == 204
+    assert (one.server.root / "x").read_bytes() == b"abcdef"
+    assert one.head(address).headers["Upload-Offset"] == "6"
+
+
+def test_expires(serve):
+    server = serve("--upload-expiry", "1s")
+    tus = Tus(server)
+    address = tus.create(6, filename="x")
+    assert tus.patch(address, 0, b"abc").status_code == 204
+    time.sleep(1.5)
+    assert tus.head(address).status_code in (404, 410)
+    assert tus.patch(address, 3, b"def").status_code in (404, 410)
+
+
+@pytest.mark.root
+def test_a_full_disk_keeps_what_has_come(serve, folder):
+    place = folder / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], check=True)
+    try:
+        server = serve(root=place)
+        tus = Tus(server)
+        (place / "filler").write_bytes(b"x" * 2_000_000)
+        address = tus.create(headers={"Upload-Defer-Length": "1"}, filename="x")
+        content = os.urandom(3_000_000)
+        assert tus.patch(address, 0, content).status_code == 507
+        offset = int(tus.head(address).headers["Upload-Offset"])
+        assert offset > 500_000
+        (place / "filler").unlink()
+        assert tus.patch(address, offset, content[offset:], {"Upload-Length": str(len(content))}).status_code == 204
+        assert (place / "x").read_bytes() == content
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", place])
+
+
+def test_hidden_names_and_extensions(serve):
+    server = serve("--hidden", "*.secret", "--allow-extensions", "txt,secret")
+    tus = Tus(server)
+    tus.create(1, status=403, filename="x.exe")
+    answer = requests.post(tus.store, headers=VERSION | {"Upload-Length": "1", "Upload-Metadata": metadata(filename="a.secret")}, timeout=20)
+    assert answer.status_code in (403, 404)
+    tus.create(1, data=b"x", headers=BYTES, filename="x.txt")

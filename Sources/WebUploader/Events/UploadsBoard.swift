@@ -1,0 +1,37 @@
+import DirectoryRoot
+import Synchronization
+
+/// The uploads that go on, read from the disk once for all who look at them within a moment.
+final class UploadsBoard: Sendable {
+    private struct Look {
+        var root: ObjectIdentifier
+        var time: ContinuousClock.Instant
+        var uploads: [UploadProgress]
+    }
+
+    private static let freshness: Duration = .milliseconds(1_500)
+
+    private let last = Mutex<Look?>(nil)
+
+    /// What goes on below a folder where a requester may look, with targets in the requester's terms.
+    func uploads(below folder: SharePath, for share: Share) throws -> [UploadProgress] {
+        let top = try share.base.appending(folder)
+        return try all(of: share.root).compactMap { upload in
+            guard let target = upload.record.target, top.isAncestor(of: target),
+                share.rights.rights(at: target).contains(.read), let shown = target.relative(to: share.base)
+            else { return nil }
+            var upload = upload
+            upload.record.target = shown
+            return upload
+        }
+    }
+
+    private func all(of root: DirectoryRoot) throws -> [UploadProgress] {
+        let now = ContinuousClock.now
+        let known = last.withLock { $0 }
+        if let known, known.root == ObjectIdentifier(root), now - known.time < Self.freshness { return known.uploads }
+        let uploads = try Share(root: root).uploadsInProgress(below: .root)
+        last.withLock { $0 = Look(root: ObjectIdentifier(root), time: now, uploads: uploads) }
+        return uploads
+    }
+}

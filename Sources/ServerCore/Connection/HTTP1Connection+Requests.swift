@@ -190,13 +190,10 @@ extension HTTP1Connection {
     private func record() {
         engine.counters.answered(status)
         guard let log = engine.log else { return }
-        var seconds: Int64 = 0
-        var nanoseconds: Int32 = 0
-        sys_now(&seconds, &nanoseconds)
         let record = AccessRecord(
             peer: view?.peer ?? peer, user: user, method: head.bytes[head.methodRange], target: head.target,
             version: head.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0", status: status,
-            bytes: isHeadOnly ? 0 : sentBytes, time: seconds * 1_000 + Int64(nanoseconds / 1_000_000),
+            bytes: isHeadOnly ? 0 : sentBytes, time: AccessRecord.now,
             milliseconds: max(0, sys_coarse_milliseconds() - beganAt), referer: head.lines("referer").first,
             agent: head.lines("user-agent").first)
         log.writer.add(record.line(log.format), engine.pool)

@@ -148,9 +148,11 @@ struct Listener {
                     }
                     if let contexts {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: contexts.current))
+                        try channel.pipeline.syncOperations.addHandler(TLSGreeter(engine: engine, room: room))
+                    } else {
+                        let connection = HTTP1Connection(engine: engine, room: room, isSecure: false)
+                        try channel.pipeline.syncOperations.addHandler(connection)
                     }
-                    let connection = HTTP1Connection(engine: engine, room: room, isSecure: contexts != nil)
-                    try channel.pipeline.syncOperations.addHandler(connection)
                 }
             }
     }
@@ -186,7 +188,8 @@ private final class OverflowHandler: ChannelInboundHandler {
 }
 
 extension ListenAddress {
-    fileprivate var port: Int? {
+    /// nil of a Unix-domain socket.
+    var port: Int? {
         if case .internet(_, let port) = self { return port }
         return nil
     }

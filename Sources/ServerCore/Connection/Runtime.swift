@@ -49,7 +49,8 @@ final class Runtime: Sendable {
         do {
             var contexts: TLSContexts?
             if let tls = configuration.tls {
-                contexts = try TLSContexts(tls, root: configuration.root, protocols: ["http/1.1"])
+                let protocols = tls.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
+                contexts = try TLSContexts(tls, root: configuration.root, protocols: protocols)
             }
             let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
             var (channels, addresses) = try await listener.bindAll(configuration.addresses)

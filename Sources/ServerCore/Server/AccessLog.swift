@@ -1,3 +1,4 @@
+import CSyscalls
 import Synchronization
 
 /// One line for each request, in one of three forms.
@@ -42,6 +43,14 @@ struct AccessRecord {
     var milliseconds: Int64
     var referer: ArraySlice<UInt8>?
     var agent: ArraySlice<UInt8>?
+
+    /// The wall clock, in milliseconds since 1970.
+    static var now: Int64 {
+        var seconds: Int64 = 0
+        var nanoseconds: Int32 = 0
+        sys_now(&seconds, &nanoseconds)
+        return seconds * 1_000 + Int64(nanoseconds / 1_000_000)
+    }
 
     /// The line, with its end.
     func line(_ format: AccessLog.Format) -> [UInt8] {

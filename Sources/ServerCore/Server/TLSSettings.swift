@@ -14,6 +14,8 @@ public struct TLSSettings: Sendable {
     ///
     /// nil asks for none.
     public var clientCA: String?
+    /// Whether HTTP/2 is offered.
+    public var offersHTTP2 = true
 
     /// TLS with this identity, for everybody.
     public init(identity: Identity) { self.identity = identity }

@@ -1,0 +1,89 @@
+import NIOCore
+import NIOHTTP2
+import NIOSSL
+import NIOTLS
+
+/// Waits for the end of a TLS handshake, within the time for a head, and puts what was agreed on into its own place.
+final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMember {
+    typealias InboundIn = ByteBuffer
+
+    private let engine: Engine
+    private let room: LoopRoom
+    private var context: ChannelHandlerContext?
+    private var deadline: UInt32
+    var roomIndex = -1
+
+    init(engine: Engine, room: LoopRoom) {
+        self.engine = engine
+        self.room = room
+        let seconds = UInt32(clamping: min(max(engine.limits.headTime.components.seconds, 1), 1_000_000))
+        deadline = room.tick &+ seconds &+ 1
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { begin(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        guard roomIndex < 0 else { return }
+        if engine.counters.openConnections >= engine.maxConnections, room.shed(1) == 0 {
+            return context.close(promise: nil)
+        }
+        room.enter(self)
+        context.read()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.read()
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .handshakeCompleted(let agreed)? = event as? TLSUserEvent else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        room.leave(self)
+        do {
+            if agreed == "h2" {
+                try HTTP2Connection.configure(context.channel, engine: engine, room: room)
+            } else {
+                let connection = HTTP1Connection(engine: engine, room: room, isSecure: true)
+                try context.pipeline.syncOperations.addHandler(connection)
+            }
+            context.pipeline.syncOperations.removeHandler(self, promise: nil)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // No TLS, no common version, no certificate: the peer's affair.
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        room.leave(self)
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        room.leave(self)
+        self.context = nil
+    }
+
+    // MARK: - The room's calls
+
+    func secondPassed(_ tick: UInt32) { if tick >= deadline { abort() } }
+
+    func drain() { abort() }
+
+    func abort() { context?.close(promise: nil) }
+
+    var idleSince: UInt32? { deadline &- 1 }
+}

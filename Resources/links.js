@@ -1,20 +1,7 @@
 // Share links: an address that shows one file or folder to whoever has it.
 
-import { apiAddress, button, confirm, dialog, fail, field, formatDate, h, iconButton, nameOf, pathOf, request, shown, t, toast } from "./app.js";
-import { drawCode } from "./qr.js";
-
-export async function copyText(text) {
-	try {
-		await navigator.clipboard.writeText(text);
-	} catch {
-		const area = h("textarea.quiet", { value: text });
-		document.querySelector("dialog[open]").append(area);
-		area.select();
-		document.execCommand("copy");
-		area.remove();
-	}
-	toast(t("Address copied"), { seconds: 3 });
-}
+import { apiAddress, button, confirm, dialog, fail, field, formatDate, h, iconButton, nameOf, pathOf, request, shown, t } from "./app.js";
+import { copyText, showCode } from "./qr.js";
 
 /** Addresses by the links' ids: only the answer that makes a link tells its address. */
 const known = {};
@@ -39,11 +26,7 @@ export function showLinks(href) {
 		item.expires ? t("until {date}", { date: formatDate(item.expires) }) : t("Never expires"), item.upload && t("with uploads"),
 		item.password && t("with password"), typeof item.downloadsLeft === "number" && t("{n} download left|{n} downloads left", { n: item.downloadsLeft }),
 	].filter(Boolean).join(" \u00b7 "))),
-	known[item.id] && [iconButton(t("Copy address"), "copy", () => copyText(known[item.id])), iconButton(t("QR code"), "qr", () => {
-		const code = dialog(t("QR code"));
-		code.body.append(drawCode(known[item.id]));
-		code.show();
-	})], iconButton(t("Revoke link"), "delete", async () => {
+	known[item.id] && [iconButton(t("Copy address"), "copy", () => copyText(known[item.id])), iconButton(t("QR code"), "qr", () => showCode(known[item.id]))], iconButton(t("Revoke link"), "delete", async () => {
 		if (!await confirm(t("Revoke link"), t("The address stops working at once."), t("Revoke link"))) return;
 		await request("DELETE", apiAddress("links?id=" + encodeURIComponent(item.id))).then(load).catch(fail);
 	}, { kind: "danger" }));

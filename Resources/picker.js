@@ -10,7 +10,7 @@ export function chooseFolder(method, items) {
 		const box = dialog(t(title, { n: items.length }), { onclose: () => resolve(chosen) });
 		const where = h("p", { role: "status" });
 		const tree = h("ul.tree", { "aria-label": t("Folders") });
-		const row = (label, target, iconName) => h("li", h("button", { type: "button", onclick: () => show(target) }, icon(iconName), h("bdi", label)));
+		const row = (label, target, iconName) => h("li", h("button", { onclick: () => show(target) }, icon(iconName), h("bdi", label)));
 		const create = button(t("New folder"), "new-folder", async () => {
 			const name = await askName(t("New folder"), t("New folder"), true);
 			const href = name && childOf(here, name, true);

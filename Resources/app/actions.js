@@ -8,45 +8,52 @@ const can = (right) => app.listing.may(right);
 const canCreate = () => can("create") && !app.listing.isSearch;
 const canRead = () => can("read");
 const canDelete = () => can("delete");
-const always = () => true;
 
-/** `scope`: "folder" acts on the folder shown, "selection" on what is selected. Rows with `menuOnly` have no button in the bar. */
+const scoped = (scope, rows) => rows.map((row) => ({ scope, keys: [], enabled: () => true, ...row }));
+
+/** "folder" acts on the folder shown, "selection" on what is selected. Rows with `menuOnly` have no button in the bar. */
 export const actions = [
-	{ id: "upload", label: "Upload files", icon: "upload", scope: "folder", keys: ["Shift+U"], kind: "primary", enabled: canCreate, run: () => inputs.upload.click() },
-	{ id: "folder", label: "Upload folder", icon: "upload-folder", scope: "folder", keys: ["Shift+F"], enabled: canCreate, run: () => inputs.folder.click() },
-	{ id: "camera", label: "Take a photo", icon: "camera", scope: "folder", keys: [], phone: true, enabled: canCreate, run: () => inputs.camera.click() },
-	{ id: "newFolder", label: "New folder", icon: "new-folder", scope: "folder", keys: ["Shift+N"], enabled: canCreate, run: newFolder },
-	{ id: "newText", label: "New text file", icon: "new-file", scope: "folder", keys: ["Shift+T"], enabled: canCreate, run: newText },
-	{ id: "paste", label: "Paste", icon: "paste", scope: "folder", keys: ["Ctrl+V"], enabled: () => canCreate() && app.clipboard, run: paste },
-	{ id: "open", label: "Open", icon: "eye", scope: "selection", keys: ["Enter"], menuOnly: true, enabled: () => selection().length === 1,
-		run: () => app.openEntry(selection()[0]) },
-	{ id: "download", label: "Download", icon: "download", scope: "selection", keys: ["Shift+D"], enabled: canRead, run: () => download("zip") },
-	{ id: "tar", label: "Download as tar.gz", icon: "archive", scope: "selection", keys: [], menuOnly: true, enabled: canRead, run: () => download("tar.gz") },
-	{ id: "rename", label: "Rename", icon: "rename", scope: "selection", keys: ["F2"], enabled: () => selection().length === 1 && canDelete(), run: rename },
-	{ id: "move", label: "Move to…", icon: "move", scope: "selection", keys: ["Shift+M"], enabled: canDelete, run: () => chooseAndPlace("MOVE") },
-	{ id: "copyTo", label: "Copy to…", icon: "copy-to", scope: "selection", keys: ["Shift+C"], enabled: canRead, run: () => chooseAndPlace("COPY") },
-	{ id: "delete", label: "Delete", icon: "delete", scope: "selection", keys: ["Delete"], kind: "danger", enabled: canDelete, run: () => remove(selection()) },
-	{ id: "forever", label: "Delete forever", icon: "delete", scope: "selection", keys: ["Shift+Delete"], menuOnly: true, kind: "danger", enabled: canDelete,
-		run: () => removeForever(selection()) },
-	{ id: "link", label: "Share link", icon: "link", scope: "selection", keys: ["Shift+L"], enabled: () => info.links && selection().length === 1,
-		run: () => shareLinks(selection()[0].href) },
-	{ id: "cut", label: "Cut", icon: "cut", scope: "selection", keys: ["Ctrl+X"], enabled: canDelete, run: () => setClipboard("MOVE") },
-	{ id: "copy", label: "Copy", icon: "copy", scope: "selection", keys: ["Ctrl+C"], enabled: canRead, run: () => setClipboard("COPY") },
-	{ id: "all", label: "Select all", icon: "check", scope: "folder", keys: ["Ctrl+A"], menuOnly: true, enabled: () => app.listing.visible.length,
+...scoped("folder", [
+	{ id: "upload", label: "Upload files", icon: "upload", keys: ["Shift+U"], kind: "primary", enabled: canCreate, run: () => inputs.upload.click() },
+	{ id: "folder", label: "Upload folder", icon: "upload-folder", keys: ["Shift+F"], enabled: canCreate, run: () => inputs.folder.click() },
+	{ id: "camera", label: "Take a photo", icon: "camera", phone: true, enabled: canCreate, run: () => inputs.camera.click() },
+	{ id: "newFolder", label: "New folder", icon: "new-folder", keys: ["Shift+N"], enabled: canCreate, run: newFolder },
+	{ id: "newText", label: "New text file", icon: "new-file", keys: ["Shift+T"], enabled: canCreate, run: newText },
+	{ id: "paste", label: "Paste", icon: "paste", keys: ["Ctrl+V"], enabled: () => canCreate() && app.clipboard, run: paste },
+	{ id: "all", label: "Select all", icon: "check", keys: ["Ctrl+A"], menuOnly: true, enabled: () => app.listing.visible.length,
 		run: () => app.listing.selectOnly(app.listing.visible) },
-	{ id: "view", label: "List or grid", icon: "grid", scope: "view", keys: ["Shift+G"], enabled: always,
-		run: () => app.setView({ mode: app.view.mode === "grid" ? "list" : "grid" }) },
-	{ id: "hidden", label: "Show or hide hidden files", icon: "eye", scope: "view", keys: ["Shift+H"], enabled: always,
-		run: () => app.setView({ hidden: !app.view.hidden }) },
-	{ id: "up", label: "Up one folder", icon: "up", scope: "view", keys: ["Alt+ArrowUp", "Backspace"], enabled: () => app.href !== "/",
+]),
+...scoped("selection", [
+	{ id: "open", label: "Open", icon: "eye", keys: ["Enter"], menuOnly: true, enabled: () => selection().length === 1,
+		run: () => app.openEntry(selection()[0]) },
+	{ id: "download", label: "Download", icon: "download", keys: ["Shift+D"], enabled: canRead, run: () => download("zip") },
+	{ id: "tar", label: "Download as tar.gz", icon: "archive", menuOnly: true, enabled: canRead, run: () => download("tar.gz") },
+	{ id: "rename", label: "Rename", icon: "rename", keys: ["F2"], enabled: () => selection().length === 1 && canDelete(), run: rename },
+	{ id: "move", label: "Move to…", icon: "move", keys: ["Shift+M"], enabled: canDelete, run: () => chooseAndPlace("MOVE") },
+	{ id: "copyTo", label: "Copy to…", icon: "copy-to", keys: ["Shift+C"], enabled: canRead, run: () => chooseAndPlace("COPY") },
+	{ id: "delete", label: "Delete", icon: "delete", keys: ["Delete"], kind: "danger", enabled: canDelete, run: () => remove(selection()) },
+	{ id: "forever", label: "Delete forever", icon: "delete", keys: ["Shift+Delete"], menuOnly: true, kind: "danger", enabled: canDelete,
+		run: () => removeForever(selection()) },
+	{ id: "link", label: "Share link", icon: "link", keys: ["Shift+L"], enabled: () => info.links && selection().length === 1,
+		run: () => shareLinks(selection()[0].href) },
+	{ id: "cut", label: "Cut", icon: "cut", keys: ["Ctrl+X"], enabled: canDelete, run: () => setClipboard("MOVE") },
+	{ id: "copy", label: "Copy", icon: "copy", keys: ["Ctrl+C"], enabled: canRead, run: () => setClipboard("COPY") },
+]),
+...scoped("view", [
+	{ id: "view", label: "List or grid", icon: "grid", keys: ["Shift+G"], run: () => app.setView({ mode: app.view.mode === "grid" ? "list" : "grid" }) },
+	{ id: "hidden", label: "Show or hide hidden files", icon: "eye", keys: ["Shift+H"], run: () => app.setView({ hidden: !app.view.hidden }) },
+	{ id: "up", label: "Up one folder", icon: "up", keys: ["Alt+ArrowUp", "Backspace"], enabled: () => app.href !== "/",
 		run: () => app.open(parentOf(app.href)) },
-	{ id: "refresh", label: "Read again", icon: "retry", scope: "view", keys: ["Shift+R"], enabled: always, run: () => app.refresh() },
-	{ id: "filter", label: "Filter this folder", icon: "search", scope: "view", keys: ["/"], enabled: always, run: () => app.focusFilter() },
-	{ id: "downloadAll", label: "Download this folder", icon: "download", scope: "more", keys: [], enabled: canRead, run: () => save(app.href, "archive=zip") },
-	{ id: "linkAll", label: "Share this folder", icon: "link", scope: "more", keys: [], enabled: () => info.links, run: () => shareLinks(app.href) },
-	{ id: "qr", label: "QR code", icon: "qr", scope: "more", keys: ["Shift+Q"], enabled: always, run: async () => (await import("./qr.js")).showAddress() },
-	{ id: "trash", label: "Trash", icon: "delete", scope: "more", keys: [], enabled: () => info.trashDays > 0, run: async () => (await import("./trash.js")).showTrash() },
-	{ id: "keys", label: "Keyboard shortcuts", icon: "keyboard", scope: "more", keys: ["?"], enabled: always, run: async () => (await import("./help.js")).showKeys() },
+	{ id: "refresh", label: "Read again", icon: "retry", keys: ["Shift+R"], run: () => app.refresh() },
+	{ id: "filter", label: "Filter this folder", icon: "search", keys: ["/"], run: () => app.focusFilter() },
+]),
+...scoped("more", [
+	{ id: "downloadAll", label: "Download this folder", icon: "download", enabled: canRead, run: () => save(app.href, "archive=zip") },
+	{ id: "linkAll", label: "Share this folder", icon: "link", enabled: () => info.links, run: () => shareLinks(app.href) },
+	{ id: "qr", label: "QR code", icon: "qr", keys: ["Shift+Q"], run: async () => (await import("./qr.js")).showCode(location.href) },
+	{ id: "trash", label: "Trash", icon: "delete", enabled: () => info.trashDays > 0, run: async () => (await import("./trash.js")).showTrash() },
+	{ id: "keys", label: "Keyboard shortcuts", icon: "keyboard", keys: ["?"], run: async () => (await import("./help.js")).showKeys() },
+]),
 ];
 
 export const action = (id) => actions.find((one) => one.id === id);

@@ -4,6 +4,7 @@
 export function h(tag, properties, ...children) {
 	const [name, ...classes] = tag.split(".");
 	const element = document.createElement(name);
+	if (name === "button") element.type = name;
 	if (classes.length) element.className = classes.join(" ");
 	if (properties?.constructor !== Object) {
 		children.unshift(properties);
@@ -30,7 +31,7 @@ export const icon = (name) => svg("svg", { class: "icon", viewBox: "0 0 24 24", 
 
 /** A button with an icon; one of kind "compact" keeps its label for those who hear the page. */
 export function button(label, iconName, onclick, { kind = "", ...rest } = {}) {
-	return h("button", { type: "button", className: "button " + kind, title: kind.includes("compact") ? label : undefined, onclick, ...rest },
+	return h("button", { className: "button " + kind, title: kind.includes("compact") ? label : undefined, onclick, ...rest },
 		iconName && icon(iconName), h("span.label", label));
 }
 

@@ -14,7 +14,7 @@ export function showMenu(items, x, y, label) {
 	const choices = [];
 	const element = h("div.menu", { role: "menu", "aria-label": label }, items.map((item) => {
 		if (!item) return h("hr", { role: "separator" });
-		choices.push(h("button", { type: "button", className: "item " + (item.kind ?? ""), tabIndex: -1,
+		choices.push(h("button", { className: "item " + (item.kind ?? ""), tabIndex: -1,
 			role: "menuitem", onclick: () => { closeMenu(true); item.run(); } },
 		icon(item.icon), h("span", item.label), item.keys && h("kbd", { "aria-hidden": "true" }, item.keys)));
 		return choices.at(-1);

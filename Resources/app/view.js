@@ -9,7 +9,7 @@ export class ListView {
 			onchange: () => this.listing.setSelected(this.listing.visible, this.all.checked) });
 		const titles = [t("Name"), t("Size"), t("Modified")];
 		this.headers = columns.map((column, i) => h("th." + column, { role: "columnheader" },
-			h("button", { type: "button", onclick: () => handlers.sort(column) }, titles[i], icon("up"))));
+			h("button", { onclick: () => handlers.sort(column) }, titles[i], icon("up"))));
 		this.body = h("tbody", { role: "rowgroup" });
 		this.element = h("table.files", { role: "grid", id: "files", "aria-label": t("Files"), "aria-multiselectable": "true" },
 			h("thead", { role: "rowgroup" }, h("tr", { role: "row", "aria-rowindex": 1 },
@@ -130,7 +130,7 @@ export class ListView {
 				entry.locked && h("span.badge", icon("lock"), h("span", t("Locked by {name}", { name: entry.locked.owner ?? "?" })))),
 			cell("size", entry.size < 0 ? "" : formatSize(entry.size)),
 			cell("modified", entry.modified && h("time", { dateTime: new Date(entry.modified).toISOString() }, formatDate(entry.modified))),
-			cell("more", h("button.button.compact", { type: "button", tabIndex: -1, "aria-haspopup": "menu", "aria-label": t("Actions for {name}", { name }),
+			cell("more", h("button.button.compact", { tabIndex: -1, "aria-haspopup": "menu", "aria-label": t("Actions for {name}", { name }),
 				onclick: (event) => {
 					event.stopPropagation();
 					this.openMenu(row, event.currentTarget.getBoundingClientRect());

@@ -7,6 +7,7 @@ extension UploaderHandler {
         switch place.components.first {
         case "assets": allow([.get, .head], request) { .now(asset(place, for: request)) }
         case "info": allow([.get, .head], request) { .now(infoResponse(request)) }
+        case "qr": allow([.get, .head], request) { .now(codeResponse(request)) }
         // The server's own.
         case "health", "metrics": .pass
         case "search": allow([.get, .head], request) { .later { [self] in try await search($0) } }
@@ -44,6 +45,15 @@ extension UploaderHandler {
             }
         }
         return Response(.ok, fields: fields, body: .bytes(asset.bytes))
+    }
+
+    /// A text, such as an address, as an image that phones read.
+    private func codeResponse(_ request: Request) -> Response {
+        guard let text = request.queryValue("text"), let code = QRCode(text) else {
+            return Response(HTTPError(.badRequest, "A code needs a `text` of at most 331 bytes."))
+        }
+        let fields: ResponseFields = ["Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400"]
+        return Response(.ok, fields: fields, body: .bytes(code.svg))
     }
 
     private func infoResponse(_ request: Request) -> Response {

@@ -104,7 +104,7 @@ extension Gate {
             .contains { $0.name.elementsEqual("archive".utf8) } ?? false
     }
 
-    private static let linkPlaces = ["assets/", "info", "search", "events", "uploads"]
+    private static let linkPlaces = ["assets/", "info", "search", "events", "uploads", "qr"]
 
     private static var noLink: Response {
         .text(.notFound, "There is no such link, or it is over. Ask the one who sent it for a new one.")

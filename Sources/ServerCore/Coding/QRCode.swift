@@ -1,5 +1,6 @@
-/// A text as a QR code, for a phone's camera: bytes, error correction level M, versions 1 to 13. ISO/IEC 18004.
+/// A text as a QR code, for a phone's camera.
 ///
+/// ISO/IEC 18004: bytes, error correction level M, versions 1 to 13.
 /// Always mask 0: any mask is allowed, and readers do as well with it as with the one that scores best.
 package struct QRCode: Sendable {
     /// Rows of modules, dark ones true, without the quiet zone.

@@ -107,15 +107,26 @@ package struct ReprDigest: Equatable, Sendable {
         self.digests = digests
     }
 
-    /// The digest of a whole file; reads it, and waits for the disk.
-    package init(of entry: Entry, _ algorithm: DigestAlgorithm) throws(RootError) {
+    /// The digest of a whole file; reads it all, in pieces between which others get their turn.
+    ///
+    /// - Throws: ``RootError/preconditionFailed`` when the file becomes shorter meanwhile; `CancellationError`.
+    package init(of entry: Entry, _ algorithm: DigestAlgorithm, io: IOPool) async throws {
         var digester = Digester(algorithm)
         var offset: Int64 = 0
         while offset < entry.attributes.size {
-            let bytes = try entry.bytes(at: offset, upTo: Int(min(262_144, entry.attributes.size - offset)))
-            guard !bytes.isEmpty else { throw .preconditionFailed }
-            digester.update(bytes)
-            offset += Int64(bytes.count)
+            let (from, before) = (offset, digester)
+            let limit = Int(min(1_048_576, entry.attributes.size - offset))
+            let (count, after) = try await io.run { () throws -> (Int, Digester) in
+                var next = before
+                let bytes = try entry.bytes(at: from, upTo: limit)
+                next.update(bytes)
+                return (bytes.count, next)
+            }
+            guard count > 0 else { throw RootError.preconditionFailed }
+            digester = after
+            offset += Int64(count)
+            try Task.checkCancellation()
+            await Task.yield()
         }
         self.init(algorithm, digester.finish())
     }

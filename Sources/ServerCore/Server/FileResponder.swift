@@ -44,7 +44,7 @@ public enum FileResponder {
             guard response.fields["Content-Encoding"] == nil, [200, 206].contains(response.status.code) else {
                 return response
             }
-            let digest = try await request.io.run { try ReprDigest(of: entry, algorithm) }
+            let digest = try await ReprDigest(of: entry, algorithm, io: request.io)
             response.fields["Repr-Digest"] = digest.text
             return response
         }

@@ -97,12 +97,9 @@ extension UploaderHandler {
         guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(field: wanted) else {
             return
         }
-        let digest = try await request.io.run { () throws -> ReprDigest? in
-            let entry = try request.share.open(path)
-            // Somebody else's content by now: their digest would be a lie.
-            guard entry.attributes.entityTag == finished.attributes.entityTag else { return nil }
-            return try ReprDigest(of: entry, algorithm)
-        }
-        fields["Repr-Digest"] = digest?.text
+        let entry = try await request.io.run { try request.share.open(path) }
+        // Somebody else's content by now: their digest would be a lie.
+        guard entry.attributes.entityTag == finished.attributes.entityTag else { return }
+        fields["Repr-Digest"] = try await ReprDigest(of: entry, algorithm, io: request.io).text
     }
 }

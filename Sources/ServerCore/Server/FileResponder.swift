@@ -16,9 +16,10 @@ public enum FileResponder {
     /// - Parameters:
     ///   - entry: the open file.
     ///   - request: a GET or HEAD, or anything that answers with the content.
+    ///   - given: the file's name, where it is not the last one of the request's address; decides the media type.
     /// - Returns: the answer; its body is the file's, also for HEAD.
-    public static func respond(with entry: Entry, to request: Request) -> Response {
-        let name = filename(of: request)
+    public static func respond(with entry: Entry, to request: Request, named given: [UInt8]? = nil) -> Response {
+        let name = given.map { $0[...] } ?? filename(of: request)
         let head = FileHead(of: entry.attributes, name: name)
         let known = request.storage.head.known
         guard !known.isDisjoint(with: conditional) || request.storage.query != nil else {

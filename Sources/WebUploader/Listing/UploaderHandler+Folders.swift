@@ -28,22 +28,24 @@ extension UploaderHandler {
             return .now(Response(.temporaryRedirect, fields: ["Location": address, "Vary": "Accept"]))
         }
         if let index = index(for: request, form) { return index }
-        return .later { [self] request in
-            switch form {
-            case .page: try await folderPage(request)
-            case .text: try await listing(request) { _ in TextListing() }
-            case .html:
-                try await listing(request) { [title = configuration.title] in
-                    HTMLListing(
-                        path: request.path.folderPath, address: request.folderAddress(request.path), rights: $0,
-                        isDocument: true, title: title)
-                }
-            case .json, .archive:
-                try await listing(request) { [owners = try await lockOwners(request)] in
-                    JSONListing(
-                        path: request.path.folderPath, rights: $0, address: request.folderAddress(request.path),
-                        lockOwners: owners)
-                }
+        return .later { [self] in try await respond(to: $0, as: form) }
+    }
+
+    private func respond(to request: Request, as form: FolderForm) async throws -> Response {
+        switch form {
+        case .page: try await folderPage(request)
+        case .text: try await listing(request) { _ in TextListing() }
+        case .html:
+            try await listing(request) { [title = configuration.title] in
+                HTMLListing(
+                    path: request.path.folderPath, address: request.folderAddress(request.path), rights: $0,
+                    isDocument: true, title: title)
+            }
+        case .json, .archive:
+            try await listing(request) { [owners = try await lockOwners(request)] in
+                JSONListing(
+                    path: request.path.folderPath, rights: $0, address: request.folderAddress(request.path),
+                    lockOwners: owners)
             }
         }
     }
@@ -83,15 +85,20 @@ extension UploaderHandler {
         case .page, .text: break
         }
         guard let path = try? request.path.appending(name.utf8) else { return nil }
+        let answer: @Sendable (Entry) -> Response = { entry in
+            var response = FileResponder.respond(with: entry, to: request, named: Array(name.utf8))
+            response.fields.merge("Vary", "Accept")
+            return response
+        }
         do {
             let entry = try request.share.open(path, waiting: false)
-            return entry.attributes.isDirectory ? nil : .now(FileResponder.respond(with: entry, to: request))
+            return entry.attributes.isDirectory ? nil : .now(answer(entry))
         } catch {
             guard error == .wouldBlock else { return nil }
             return .later { [self] request in
                 let entry = try? await request.io.run { try request.share.open(path) }
-                guard let entry, !entry.attributes.isDirectory else { return try await folderPage(request) }
-                return FileResponder.respond(with: entry, to: request)
+                guard let entry, !entry.attributes.isDirectory else { return try await respond(to: request, as: form) }
+                return answer(entry)
             }
         }
     }

@@ -98,7 +98,8 @@ def test_index_file(serve):
     server = serve("--index", "index.html")
     (server.root / "index.html").write_text("<h1>mine</h1>")
     (server.root / "sub").mkdir()
-    assert "mine" in requests.get(server.url + "/", headers=BROWSER, timeout=20).text
+    answer = requests.get(server.url + "/", headers=BROWSER, timeout=20)
+    assert "mine" in answer.text and answer.headers["Content-Type"].startswith("text/html")
     assert "mine" not in requests.get(server.url + "/sub/", headers=BROWSER, timeout=20).text
     assert requests.get(server.url + "/?json", timeout=20).json()["entries"]
 

@@ -232,6 +232,12 @@ ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t 
     path_of(descriptor, path);
     return RETRY(getxattr(path, name, value, count));
 }
+ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, void *value, size_t count) {
+    char path[32 + 257];
+    int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, file);
+    if (length < 0 || (size_t)length >= sizeof path) return -ENAMETOOLONG;
+    return RETRY(lgetxattr(path, name, value, count));
+}
 ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count) {
     char path[32 + 257];
     int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, name);
@@ -394,6 +400,9 @@ ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
 }
 ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count) {
     return RETRY(fgetxattr(descriptor, name, value, count, 0, 0));
+}
+ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, void *value, size_t count) {
+    return -ENOSYS;
 }
 ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count) { return -ENOSYS; }
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {

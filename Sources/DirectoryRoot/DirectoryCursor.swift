@@ -22,6 +22,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let isReadable: Bool
 
     private let hints: PropertyHints
+    /// Ask the disk about every member that may have properties, so that only those that do say so.
+    package var looksForProperties = false
     private var reader: DirectoryReader
 
     /// - Parameters:
@@ -105,7 +107,8 @@ public final class DirectoryCursor: @unchecked Sendable {
         // A member that vanished, or that we may not look at, is not there.
         guard sys_statat(descriptor, record.name, &status) == 0 else { return nil }
         let name = Array(record.bytes)
-        if status.isLink {
+        let isLink = status.isLink
+        if isLink {
             guard let path = try? realPath.appending(name), let target = try? share.look(at: path, waiting: true),
                 share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true)
             else { return nil }
@@ -114,8 +117,11 @@ public final class DirectoryCursor: @unchecked Sendable {
         guard let attributes = FileAttributes(status), isVisible(name, isDirectory: attributes.isDirectory) else {
             return nil
         }
-        return DirectoryMember(
-            name: name, attributes: attributes, mayHaveProperties: hints.mayHaveProperties(attributes))
+        var mayHaveProperties = hints.mayHaveProperties(attributes)
+        if mayHaveProperties, looksForProperties, !isLink {
+            mayHaveProperties = share.root.state.properties.mayHold(descriptor, record.name, hints)
+        }
+        return DirectoryMember(name: name, attributes: attributes, mayHaveProperties: mayHaveProperties)
     }
 
     private func isVisible(_ name: [UInt8], isDirectory: Bool) -> Bool {

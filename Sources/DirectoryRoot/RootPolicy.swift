@@ -24,7 +24,7 @@ public struct RootPolicy: Sendable {
     public var maxLockDuration: Duration = .seconds(86_400)
     /// Locks in all.
     public var maxLocks = 10_000
-    /// Locks of one user, and of all who have no name together.
+    /// Locks of one user; those of people without a name only count in all.
     public var maxLocksPerUser = 1_000
     /// Resumable uploads that are not over yet.
     public var maxUploads = 1_000

@@ -97,7 +97,9 @@ final class MultiStatusStream: @unchecked Sendable {
     }
 
     private func open(_ path: SharePath) throws {
-        cursor = try share.list(path)
+        let cursor = try share.list(path)
+        cursor.looksForProperties = selection.needsDead || selection.needsChecksums
+        self.cursor = cursor
         folder = path
         folderBytes = path.bytes
         if !folderBytes.isEmpty { folderBytes.append(UInt8(ascii: "/")) }

@@ -206,6 +206,7 @@ import Testing
         #expect(throws: RootError.tooMany) { try table.take(SharePath("4"), request(), user: "a") }
         for name in ["4", "5"] { _ = try table.take(SharePath(name), request(), user: nil) }
         #expect(throws: RootError.tooMany) { try table.take(SharePath("6"), request(), user: nil) }
+        #expect(throws: RootError.tooMany) { try table.take(SharePath("6"), request(), user: "b") }
         try table.release(SharePath("3"), token: try #require(last).token, user: "a")
         _ = try table.take(SharePath("6"), request(), user: nil)
         #expect(throws: RootError.tooMany) { try table.take(SharePath("7"), request(), user: "a") }

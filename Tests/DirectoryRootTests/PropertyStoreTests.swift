@@ -70,6 +70,19 @@ import Testing
         #expect(!hints.mayHaveProperties(ancient))
     }
 
+    @Test("A listing that looks for properties names just the members that have some", arguments: [true, false])
+    func listing(attributes: Bool) throws {
+        let share = try share(attributes: attributes)
+        for index in 0..<20 { try directory.write("x", to: "list/f\(index)") }
+        try share.updateProperties(of: SharePath("list/f7"), [.set(property("a", "1"))])
+        for index in 20..<40 { try directory.write("x", to: "list/f\(index)") }
+        let cursor = try share.list(SharePath("list"))
+        cursor.looksForProperties = true
+        let names = try cursor.next().filter(\.mayHaveProperties).map { String(decoding: $0.name, as: UTF8.self) }
+        #expect(names.contains("f7"))
+        if attributes { #expect(names == ["f7"]) }
+    }
+
     @Test("Large and many values go where they fit, and back", arguments: [true, false])
     func large(attributes: Bool) throws {
         let share = try share(attributes: attributes)

@@ -59,7 +59,7 @@ import Testing
             let contents = try #require(try file.read())
             #expect(contents.envelope.payload == Array("round \(round)".utf8))
             #expect(contents.envelope.generation == UInt64(round))
-            #expect(contents.identity == file.identity())
+            #expect(try contents.identity == file.identity())
         }
         #expect(directory.names(in: ".shareserve") == ["lock", "things"])
         #expect(directory.mode(of: ".shareserve") == 0o700)

@@ -107,6 +107,7 @@ int sys_rewind(int descriptor);
 ssize_t sys_list_attributes(int descriptor, char *names, size_t count);
 ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count);
 // The same by name relative to a directory, never following a link.
+ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, void *value, size_t count);
 ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count);
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count);
 int sys_remove_attribute(int descriptor, const char *name);

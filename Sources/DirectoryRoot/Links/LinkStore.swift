@@ -68,7 +68,7 @@ public final class LinkStore: Sendable {
     // MARK: -
 
     private func current() throws(RootError) -> [String: ShareLink] {
-        let identity = file.identity()
+        let identity = try file.identity()
         if let links = known.withLock({ $0.identity == identity ? $0.links : nil }) { return links }
         do throws(RootError) {
             guard let contents = try file.read() else { return [:] }

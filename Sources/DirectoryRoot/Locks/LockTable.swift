@@ -72,9 +72,9 @@ package final class LockTable: Sendable {
             let conflicts = snapshot.conflicts(
                 at: path, isExclusive: request.isExclusive, isRecursive: request.isRecursive, at: now.uptime)
             guard conflicts.isEmpty else { throw .locked(conflicts) }
-            guard snapshot.locks.count < self.limit, snapshot.count(of: user) < self.limitPerUser else {
-                throw .tooMany
-            }
+            // Those without a name are no one user.
+            guard snapshot.locks.count < self.limit, user == nil || snapshot.count(of: user) < self.limitPerUser
+            else { throw .tooMany }
             let duration = self.clipped(request.timeout)
             let lock = StoredLock(
                 token: Self.newToken(), root: path, isExclusive: request.isExclusive,
@@ -160,7 +160,7 @@ package final class LockTable: Sendable {
     /// Answers from the copy in memory, which one `fstatat` proves, or from the file.
     private func ask<T>(_ question: (LockSnapshot, Duration) -> T) throws(RootError) -> T {
         try known.withLock { (known) throws(RootError) -> T in
-            let identity = file.identity()
+            let identity = try file.identity()
             if !known.isValid || known.identity != identity {
                 do throws(RootError) {
                     try adopt(try file.read(), &known)
@@ -199,7 +199,8 @@ package final class LockTable: Sendable {
     ) throws(RootError) -> T {
         try file.state.exclusively { (lock) throws(RootError) -> T in
             try known.withLock { (known) throws(RootError) -> T in
-                if !known.isValid || known.isDamaged || known.identity != file.identity() {
+                let identity = try file.identity()
+                if !known.isValid || known.isDamaged || known.identity != identity {
                     known.isValid = known.isValid && !known.isDamaged
                     var contents = try file.readForChange(lock)
                     do throws(RootError) {

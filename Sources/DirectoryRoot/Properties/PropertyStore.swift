@@ -35,6 +35,13 @@ package final class PropertyStore: Sendable {
     /// Which resources may have properties at all; one `fstatat`.
     package func hints() throws(RootError) -> PropertyHints { PropertyHints(marker: try marker()) }
 
+    /// Whether a member of an open directory has properties, by one system call; true when that does not tell.
+    func mayHold(_ directory: Int32, _ name: UnsafePointer<CChar>, _ hints: PropertyHints) -> Bool {
+        guard usesAttributes, hints.marker?.hasSidecar == false else { return true }
+        let answer = sys_get_attribute_at(directory, name, Self.attribute, nil, 0)
+        return answer != -Int(ENODATA) && answer != -Int(EOPNOTSUPP)
+    }
+
     /// What is kept beside an open resource.
     /// - Parameters:
     ///   - descriptor: of the resource; also one that was opened with `O_PATH`.
@@ -214,7 +221,7 @@ package final class PropertyStore: Sendable {
 
     /// One `fstatat` while nothing has changed.
     private func marker() throws(RootError) -> PropertyMarker? {
-        let identity = file.identity()
+        let identity = try file.identity()
         guard let identity else { return nil }
         let cached = known.withLock { $0.identity == identity ? $0.marker : nil }
         if let cached { return cached }
@@ -239,7 +246,7 @@ package final class PropertyStore: Sendable {
     private func readMarker(
         _ lock: StateLock
     ) throws(RootError) -> (contents: StateFile.Contents?, marker: PropertyMarker?) {
-        let existed = file.identity() != nil
+        let existed = try file.identity() != nil
         let contents = try file.readForChange(lock)
         guard let contents else { return (nil, existed ? Self.everything : nil) }
         if let marker = try? PropertyMarker(payload: contents.envelope.payload) { return (contents, marker) }

@@ -38,9 +38,20 @@ struct StateFile: Sendable {
     ///
     /// This one call goes by two names and would follow a link in place of the folder: it only ever tells an unchanged
     /// file from a changed one. What is read is read by descriptor.
-    func identity() -> Identity? {
+    /// - Throws: what the disk says; a folder that is not ours to look into counts as none, as it does everywhere.
+    func identity() throws(RootError) -> Identity? {
         var found = sys_attributes()
-        return sys_statat(state.root, StateFolder.name + "/" + name, &found) == 0 ? Identity(found) : nil
+        for _ in 0..<3 {
+            let answer = sys_statat(state.root, StateFolder.name + "/" + name, &found)
+            switch -answer {
+            case 0: return Identity(found)
+            case ENOENT, ENOTDIR, ELOOP, EACCES: return nil
+            // Replaced on a network file system while we looked.
+            case ESTALE: continue
+            default: throw RootError(answer, "statat a state file")
+            }
+        }
+        throw .tooMany
     }
 
     /// The content; nil when there is no such file.
@@ -51,7 +62,10 @@ struct StateFile: Sendable {
     }
 
     private func read(in folder: OpenDescriptor) throws(RootError) -> Contents? {
-        let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        var opened = sys_openat(folder.number, name, flags, 0)
+        // Replaced on a network file system while we looked.
+        if opened == -ESTALE { opened = sys_openat(folder.number, name, flags, 0) }
         if opened == -ENOENT { return nil }
         // A link or a folder in its place is not ours.
         if opened == -ELOOP { throw .damaged }

@@ -95,6 +95,10 @@ final class UploadPart: @unchecked Sendable {
             let stamped = sys_set_times_at(
                 folder.number, temporary, 0, -1, stamp.seconds, Int64(stamp.nanoseconds))
             try check(stamped, "stamp an upload record")
+            // As the file system keeps it, which may be coarser.
+            var kept = sys_attributes()
+            try check(sys_statat(folder.number, temporary, &kept), "statat an upload record")
+            stamp = Timestamp(seconds: kept.modified, nanoseconds: Int32(truncatingIfNeeded: kept.modified_ns))
             try check(
                 sys_renameat(folder.number, temporary, folder.number, id + ".record"), "rename an upload record")
         } catch {

@@ -108,3 +108,13 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x
 )
+
+// `make fuzz` only: its driver needs libFuzzer, which an ordinary build does not link.
+if Context.environment["SHARESERVE_FUZZ"] != nil {
+    package.targets += [
+        .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
+        .executableTarget(
+            name: "fuzz", dependencies: ["CLibFuzzer", "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader"],
+            path: "Tests/Fuzz/Driver"),
+    ]
+}

@@ -1,0 +1,174 @@
+import DirectoryRoot
+import Glibc
+
+@testable import ServerCore
+@testable import WebDAV
+@testable import WebUploader
+
+/// What is fuzzed: every reader of bytes that a stranger sends.
+///
+/// An error thrown is right; a trap, a hang, or memory without bound is a finding.
+enum FuzzTarget: String, CaseIterable {
+    case head, chunks, target, fields, range, credentials, multipart, gzip, tus, rules
+    case ifHeader = "if"
+    case davHeaders = "dav-headers"
+    case destination
+    case propfind, proppatch, lock
+
+    /// The one that the command line named.
+    static let chosen = getenv("SHARESERVE_FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) } ?? .head
+
+    /// Reads one input.
+    func run(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch self {
+        case .head: readHeads(bytes)
+        case .chunks: readChunks(bytes)
+        case .target: readTarget(bytes)
+        case .fields: readFields(text, bytes)
+        case .range: readRange(text)
+        case .credentials: _ = Credentials(field: text)
+        case .multipart: readForm(bytes)
+        case .gzip: inflate(bytes)
+        case .tus: readUploadFields(text)
+        case .rules: readRules(text)
+        case .ifHeader: _ = try? IfHeader(header: text)
+        case .davHeaders: readDAVHeaders(text)
+        case .destination: _ = try? RequestTarget(bytes[...])
+        case .propfind: _ = try? PropertySelection(propfind: bytes, charset: nil)
+        case .proppatch, .lock: readXML(bytes)
+        }
+    }
+
+    /// The same bytes whole and one by one: the packets must make no difference.
+    private func readHeads(_ bytes: [UInt8]) {
+        let whole = outcome(bytes, step: max(bytes.count, 1))
+        precondition(whole == outcome(bytes, step: 1), "packet boundaries change what a head means")
+    }
+
+    private func outcome(_ bytes: [UInt8], step: Int) -> [String] {
+        var parser = HTTP1HeadParser()
+        var seen: [String] = []
+        var start = 0
+        var end = 0
+        var head = RequestHead()
+        while true {
+            do throws(HTTPError) {
+                let length = try bytes.withUnsafeBytes { buffer throws(HTTPError) in
+                    try parser.parse(UnsafeRawBufferPointer(rebasing: buffer[start..<end]), into: head)
+                }
+                if let length {
+                    seen.append("\(length)")
+                    start += length
+                    head = RequestHead()
+                    parser = HTTP1HeadParser()
+                    if seen.count > 20 { return seen }
+                    continue
+                }
+            } catch {
+                seen.append("\(error.status.code)")
+                return seen
+            }
+            guard end < bytes.count else { return seen }
+            end = min(end + step, bytes.count)
+        }
+    }
+
+    private func readChunks(_ bytes: [UInt8]) {
+        var decoder = HTTP1ChunkDecoder()
+        bytes.withUnsafeBytes { buffer in
+            var index = 0
+            while let span = try? decoder.next(buffer, from: &index) {
+                precondition(span.upperBound <= buffer.count, "data past the end")
+            }
+        }
+    }
+
+    private func readTarget(_ bytes: [UInt8]) {
+        guard let target = try? RequestTarget(bytes[...]) else { return }
+        _ = try? RequestTarget.decode(path: target.path, below: "/files")
+        guard let path = try? RequestTarget.decode(path: target.path, below: "").path else { return }
+        for component in path.components {
+            precondition(!component.isEmpty && !component.contains(0x2F) && !component.contains(0), "not a name")
+            precondition(!component.elementsEqual([0x2E]) && !component.elementsEqual([0x2E, 0x2E]), "a way out")
+        }
+    }
+
+    private func readFields(_ text: String, _ bytes: [UInt8]) {
+        _ = EntityTagList(field: text).matchesWeakly("\"a\"")
+        _ = HeaderParameters(bytes).extended("filename")
+        _ = HTTPDate.parse(text)
+        _ = Negotiation.mediaType(accept: text, offered: ["text/html", "application/json"])
+        _ = Negotiation.language(acceptLanguage: text, offered: ["en", "de", "zh-Hans"])
+        _ = Negotiation.coding(acceptEncoding: text)
+        _ = ContentDisposition.attachment(filename: bytes)
+        _ = try? ReprDigest(field: text)
+        _ = ReprDigest.wanted(field: text)
+        _ = Base64.decode(bytes)
+        _ = PercentCoding.decodeForm(bytes)
+        _ = NetworkAddress(text)
+        _ = LinkToken(bytes)
+    }
+
+    private func readRange(_ text: String) {
+        for size: Int64 in [0, 1, 1_000, .max] {
+            _ = RangeSelection(field: text, size: size)
+        }
+    }
+
+    private func readForm(_ bytes: [UInt8]) {
+        guard var parser = try? MultipartParser(contentType: "multipart/form-data; boundary=x") else { return }
+        var rest = bytes[...]
+        let step = max(1, Int(bytes.first ?? 1))
+        while !rest.isEmpty {
+            guard (try? parser.feed(Array(rest.prefix(step)))) != nil else { return }
+            rest = rest.dropFirst(step)
+        }
+        _ = try? parser.finish()
+    }
+
+    private func inflate(_ bytes: [UInt8]) {
+        guard let inflater = try? Inflater(maxRatio: 128, maxBytes: 1 << 20) else { return }
+        inflater.feed(bytes)
+        while let piece = try? inflater.piece(), !piece.isEmpty {}
+        _ = try? inflater.finish()
+    }
+
+    private func readUploadFields(_ text: String) {
+        if let metadata = try? UploadMetadata(field: text) {
+            _ = try? metadata.target()
+            _ = try? metadata.modified()
+            _ = try? metadata.expectedDigest()
+        }
+        _ = try? ChunkChecksum(field: text)
+        _ = StructuredField.boolean(text)
+        _ = StructuredField.integer(text)
+    }
+
+    private func readRules(_ text: String) {
+        // Hashes of crypt(3) are slow by design; what is fuzzed is the grammar.
+        guard !text.contains("$") else { return }
+        var rules = AccessRules()
+        _ = try? rules.add(rule: text)
+        _ = try? rules.add(file: text)
+    }
+
+    private func readDAVHeaders(_ text: String) {
+        _ = try? Depth(header: text)
+        _ = try? LockTokenHeader(header: text)
+        _ = try? OCMtime(header: text)
+        _ = try? Overwrite(header: text)
+        _ = OwnCloudChecksum(text)
+        _ = Prefer(header: text)
+        _ = SyncToken(text)
+        _ = Timeout(header: text)
+        _ = try? UpdateRange(updateRange: text)
+        _ = try? UpdateRange(contentRange: text)
+        _ = WindowsTime.parse(text)
+    }
+
+    private func readXML(_ bytes: [UInt8]) {
+        _ = try? XMLReader.read(bytes)
+        _ = try? XMLReader.read(bytes, charset: "utf-16")
+    }
+}

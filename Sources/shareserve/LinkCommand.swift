@@ -10,8 +10,8 @@ struct LinkCommand: ParsableCommand {
         commandName: "shareserve link",
         abstract: "Makes a link that opens one file or folder to whoever has it; lists and revokes links.",
         discussion: """
-            The path is the file or folder itself; the shared directory is the nearest one above it that holds \
-            .shareserve/, or the one of --root.
+            The path is the file or folder itself. The shared directory is the one of --root, else that of the server \
+            that runs on it, else the nearest one above it that was ever served.
             """)
 
     @Argument(help: "The file or folder; the shared directory with --list and --revoke.", completion: .file())
@@ -45,8 +45,8 @@ struct LinkCommand: ParsableCommand {
     ///
     /// - Throws: ``StartError`` when there is nothing to share, or no such link.
     func run() throws {
-        let place = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
-        let directory = try sharedDirectory(of: Self.withoutSlash(place))
+        let place = Self.real(path)
+        let directory = try sharedDirectory(of: place)
         let opened: DirectoryRoot
         do throws(RootError) {
             opened = try DirectoryRoot(path: directory)
@@ -59,7 +59,7 @@ struct LinkCommand: ParsableCommand {
             } else if list {
                 for link in try opened.links.all() { StandardStreams.print(Self.line(link)) }
             } else {
-                try make(in: opened, directory: directory, place: Self.withoutSlash(place))
+                try make(in: opened, directory: directory, place: place)
             }
         } catch RootError.unknownToken {
             throw StartError.usage("there is no link with this id")
@@ -91,19 +91,20 @@ struct LinkCommand: ParsableCommand {
                 secretHash: secretHash, path: shared, rights: upload ? [.read, .create] : .readOnly,
                 expires: life.map { Timestamp(seconds: Int64(time(nil)) + $0.components.seconds) }, passwordHash: hash,
                 downloadsLeft: maxDownloads))
-        let base = url.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 } ?? ""
+        let base = url.map(Self.withoutSlash) ?? RunningServer.sharing(place)?.url ?? ""
         StandardStreams.print("\(base)/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
     }
 
     /// The nearest directory at or above `place` that was served.
     private func sharedDirectory(of place: String) throws -> String {
         if let root {
-            let directory = Self.withoutSlash(URL(filePath: root).standardizedFileURL.path(percentEncoded: false))
+            let directory = Self.real(root)
             guard place == directory || place.hasPrefix(directory + "/") || list || revoke != nil else {
                 throw StartError.usage("\(path) is not in \(root)")
             }
             return directory
         }
+        if let server = RunningServer.sharing(place) { return server.root }
         var directory = place
         while !directory.isEmpty {
             var found = stat()
@@ -111,6 +112,15 @@ struct LinkCommand: ParsableCommand {
             directory = directory.lastIndex(of: "/").map { String(directory[..<$0]) } ?? ""
         }
         throw StartError.usage("no shared directory is known above \(path); name it with --root")
+    }
+
+    /// The absolute path without links, as Linux knows it; as given, where there is nothing.
+    private static func real(_ path: String) -> String {
+        guard let found = realpath(path, nil) else {
+            return withoutSlash(URL(filePath: path).standardizedFileURL.path(percentEncoded: false))
+        }
+        defer { free(found) }
+        return String(cString: found)
     }
 
     private static func withoutSlash(_ path: String) -> String {

@@ -2,22 +2,26 @@ import ArgumentParser
 import Glibc
 
 // Everything that goes wrong before the share is served ends here: one line, and a status that scripts can tell apart.
+let words = Array(CommandLine.arguments.dropFirst())
+let verbs: [String: any ParsableCommand.Type] = ["link": LinkCommand.self, "hash-password": HashPasswordCommand.self]
+let verb = words.first.flatMap { verbs[$0] }
+let command = verb ?? ServeCommand.self
 do {
-    let arguments = Array(CommandLine.arguments.dropFirst())
-    switch arguments.first {
-    case "link": try LinkCommand.parse(Array(arguments.dropFirst())).run()
-    case "hash-password": try HashPasswordCommand.parse(Array(arguments.dropFirst())).run()
-    default: try await ServeCommand.parse(arguments).run()
+    var parsed = try command.parseAsRoot(verb == nil ? words : Array(words.dropFirst()))
+    if let serve = parsed as? ServeCommand {
+        try await serve.run()
+    } else {
+        try parsed.run()
     }
 } catch let error as StartError {
     StandardStreams.complain("shareserve: \(error.message)")
     exit(error.status.rawValue)
 } catch {
-    let status = ServeCommand.exitCode(for: error)
+    let status = command.exitCode(for: error)
     if status == .success {
-        StandardStreams.print(ServeCommand.fullMessage(for: error))
+        StandardStreams.print(command.fullMessage(for: error))
     } else {
-        StandardStreams.complain("shareserve: \(ServeCommand.message(for: error)) (--help lists the options)")
+        StandardStreams.complain("shareserve: \(command.message(for: error)) (--help lists the options)")
     }
     exit(status.rawValue)
 }

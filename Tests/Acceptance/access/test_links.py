@@ -17,7 +17,8 @@ def link(*arguments, **options):
 def made(*arguments, **options):
     ended = link(*arguments, **options)
     assert ended.returncode == 0, ended.stderr
-    return ended.stdout.strip().rstrip("/")
+    shown = ended.stdout.strip().rstrip("/")
+    return shown[shown.index("/.shareserve"):]
 
 
 @pytest.fixture
@@ -41,6 +42,20 @@ def test_a_folder(shared):
     assert "a.txt" in listing and "secret" not in listing
     assert ask(shared, "PROPFIND", f"{place}/", "Depth: 1").status == 207
     assert b"two" in ask(shared, "GET", f"{place}/?archive=tar").body
+
+
+def test_the_running_server_is_found(shared):
+    shown = link(shared.root / "album" / "a.txt", "--expires", "2d").stdout.strip()
+    assert shown.startswith(f"{shared.url}/.shareserve/s/")
+    assert ask(shared, "GET", shown[len(shared.url):]).text == "one"
+
+
+@pytest.mark.parametrize("options, start", [(["--path-prefix", "/files"], "http"), (["--tls-self-signed"], "https")])
+def test_the_whole_address_is_printed(serve, options, start):
+    server = serve(*options)
+    (server.root / "a.txt").write_text("one")
+    shown = link(server.root / "a.txt").stdout.strip()
+    assert shown.startswith(f"{server.url}/.shareserve/s/") and shown.startswith(start + "://")
 
 
 @pytest.mark.parametrize("way", [

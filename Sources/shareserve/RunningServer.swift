@@ -1,0 +1,122 @@
+import Glibc
+
+/// A shareserve process of this machine, as Linux shows it: which directory it has open, and where it listens.
+///
+/// So a new link can be printed whole, and the shared directory be known, without the server leaving notes anywhere.
+struct RunningServer {
+    /// The directory that it shares.
+    let root: String
+    /// Its address, without a last slash; nil when it listens at no port.
+    let url: String?
+
+    /// The server that shares the directory at or above a path; of several, that of the deepest directory.
+    static func sharing(_ path: String) -> RunningServer? {
+        names(in: "/proc").filter { Int($0) != nil }
+            .compactMap { RunningServer(process: "/proc/\($0)", path) }
+            .max { $0.root.utf8.count < $1.root.utf8.count }
+    }
+
+    private init?(process: String, _ path: String) {
+        // Linux adds a word to the name of a program that was replaced while it runs.
+        guard let program = Self.target(process + "/exe")?.split(separator: "/").last,
+            program == "shareserve" || program.hasPrefix("shareserve ")
+        else { return nil }
+        let open = Self.names(in: process + "/fd").compactMap { Self.target(process + "/fd/" + $0) }
+        // Of the directories that it has open, the shared one contains all others.
+        let above = open.filter {
+            $0.hasPrefix("/") && Self.isDirectory($0) && (path == $0 || path.hasPrefix($0 + "/"))
+        }
+        guard let root = above.min(by: { $0.utf8.count < $1.utf8.count }) else { return nil }
+        self.root = root
+        let words = Self.content(process + "/cmdline").split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        let variables = Self.content(process + "/environ").split(separator: 0).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        let isSecure =
+            words.contains { $0.hasPrefix("--tls-") } || variables.contains { $0.hasPrefix("SHARESERVE_TLS_") }
+        let prefix = Self.option("path-prefix", words, variables).map {
+            "/" + $0.split(separator: "/").joined(separator: "/")
+        }
+        let sockets = Set(open.compactMap { $0.hasPrefix("socket:[") ? String($0.dropFirst(8).dropLast()) : nil })
+        url = Self.listening(process, sockets).map { "\(isSecure ? "https" : "http")://\($0)\(prefix ?? "")" }
+    }
+
+    /// The host and port of one listening socket: IPv4 before IPv6.
+    private static func listening(_ process: String, _ sockets: Set<String>) -> String? {
+        for (table, isIPv6) in [("tcp", false), ("tcp6", true)] {
+            for line in content(process + "/net/" + table).split(separator: UInt8(ascii: "\n")) {
+                let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+                // local address, remote address, state (0A listens), …, inode
+                guard words.count > 9, words[3] == "0A", sockets.contains(String(words[9])) else { continue }
+                let place = words[1].split(separator: ":")
+                guard place.count == 2, let port = Int(place[1], radix: 16) else { continue }
+                guard !place[0].allSatisfy({ $0 == "0" }) else {
+                    let all = ReachableAddresses.all()
+                    let others = all.filter { !$0.hasPrefix("127.") && $0 != "::1" }
+                    let host = others.first { !$0.contains(":") } ?? others.first ?? "127.0.0.1"
+                    return "\(ReachableAddresses.host(host)):\(port)"
+                }
+                guard let host = isIPv6 ? (place[0].hasSuffix("01000000") ? "[::1]" : nil) : dotted(place[0]) else {
+                    continue
+                }
+                return "\(host):\(port)"
+            }
+        }
+        return nil
+    }
+
+    /// `0100007F` is 127.0.0.1.
+    private static func dotted(_ hex: Substring) -> String? {
+        guard let bits = UInt32(hex, radix: 16) else { return nil }
+        return [0, 8, 16, 24].map { String(bits >> UInt32($0) & 255) }.joined(separator: ".")
+    }
+
+    private static func option(_ name: String, _ words: [String], _ variables: [String]) -> String? {
+        for (index, word) in words.enumerated() {
+            if word == "--\(name)", index + 1 < words.count { return words[index + 1] }
+            if word.hasPrefix("--\(name)=") { return String(word.dropFirst(name.count + 3)) }
+        }
+        let variable = "SHARESERVE_\(name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined())="
+        return variables.first { $0.hasPrefix(variable) }.map { String($0.dropFirst(variable.count)) }
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let open = opendir(directory) else { return [] }
+        defer { closedir(open) }
+        var names: [String] = []
+        while let entry = readdir(open) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            names.append(name)
+        }
+        return names
+    }
+
+    private static func target(_ link: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { readlink(link, $0, bytes.count) } ?? 0
+        }
+        return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var found = stat()
+        return stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private static func content(_ path: String) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while content.count < 16 << 20 {
+            let count = read(file, &buffer, buffer.count)
+            guard count > 0 else { break }
+            content += buffer.prefix(count)
+        }
+        return content
+    }
+}

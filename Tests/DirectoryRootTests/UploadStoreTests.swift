@@ -216,6 +216,17 @@ import Testing
         #expect(directory.text("b") == "")
     }
 
+    @Test("Finished uploads take no place from others, and only so many are remembered")
+    func manyFinished() throws {
+        var policy = RootPolicy()
+        policy.maxUploads = 2
+        let share = try other(policy)
+        for _ in 0..<1_003 {
+            _ = try share.createUpload(UploadSpec(target: SharePath("a"), length: 0)).finish(replacing: .anything)
+        }
+        #expect(directory.names(in: ".shareserve/uploads").count < 600)
+    }
+
     @Test("A process killed between the rename and the last word about it did finish")
     func killedAtTheEnd() throws {
         let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 3))

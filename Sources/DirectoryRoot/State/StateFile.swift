@@ -143,7 +143,8 @@ struct StateFile: Sendable {
 
     /// Writes a new file, stamped so that its modification time differs with every generation.
     static func create(
-        _ name: String, in folder: OpenDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool
+        _ name: String, in folder: OpenDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool,
+        survivesPowerCut: Bool = true
     ) throws(RootError) -> Identity {
         let opened = sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         try check(opened, "create a state file")
@@ -153,7 +154,7 @@ struct StateFile: Sendable {
             let now = RootClock.system.wall()
             let stamped = sys_set_times(opened, 0, -1, now.seconds, Int64(generation % 1_000_000_000))
             try check(stamped, "stamp a state file")
-            try order(opened, durably: waitsForDisk)
+            if survivesPowerCut || waitsForDisk { try order(opened, durably: waitsForDisk) }
             var found = sys_attributes()
             let status = sys_fstat(opened, &found)
             try check(status, "fstat a state file")

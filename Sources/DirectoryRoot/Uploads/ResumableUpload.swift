@@ -140,7 +140,7 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
             ending.target = target
             ending.length = offset
             ending.phase = .committing(inode: part.file.inode, device: part.file.device)
-            try part.write(ending)
+            try part.write(ending, isEnding: true)
             do throws(RootError) {
                 let (attributes, created) = try share.commit(
                     part, to: target, replacing: replacing, modified: record.modified)
@@ -149,7 +149,7 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
                 record = ending
                 // The file has its name whatever happens now: a record that could not be replaced is one of a commit
                 // that the inode shows to be done.
-                _ = try? part.write(ending)
+                _ = try? part.write(ending, isEnding: true)
                 return (attributes, created)
             } catch {
                 try part.write(record)

@@ -82,15 +82,17 @@ final class UploadPart: @unchecked Sendable {
 
     /// Replaces the record and stays its owner.
     ///
-    /// Under the lock.
-    func write(_ record: UploadRecord) throws(RootError) {
+    /// Under the lock. After a power cut an upload that was ending may be unknown, for its file is there or its bytes are
+    /// not: not worth waiting for the disk with every small file.
+    func write(_ record: UploadRecord, isEnding: Bool = false) throws(RootError) {
         var payload: [UInt8] = []
         record.record.write(to: &payload)
         generation &+= 1
         let bytes = StateEnvelope(generation: generation, payload: payload).encoded()
         let temporary = "\(id).new-\(StateFile.randomName())"
         _ = try StateFile.create(
-            temporary, in: folder, bytes, generation: generation, waitsForDisk: store.state.waitsForDisk)
+            temporary, in: folder, bytes, generation: generation, waitsForDisk: store.state.waitsForDisk,
+            survivesPowerCut: !isEnding)
         do throws(RootError) {
             let stamped = sys_set_times_at(
                 folder.number, temporary, 0, -1, stamp.seconds, Int64(stamp.nanoseconds))

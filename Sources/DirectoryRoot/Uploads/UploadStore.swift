@@ -19,6 +19,9 @@ package final class UploadStore: Sendable {
     /// How long a finished upload is remembered.
     static let remembersFinished: Duration = .seconds(3_600)
 
+    /// More finished uploads than this are not remembered.
+    private static let mostFinished = 1_000
+
     let state: StateFolder
     let clock: RootClock
     let expiry: Duration
@@ -35,9 +38,12 @@ package final class UploadStore: Sendable {
     /// - Throws: ``RootError/tooMany`` at the limit.
     func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
-        if try count(in: folder) >= limit {
+        var (parts, records) = try count(in: folder)
+        if parts >= limit || records > parts + Self.mostFinished {
             try sweep()
-            guard try count(in: folder) < limit else { throw .tooMany }
+            (parts, records) = try count(in: folder)
+            if records > parts + Self.mostFinished { try forgetFinished(in: folder) }
+            guard parts < limit else { throw .tooMany }
         }
         // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
         let opened = sys_openat(
@@ -162,8 +168,16 @@ package final class UploadStore: Sendable {
         return clock.wall().since(Timestamp(seconds: status.changed)) > .seconds(86_400)
     }
 
-    private func count(in folder: OpenDescriptor) throws(RootError) -> Int {
-        try StateFolder.names(in: folder).count { $0.hasSuffix(".record") }
+    /// The uploads that go on, and all that are remembered.
+    private func count(in folder: OpenDescriptor) throws(RootError) -> (parts: Int, records: Int) {
+        let names = try StateFolder.names(in: folder)
+        return (names.count { $0.hasSuffix(".part") }, names.count { $0.hasSuffix(".record") })
+    }
+
+    /// Forgets the older half of the finished uploads.
+    private func forgetFinished(in folder: OpenDescriptor) throws(RootError) {
+        let finished = try all().map(\.record).filter(\.isFinished).sorted { $0.touched < $1.touched }
+        for record in finished.dropLast(Self.mostFinished / 2) { try remove(record.id, in: folder) }
     }
 
     /// The record first: a part without one is nothing.

@@ -19,6 +19,16 @@ struct XMLReaderTests {
         #expect(inner.text == "t&<u>")
     }
 
+    @Test("A namespace is any text, with its references resolved")
+    func namespaces() throws {
+        let root = try XMLReader.read(
+            bytes("<a:x xmlns:a='http://x/?a=1&amp;b=&lt;\"2'><y xmlns='relative' a:z=''/></a:x>"))
+        #expect(root.name.namespace == "http://x/?a=1&b=<\"2")
+        #expect(root.elements.first?.name.namespace == "relative")
+        #expect(root.elements.first?.attributes.first?.name.namespace == "http://x/?a=1&b=<\"2")
+        #expect(try XMLReader.read(XMLFragment.bytes(of: root)).name == root.name)
+    }
+
     @Test("xml:lang is inherited and overridden")
     func language() throws {
         let root = try XMLReader.read(bytes("<a xml:lang='de'><b/><c xml:lang='fr'/></a>"))

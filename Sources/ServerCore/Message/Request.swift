@@ -99,14 +99,21 @@ public struct Request: Sendable {
         }
     }
 
+    /// Proxies change ports, and clients leave them out: only two ports that are both said, and differ, tell servers apart.
     private static func sameServer(_ one: ArraySlice<UInt8>, _ other: String) -> Bool {
-        func bare(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-            for port in [":80", ":443", ":"] where text.count > port.utf8.count {
-                if text.suffix(port.utf8.count).elementsEqual(port.utf8) { return text.dropLast(port.utf8.count) }
+        func split(_ text: ArraySlice<UInt8>) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>) {
+            guard let colon = text.lastIndex(of: UInt8(ascii: ":")), text[(colon + 1)...].allSatisfy(ASCII.isDigit) else {
+                return (text, [])
             }
-            return text
+            let port = text[(colon + 1)...]
+            let isDefault = port.elementsEqual("80".utf8) || port.elementsEqual("443".utf8)
+            return (text[..<colon], isDefault ? [] : port)
         }
-        return other.isEmpty || ASCII.equalIgnoringCase(bare(one), bare(Array(other.utf8)[...]))
+        let (first, second) = (split(one), split(Array(other.utf8)[...]))
+        guard !other.isEmpty, !second.port.isEmpty, !first.port.isEmpty else {
+            return other.isEmpty || ASCII.equalIgnoringCase(first.host, second.host)
+        }
+        return first.port.elementsEqual(second.port) && ASCII.equalIgnoringCase(first.host, second.host)
     }
 }
 

@@ -8,7 +8,10 @@ extension Exchange {
     func options() async throws -> Response {
         let target = try await onDisk { _ in try? existing(path) }
         let isReadOnly = share.root.policy.isReadOnly
-        var allowed = Self.allowed(for: target, isRoot: path.isRoot, isReadOnly: isReadOnly)
+        // “*” asks about the server, not about a place.
+        let isServer = request.fields.head.target.elementsEqual("*".utf8)
+        var allowed =
+            isServer ? Self.everything : Self.allowed(for: target, isRoot: path.isRoot, isReadOnly: isReadOnly)
         if target?.isDirectory == true, !isReadOnly {
             // Clients ask the folder that they mount, to know whether they can put anything into it.
             allowed += ", PUT, MKCOL"
@@ -21,9 +24,14 @@ extension Exchange {
             "Allow": allowed,
         ]
         // The second is for uploads that begin here and can be resumed.
-        if !isReadOnly { fields.add("Accept-Patch", "application/x-sabredav-partialupdate, application/partial-upload") }
+        if !isReadOnly {
+            fields.add("Accept-Patch", "application/x-sabredav-partialupdate, application/partial-upload")
+        }
         return Response(.ok, fields: fields)
     }
+
+    private static let everything =
+        "OPTIONS, GET, HEAD, POST, PUT, PATCH, DELETE, PROPFIND, PROPPATCH, MKCOL, COPY, MOVE, LOCK, UNLOCK, REPORT"
 
     /// The methods that make sense for what is there, as a list for `Allow`.
     static func allowed(for target: FileAttributes?, isRoot: Bool, isReadOnly: Bool) -> String {

@@ -59,28 +59,36 @@ final class XMLReader {
         events.pointee.characters = { state, text, count in XMLTreeBuilder.of(state)?.append(text, count) }
         events.pointee.ignorableWhitespace = events.pointee.characters
         events.pointee.cdataBlock = events.pointee.characters
+        // A namespace need be no proper URI; a prefix that is not declared is a fault.
+        events.pointee.serror = { state, error in
+            guard let error, error.pointee.domain == Int32(XML_FROM_NAMESPACE.rawValue) else { return }
+            guard error.pointee.code != Int32(XML_WAR_NS_URI.rawValue),
+                error.pointee.code != Int32(XML_WAR_NS_URI_RELATIVE.rawValue)
+            else { return }
+            XMLTreeBuilder.of(state)?.refuse(.malformed)
+        }
         events.pointee.internalSubset = { state, _, _, _ in XMLTreeBuilder.of(state)?.refuse(.documentType) }
         builder.stop = { [context] in xmlStopParser(context) }
         context.pointee.userData = Unmanaged.passUnretained(builder).toOpaque()
         let status = withExtendedLifetime(builder) { xmlParseDocument(context) }
-        return status == 0 && context.pointee.wellFormed == 1 && context.pointee.nsWellFormed == 1
+        return status == 0 && context.pointee.wellFormed == 1
     }
 }
 
 private let startElement: startElementNsSAX2Func = {
-    state, local, prefix, uri, namespaceCount, namespaces, attributeCount, _, attributes in
+    state, local, prefix, namespace, namespaceCount, namespaces, attributeCount, _, attributes in
     guard let builder = XMLTreeBuilder.of(state) else { return }
     var declared: [(prefix: String, uri: String)] = []
     if let namespaces {
         for index in 0..<Int(namespaceCount) {
-            declared.append((text(namespaces[2 * index]), text(namespaces[2 * index + 1])))
+            declared.append((text(namespaces[2 * index]), uri(namespaces[2 * index + 1])))
         }
     }
     var found: [XMLAttribute] = []
     if let attributes {
         for index in 0..<Int(attributeCount) {
             let fields = attributes + 5 * index
-            let name = PropertyName(namespace: text(fields[2]), local: text(fields[0]))
+            let name = PropertyName(namespace: uri(fields[2]), local: text(fields[0]))
             var value: [UInt8] = []
             if let start = fields[3], let end = fields[4] {
                 value = Array(UnsafeBufferPointer(start: start, count: end - start))
@@ -89,12 +97,19 @@ private let startElement: startElementNsSAX2Func = {
         }
     }
     builder.startElement(
-        PropertyName(namespace: text(uri), local: text(local)), prefix: text(prefix), declared: declared,
+        PropertyName(namespace: uri(namespace), local: text(local)), prefix: text(prefix), declared: declared,
         attributes: found)
 }
 
 private func text(_ pointer: UnsafePointer<xmlChar>?) -> String {
     pointer.map { String(cString: $0) } ?? ""
+}
+
+/// A namespace's name, which came as an attribute.
+private func uri(_ pointer: UnsafePointer<xmlChar>?) -> String {
+    let name = text(pointer)
+    guard name.utf8.contains(UInt8(ascii: "&")) else { return name }
+    return String(decoding: resolvingAmpersands(Array(name.utf8)), as: UTF8.self)
 }
 
 /// Without entity substitution libxml2 leaves each ampersand of an attribute as `&#38;`, for its tree builder to resolve.

@@ -66,7 +66,10 @@ public final class DirectoryRoot: Sendable {
         commitLock = CommitLock(state: state.folder)
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
-        if !policy.isReadOnly { scratch.removeLeftovers() }
+        guard !policy.isReadOnly else { return }
+        // A move that can't be finished now is finished by a later start: nothing of it is lost.
+        try? MoveJournal.finishAll(in: self)
+        scratch.removeLeftovers()
     }
 
     deinit { _ = sys_close(descriptor) }

@@ -41,7 +41,7 @@ package final class ScratchFolder: Sendable {
     }
 
     /// The folder, made on first need.
-    private func folder() throws(RootError) -> SharedDescriptor {
+    func folder() throws(RootError) -> SharedDescriptor {
         try open.withLock { (known) throws(RootError) -> SharedDescriptor in
             var status = sys_attributes()
             // Somebody may have removed the folder behind our back.
@@ -58,12 +58,18 @@ package final class ScratchFolder: Sendable {
         }
     }
 
-    /// Removes what crashes left behind: what is older than a day, and doomed trees of any age.
-    func removeLeftovers() {
+    /// The folder, when it is there.
+    func existingFolder() -> SharedDescriptor? {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
         guard let state = try? Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat"),
             let folder = try? Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat")
-        else { return }
+        else { return nil }
+        return SharedDescriptor(folder)
+    }
+
+    /// Removes what crashes left behind: what is older than a day.
+    func removeLeftovers() {
+        guard let folder = existingFolder() else { return }
         var reader = DirectoryReader(descriptor: folder.number)
         while let record = try? reader.next() {
             let name = Array(record.bytes)

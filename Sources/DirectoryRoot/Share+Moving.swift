@@ -119,12 +119,22 @@ extension Share {
     /// Puts a tree in the place of another thing, which is left to be removed.
     private func swapAndDetach(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> MoveOutcome {
         // Swapping the two names in one step loses nothing at any moment; what was replaced then stands under the
-        // source's name until it is hidden in the next call.
+        // source's name until it is hidden in the next call. A kill in between is made good at the next start.
+        guard let old = to.status else { throw .notFound }
         let source = try from.place()
+        let journal = MoveJournal(old, at: from.path, in: root.scratch)
         let answer = root.swap(source, with: to)
+        let replaced = answer == 0 ? try root.hide(source) : nil
+        journal?.end()
         if answer == -EXDEV { return .otherFileSystem }
         try check(answer, "renameat2")
-        let replaced = try root.hide(source) ?? source
+        guard let replaced else {
+            // It can't be moved away: it has to go in its place, before anybody else gets this name.
+            let stayed = TreeRemoval.remove(source.name, in: source.directory.number, forget: try forgetting())
+            try finish(from, to)
+            if let first = stayed.first { throw first.error }
+            return .done(created: false, replaced: nil)
+        }
         try finish(from, to)
         return .done(created: false, replaced: replaced)
     }

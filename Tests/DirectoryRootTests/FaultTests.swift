@@ -91,6 +91,21 @@ import Testing
         }
     }
 
+    @Test("A move over a folder that was killed between its two steps is finished by the next start")
+    func interruptedMove() throws {
+        let fixture = try Fixture()
+        try fixture.directory.write("old target", to: "source/file")
+        try fixture.directory.write("another", to: "other/file")
+        let source = try fixture.share.attributes(of: SharePath(decoding: "/source"))
+        let note = "\(source.device) \(source.inode) "
+        try fixture.directory.write(note + "source", to: ".shareserve/tmp/.shareserve-1.move")
+        try fixture.directory.write(note + "other", to: ".shareserve/tmp/.shareserve-2.move")
+        try fixture.directory.write("torn", to: ".shareserve/tmp/.shareserve-3.move")
+        try fixture.directory.write(note + "../../etc", to: ".shareserve/tmp/.shareserve-4.move")
+        let next = try Fixture(over: fixture.directory)
+        #expect(try next.list() == ["other"] && next.leftovers == [])
+    }
+
     @Test("What can't be removed is reported, and stands under its name again")
     func undeletable() throws {
         let fixture = try Fixture()

@@ -1,0 +1,78 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A note in the scratch folder for the moment in which a move over a folder has swapped the two names, and what was
+/// replaced stands under the source's name.
+///
+/// A process that is killed then leaves the note; the next one to start finishes the move. Written, ended and found
+/// under the commit lock, so that a note that is found belongs to nobody who lives.
+struct MoveJournal {
+    private static let suffix = Array(".move".utf8)
+    private let place: ScratchPlace
+
+    /// Notes that what is `replaced` may stand at `path` for a moment; nil where there is no scratch folder.
+    init?(_ replaced: sys_attributes, at path: SharePath, in scratch: ScratchFolder) {
+        guard let folder = try? scratch.folder() else { return nil }
+        place = ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8) + Self.suffix)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        let answer = place.withName { sys_openat(folder.number, $0, flags, 0o600) }
+        guard answer >= 0 else { return nil }
+        let file = Descriptor(owning: answer)
+        let note = Array("\(replaced.device) \(replaced.inode) ".utf8) + path.bytes
+        // A note that is not whole names nothing, and the move is as safe as without one.
+        _ = note.withUnsafeBytes { sys_write(file.number, $0.baseAddress, $0.count) }
+    }
+
+    /// Both steps are done, or neither was.
+    func end() { _ = place.withName { sys_unlinkat(place.directory.number, $0, 0) } }
+
+    /// Finishes what was interrupted.
+    static func finishAll(in root: DirectoryRoot) throws(RootError) {
+        guard let folder = root.scratch.existingFolder() else { return }
+        try root.commitLock.withLock { (_) throws(RootError) in
+            var reader = DirectoryReader(descriptor: folder.number)
+            while let record = try reader.next() {
+                let name = Array(record.bytes)
+                guard name.suffix(suffix.count) == suffix[...] else { continue }
+                if let note = read(name, in: folder.number) { finish(note, in: root) }
+                _ = CString.with(name) { sys_unlinkat(folder.number, $0, 0) }
+            }
+        }
+    }
+
+    private struct Note {
+        var device: UInt64
+        var inode: UInt64
+        var path: SharePath
+    }
+
+    private static func read(_ name: [UInt8], in folder: Int32) -> Note? {
+        let answer = CString.with(name) { sys_openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
+        guard answer >= 0 else { return nil }
+        let file = Descriptor(owning: answer)
+        var bytes = [UInt8](repeating: 0, count: 8_192)
+        let count = bytes.withUnsafeMutableBytes { sys_read(file.number, $0.baseAddress, $0.count) }
+        guard count > 0 else { return nil }
+        let parts = bytes[..<count].split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard parts.count == 3, let device = UInt64(String(decoding: parts[0], as: UTF8.self)),
+            let inode = UInt64(String(decoding: parts[1], as: UTF8.self)), let path = try? SharePath(bytes: parts[2])
+        else { return nil }
+        return Note(device: device, inode: inode, path: path)
+    }
+
+    /// Takes what was replaced away from the source's name, when it stands there.
+    private static func finish(_ note: Note, in root: DirectoryRoot) {
+        guard let location = try? root.locate(note.path, followsLink: false), let status = location.status,
+            status.device == note.device, status.inode == note.inode, let place = try? location.place(),
+            let hidden = (try? root.hide(place)) ?? nil
+        else { return }
+        _ = TreeRemoval.remove(hidden.name, in: hidden.directory.number)
+    }
+}

@@ -1,24 +1,42 @@
-/// A request method; case-sensitive. RFC 9110 §9.
+/// A request method, told apart by case; RFC 9110 §9.
 public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    /// As it stands in the request line.
     public let rawValue: String
 
+    /// Any method, known or not.
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// As it stands in the request line.
     public var description: String { rawValue }
 
+    /// Read a file or a folder.
     public static let get = Method(rawValue: "GET")
+    /// What GET would answer, without the body.
     public static let head = Method(rawValue: "HEAD")
+    /// Forms, log-in, and the JSON interface.
     public static let post = Method(rawValue: "POST")
+    /// Write a whole file.
     public static let put = Method(rawValue: "PUT")
+    /// Write a part of a file, or go on with an upload.
     public static let patch = Method(rawValue: "PATCH")
+    /// Remove a file or a tree.
     public static let delete = Method(rawValue: "DELETE")
+    /// What can be done here.
     public static let options = Method(rawValue: "OPTIONS")
+    /// Read properties; RFC 4918 §9.1.
     public static let propfind = Method(rawValue: "PROPFIND")
+    /// Change properties; RFC 4918 §9.2.
     public static let proppatch = Method(rawValue: "PROPPATCH")
+    /// Make a folder; RFC 4918 §9.3.
     public static let mkcol = Method(rawValue: "MKCOL")
+    /// Copy a file or a tree; RFC 4918 §9.8.
     public static let copy = Method(rawValue: "COPY")
+    /// Move a file or a tree; RFC 4918 §9.9.
     public static let move = Method(rawValue: "MOVE")
+    /// Take or refresh a lock; RFC 4918 §9.10.
     public static let lock = Method(rawValue: "LOCK")
+    /// End a lock; RFC 4918 §9.11.
     public static let unlock = Method(rawValue: "UNLOCK")
+    /// What changed since a token; RFC 3253 §3.6, RFC 6578.
     public static let report = Method(rawValue: "REPORT")
 }

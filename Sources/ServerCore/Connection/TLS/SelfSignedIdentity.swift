@@ -27,13 +27,13 @@ struct SelfSignedIdentity {
         return new
     }
 
-    /// Makes a new one.
-    /// - Parameter names: host names and numeric addresses.
+    /// Makes a new one for these host names and numeric addresses, the first of them the subject.
     static func make(names: [String]) throws -> SelfSignedIdentity {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(names.first ?? "shareserve") }
         let alternatives = names.map { name in
-            NetworkAddress(name).map { GeneralName.ipAddress(ASN1OctetString(contentBytes: $0.octets[...])) } ?? .dnsName(name)
+            NetworkAddress(name).map { GeneralName.ipAddress(ASN1OctetString(contentBytes: $0.octets[...])) }
+                ?? .dnsName(name)
         }
         let certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key.publicKey),

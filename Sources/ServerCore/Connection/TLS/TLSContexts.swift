@@ -12,7 +12,9 @@ import Synchronization
     import Glibc
 #endif
 
-/// The TLS context for new connections, replaced when its files change. Those that are open go on with theirs.
+/// The TLS context for new connections, replaced when its files change.
+///
+/// Connections that are open go on with theirs.
 ///
 /// TLS 1.2 and 1.3 only; of 1.2 only what has forward secrecy and authenticated encryption. RFC 9325.
 final class TLSContexts: Sendable {
@@ -85,14 +87,20 @@ final class TLSContexts: Sendable {
         let key: NIOSSLPrivateKey
         switch settings.identity {
         case .files(let certificatePath, let keyPath):
-            chain = try asking("there is no certificate in \(certificatePath)") { try NIOSSLCertificate.fromPEMFile(certificatePath) }
-            key = try asking("there is no private key in \(keyPath)") { try NIOSSLPrivateKey(file: keyPath, format: .pem) }
+            chain = try asking("there is no certificate in \(certificatePath)") {
+                try NIOSSLCertificate.fromPEMFile(certificatePath)
+            }
+            key = try asking("there is no private key in \(keyPath)") {
+                try NIOSSLPrivateKey(file: keyPath, format: .pem)
+            }
         case .selfSigned(let names):
             let made = try asking("cannot make a certificate") { try SelfSignedIdentity.kept(in: root, names: names) }
             chain = try asking("cannot use the made certificate") {
                 try NIOSSLCertificate.fromPEMBytes(Array(made.certificate.utf8))
             }
-            key = try asking("cannot use the made key") { try NIOSSLPrivateKey(bytes: Array(made.key.utf8), format: .pem) }
+            key = try asking("cannot use the made key") {
+                try NIOSSLPrivateKey(bytes: Array(made.key.utf8), format: .pem)
+            }
         }
         guard let own = chain.first else { throw TLSError("there is no certificate in the file") }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -106,11 +114,15 @@ final class TLSContexts: Sendable {
         ]
         configuration.applicationProtocols = protocols
         if let path = settings.clientCA {
-            let authorities = try asking("there is no certificate in \(path)") { try NIOSSLCertificate.fromPEMFile(path) }
+            let authorities = try asking("there is no certificate in \(path)") {
+                try NIOSSLCertificate.fromPEMFile(path)
+            }
             configuration.trustRoots = .certificates(authorities)
             configuration.certificateVerification = .noHostnameVerification
         }
-        let context = try asking("the certificate and the key do not fit") { try NIOSSLContext(configuration: configuration) }
+        let context = try asking("the certificate and the key do not fit") {
+            try NIOSSLContext(configuration: configuration)
+        }
         let bytes = try asking("cannot read the certificate") { try own.toDERBytes() }
         return State(context: context, fingerprint: fingerprint(of: bytes), stamps: stamps)
     }

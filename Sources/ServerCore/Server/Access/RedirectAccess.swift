@@ -8,7 +8,8 @@ struct RedirectAccess: AccessControl {
         guard !host.isEmpty, !head.target.isAsterisk else {
             return .refuse(.text(.badRequest, "This server speaks https:// at port \(port)."))
         }
-        var place = "https://\(host)\(port == 443 ? "" : ":\(port)")\(String(decoding: head.target.path, as: UTF8.self))"
+        var place =
+            "https://\(host)\(port == 443 ? "" : ":\(port)")\(String(decoding: head.target.path, as: UTF8.self))"
         if head.target.path.isEmpty { place += "/" }
         if let query = head.target.query { place += "?" + String(decoding: query, as: UTF8.self) }
         // 308 keeps the method; what a body's sender does with it is its own affair.

@@ -1,6 +1,6 @@
 // Choosing a folder to move or copy to.
 
-import { address, app, askName, button, childOf, dialog, fail, h, icon, makeFolder, nameOf, parentOf, readFolder, shown, t } from "./app.js";
+import { app, askName, button, childOf, dialog, fail, h, icon, makeFolder, nameOf, parentOf, readFolder, shown, t } from "./app.js";
 
 export function chooseFolder(method, items) {
 	return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 // The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
 
-import { address, app, button, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, parentOf, pathOf,
+import { address, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, parentOf, pathOf,
 	readFolder, remoteDigest, request, shown, t, toast, touch } from "./app.js";
 import { askConflict } from "./conflict.js";
 import { records, send, sendResumable, tusVersion } from "./tus.js";

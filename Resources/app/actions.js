@@ -67,7 +67,7 @@ export async function run(one) {
 	}
 }
 
-export const menuItems = (...groups) => groups.map((group) => group.filter((one) => one.enabled()).map((one) => ({
+const menuItems = (...groups) => groups.map((group) => group.filter((one) => one.enabled()).map((one) => ({
 	label: t(one.label), icon: one.icon, kind: one.kind, keys: one.keys[0] && keyLabel(one.keys[0]), run: () => run(one),
 }))).reduce((all, group) => [...all, ...(all.length && group.length ? [null] : []), ...group], []);
 
@@ -80,7 +80,7 @@ export function keyLabel(keys) {
 const inputs = {};
 
 /** The file inputs stay in the document, where others can set them too. */
-export function makeInputs() {
+function makeInputs() {
 	const make = (id, properties) => {
 		inputs[id] = h("input.quiet", { type: "file", tabIndex: -1, "aria-hidden": "true", "aria-label": t(action(id).label), multiple: true, onchange: async () => {
 			const files = [...inputs[id].files];
@@ -232,7 +232,7 @@ async function transferEntries(method, pairs) {
 	return done;
 }
 
-export const sayDeleted = (n) => t("{n} item deleted|{n} items deleted", { n });
+const sayDeleted = (n) => t("{n} item deleted|{n} items deleted", { n });
 
 async function remove(entries) {
 	let answer;

@@ -82,7 +82,7 @@ export async function readEntries(target, { onHead, onEntries, signal }) {
 }
 
 /** MOVE or COPY; 412 when the name is taken and may not be overwritten. */
-export const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
+const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
 	headers: { Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F", Depth: "infinity" } });
 
 export const makeFolder = (href) => request("MKCOL", address(href));
@@ -95,7 +95,7 @@ export async function remoteDigest(href, signal) {
 export const digestIn = (header) => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null;
 
 /** `name (2).txt`: the n-th name beside a taken one. */
-export function numbered(name, n, isFolder) {
+function numbered(name, n, isFolder) {
 	const end = stemLength(name, isFolder);
 	return `${name.slice(0, end)} (${n})${name.slice(end)}`;
 }

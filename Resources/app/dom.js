@@ -118,7 +118,7 @@ export function askName(title, value, isFolder) {
 }
 
 /** Where the extension of a name begins; folders and dotfiles have none. */
-export function stemLength(name, isFolder) {
+function stemLength(name, isFolder) {
 	const dot = name.lastIndexOf(".");
 	if (isFolder || dot <= 0) return name.length;
 	return /\.tar$/i.test(name.slice(0, dot)) ? dot - 4 : dot;

@@ -2,7 +2,7 @@
 
 const internalType = "application/x-shareserve";
 
-export function watchDrop() {
+function watchDrop() {
 	const text = h("p");
 	const overlay = h("div.drop-overlay", { hidden: true }, h("div.drop-card", icon("upload"), text));
 	document.body.append(overlay);

@@ -45,7 +45,7 @@ function step(key) {
 const isField = (element) => element.matches?.("input:not([type=checkbox]), textarea, select") ?? false;
 const isBusy = (event) => event.defaultPrevented || isField(event.target) || document.querySelector("dialog[open]");
 
-export function watchKeys() {
+function watchKeys() {
 	addEventListener("keydown", (event) => {
 		if (isBusy(event)) return;
 		const { list, listing } = app;
@@ -82,7 +82,7 @@ function pasteSoon() {
 	pasteTimer = setTimeout(() => run(action("paste")), 150);
 }
 
-export function watchPaste() {
+function watchPaste() {
 	addEventListener("paste", async (event) => {
 		if (isBusy(event)) return;
 		clearTimeout(pasteTimer);

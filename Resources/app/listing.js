@@ -19,7 +19,7 @@ const kinds = {
 };
 const kindByExtension = new Map(Object.entries(kinds).flatMap(([kind, list]) => list.split(" ").map((one) => [one, kind])));
 
-export class Entry {
+class Entry {
 	constructor(raw, folder) {
 		this.name = raw.name;
 		this.isFolder = raw.type === "directory";
@@ -50,7 +50,7 @@ export class Entry {
 const isClutter = (name) => name === ".DS_Store" || name.startsWith("._");
 const keyOf = (raw) => raw.href ?? raw.path ?? raw.name;
 
-export class Listing extends EventTarget {
+class Listing extends EventTarget {
 	constructor(href) {
 		super();
 		Object.assign(this, { href, rights: new Set(), entries: new Map(), selection: new Set(), visible: [], filter: "", loading: true, orders: {} });

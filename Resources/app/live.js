@@ -4,7 +4,7 @@ let source = null, pending = null;
 const changed = new Set();
 
 /** Follows the folder shown; a page in the background lets go, and catches up when it is seen again. */
-export function follow(href) {
+function follow(href) {
 	source?.close();
 	source = null;
 	if (document.hidden) return;

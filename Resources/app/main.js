@@ -6,7 +6,7 @@ app.view = { mode: "list", sort: "name", descending: false, hidden: false, ...me
 const crumbs = h("nav.crumbs", { "aria-label": t("Breadcrumbs") });
 const bar = h("div.bar", { role: "toolbar", "aria-label": t("Actions") });
 const filter = h("input.filter", { type: "search", autocomplete: "off", spellcheck: false, placeholder: t("Filter this folder"), "aria-label": t("Filter this folder") });
-const find = h("div.find", { role: "search" }, filter, button(t("Search subfolders"), "search", () => search(filter.value), { "aria-label": t("Search subfolders") }));
+const find = h("div.find", { role: "search" }, filter, button(t("Search subfolders"), "search", () => search(filter.value)));
 const banner = h("div.banner", { role: "alert", hidden: true });
 const state = h("div.state", { hidden: true });
 const summary = h("p.summary", { "aria-live": "polite" });

@@ -2,14 +2,14 @@
 
 let openMenu = null;
 
-export function closeMenu(giveFocusBack) {
+function closeMenu(giveFocusBack) {
 	openMenu?.element.remove();
 	if (giveFocusBack) openMenu?.before?.focus({ preventScroll: true });
 	openMenu = null;
 }
 
 /** Shows `items` ({ label, icon, keys, run, kind }, or null for a line) at a point of the window. */
-export function showMenu(items, x, y, label) {
+function showMenu(items, x, y, label) {
 	closeMenu();
 	const choices = [];
 	const element = h("div.menu", { role: "menu", "aria-label": label }, items.map((item) => {

@@ -2,7 +2,7 @@
 
 const columns = ["name", "size", "modified"];
 
-export class ListView {
+class ListView {
 	constructor(handlers) {
 		Object.assign(this, { handlers, rows: new Map(), focused: 0, anchor: 0, listing: new Listing("/"), view: {} });
 		this.all = h("input", { type: "checkbox", "aria-label": t("Select all"),
@@ -224,8 +224,7 @@ export class ListView {
 		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry]);
 		this.dragged = this.listing.selected;
 		event.dataTransfer.effectAllowed = "copyMove";
-		event.dataTransfer.setData(internalType, JSON.stringify(this.dragged.map((entry) => entry.href)));
-		return event.dataTransfer.setData("text/uri-list", this.dragged.map((entry) => location.origin + address(entry.href)).join("\r\n"));
+		return event.dataTransfer.setData(internalType, JSON.stringify(this.dragged.map((entry) => entry.href)));
 	}
 
 	folderAt(target) {

@@ -1,6 +1,6 @@
 // The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
 
-import { address, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, parentOf, pathOf,
+import { address, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, numbered, parentOf, pathOf,
 	readFolder, remoteDigest, request, shown, t, toast, touch } from "./app.js";
 import { askConflict } from "./conflict.js";
 import { records, send, sendResumable, tusVersion } from "./tus.js";
@@ -55,9 +55,11 @@ export async function upload(source, target) {
 }
 
 function add(item) {
+	item.key = records.keyOf(item);
 	// The same file chosen again takes the place of the line that waited for it.
-	const waiting = items.findIndex((other) => other.state === "missing" && other.key === records.keyOf(item));
+	const waiting = items.findIndex((other) => other.state === "missing" && other.key === item.key);
 	if (waiting >= 0) items.splice(waiting, 1)[0].row?.remove();
+	if (items.some((other) => isActive(other) && other.key === item.key)) return;
 	items.push(Object.assign(item, { state: "waiting", sent: 0, tries: 0, samples: [] }));
 	pump();
 }
@@ -129,8 +131,11 @@ async function start(item) {
 		if (item.abort.signal.aborted) return;
 		if ((status === 412 || status === 409) && item.tries < 3) {
 			item.tries += 1;
-			contents.delete(parentOf(item.href));
-			item.conflict = item.batch.policy = null;
+			const folder = parentOf(item.href);
+			contents.delete(folder);
+			item.conflict = null;
+			// Where nobody may look, the name beside is tried.
+			if (!await contentsOf(folder)) item.href = childOf(folder, numbered(item.name, item.tries + 1));
 			item.state = "waiting";
 		} else if (status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507) backOff(item, error);
 		else finish(item, "failed", error.message);

@@ -95,7 +95,7 @@ export async function remoteDigest(href, signal) {
 export const digestIn = (header) => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null;
 
 /** `name (2).txt`: the n-th name beside a taken one. */
-function numbered(name, n, isFolder) {
+export function numbered(name, n, isFolder) {
 	const end = stemLength(name, isFolder);
 	return `${name.slice(0, end)} (${n})${name.slice(end)}`;
 }

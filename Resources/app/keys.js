@@ -50,7 +50,8 @@ function watchKeys() {
 		if (isBusy(event)) return;
 		const { list, listing } = app;
 		const name = keyName(event);
-		const inList = list.element.contains(event.target) || event.target === document.body;
+		const onRow = list.body.contains(event.target);
+		const inList = onRow || event.target === document.body;
 		const onControl = event.target.closest?.("a, button, input");
 		const plain = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
 		const used = (work, ...values) => {
@@ -59,16 +60,16 @@ function watchKeys() {
 		};
 		const target = inList && !event.altKey ? step(event.key) : undefined;
 		if (target !== undefined && !Number.isNaN(target)) return used(moveTo, target, event);
-		if (event.key === " " && inList && !onControl) return used(() => list.toggle(list.focused));
+		if (event.key === " " && onRow && !onControl) return used(() => list.toggle(list.focused));
 		if (inList && (event.key === "ContextMenu" || name === "Shift+F10")) return used(app.menuAtFocus);
-		if (event.key === "Enter") return inList && !onControl && list.current && used(app.openEntry, list.current);
+		if (event.key === "Enter") return onRow && !onControl && used(app.openEntry, list.current);
 		if (event.key === "Escape") return app.escape();
 		if (plain && !memory.get("letters", true)) return undefined;
 		if ((name === "Ctrl+C" || name === "Ctrl+X") && getSelection().toString()) return undefined;
 		if (name === "Ctrl+V") return pasteSoon();
 		const one = actions.find(({ keys }) => keys.includes(name));
 		if (one) {
-			if (one.scope === "selection" && !listing.selection.size && list.current && inList) listing.selectOnly([list.current]);
+			if (one.scope === "selection" && !listing.selection.size && onRow) listing.selectOnly([list.current]);
 			return used(run, one);
 		}
 		return plain && inList && event.key !== " " && used(typeAhead, event.key);

@@ -14,7 +14,7 @@ const kinds = {
 	image: "png jpg jpeg gif webp avif svg bmp ico heic apng", video: "mp4 m4v webm mov mkv avi ogv mpg mpeg",
 	audio: "mp3 m4a aac ogg oga opus flac wav", pdf: "pdf", markdown: "md markdown",
 	text: "txt log csv tsv ini conf cfg json xml yaml yml toml html htm css js mjs ts tsx jsx py rb rs go c h cc cpp hpp cs java kt swift php "
-		+ "pl lua sh bat ps1 sql tex srt vtt diff patch env gitignore makefile dockerfile cmake gradle lock svelte vue r nfo rst org",
+		+ "pl lua sh bat ps1 sql tex srt vtt diff patch env makefile cmake rst",
 	archive: "zip tar gz tgz bz2 xz 7z rar zst iso dmg deb rpm jar",
 };
 const kindByExtension = new Map(Object.entries(kinds).flatMap(([kind, list]) => list.split(" ").map((one) => [one, kind])));

@@ -207,7 +207,6 @@ app.open = async (href, { replace, scroll = 0 } = {}) => {
 	if (from !== href && parentOf(from) === href) app.list.focusEntry(nameOf(from));
 };
 
-/** Reads the folder shown again; rows, selection and place stay. */
 app.refresh = async () => {
 	const { listing, href } = app;
 	if (listing.isSearch) return search(listing.term);

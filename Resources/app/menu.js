@@ -8,7 +8,7 @@ function closeMenu(giveFocusBack) {
 	openMenu = null;
 }
 
-/** Shows `items` ({ label, icon, keys, run, kind }, or null for a line) at a point of the window. */
+/** `items`: { label, icon, keys, run, kind }, or null for a line. */
 function showMenu(items, x, y, label) {
 	closeMenu();
 	const choices = [];

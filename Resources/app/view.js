@@ -39,6 +39,7 @@ class ListView {
 			listing.addEventListener("selection", () => this.refreshSelection());
 		}
 		const before = listing.visible[this.focused];
+		const hadFocus = this.body.contains(document.activeElement);
 		this.view = view;
 		listing.arrange(view);
 		const { visible } = listing;
@@ -49,6 +50,7 @@ class ListView {
 			view.sort !== columns[i] ? "none" : view.descending ? "descending" : "ascending"));
 		this.element.setAttribute("aria-rowcount", visible.length + 1);
 		this.layout();
+		if (hadFocus && !this.body.contains(document.activeElement)) this.setFocused(this.focused, true);
 	}
 
 	clear() {
@@ -172,12 +174,13 @@ class ListView {
 		}
 		const onLink = event.target.closest("a.open");
 		const more = event.ctrlKey || event.metaKey;
+		const touch = this.pointer === "touch";
 		if (onLink || event.shiftKey) event.preventDefault();
 		if (this.held) this.held = false;
 		else if (event.shiftKey) this.selectTo(row.index, true, !more);
 		else if (more) this.toggle(row.index);
-		else if (event.pointerType === "touch" && !listing.selection.size) return this.handlers.open(row.entry);
-		else if (event.pointerType === "touch") this.toggle(row.index);
+		else if (touch && !listing.selection.size) return this.handlers.open(row.entry);
+		else if (touch) this.toggle(row.index);
 		else {
 			this.anchor = row.index;
 			if (onLink) return this.handlers.open(row.entry);
@@ -259,7 +262,7 @@ class ListView {
 		if (top < head) scrollBy(0, top - head);
 		else if (top + this.rowHeight > innerHeight - 16) scrollBy(0, top + this.rowHeight - innerHeight + 16);
 		this.layout();
-		this.rows.get(visible[this.focused]).focus({ preventScroll: true });
+		this.rows.get(visible[this.focused])?.focus({ preventScroll: true });
 	}
 
 	focusEntry(name) {

@@ -7,7 +7,6 @@ export const info = boot.info ?? {};
 
 const { words } = JSON.parse(document.getElementById("words").textContent);
 
-/** Settings that survive a reload; a browser without storage gets the defaults. */
 export const memory = {
 	get(key, otherwise) {
 		try {

@@ -86,7 +86,7 @@ function ensureFolder(target, steps) {
 /** What lies in a target folder, read once for a run of the queue; null where it is new or may not be seen. */
 const contents = new Map();
 function contentsOf(href) {
-	if (!contents.has(href)) contents.set(href, readFolder(href).catch(() => null));
+	if (!contents.has(href)) contents.set(href, readFolder(href).then((one) => (one.may("read") ? one : null), () => null));
 	return contents.get(href);
 }
 

@@ -55,7 +55,7 @@ app.updateBar = () => {
 	if (count) bar.querySelector(".count").textContent = t("{n} selected", { n: count });
 };
 
-/** Buttons keep their words where all fit in one line: nothing below may jump when something is selected. */
+/** One line always: nothing below may jump when something is selected. */
 function fitBar() {
 	bar.classList.remove("tight");
 	bar.classList.toggle("tight", bar.scrollWidth > bar.clientWidth);

@@ -1,11 +1,13 @@
 """The rest of the page: what others do shows at once, codes and links, languages, size."""
 
+import base64
 import json
 import pathlib
 import re
 import subprocess
 
 import pytest
+import requests
 from playwright.sync_api import expect
 
 from browser.conftest import PHONE, act, make_tree, names, row, select
@@ -142,3 +144,58 @@ def test_languages_are_complete(path):
 def test_all_assets_that_one_person_can_load_are_small():
     sizes = {path.name: path.stat().st_size for path in RESOURCES.rglob("*") if path.is_file() and path.parent.name != "languages"}
     assert sum(sizes.values()) < 150_000, sizes
+
+
+def test_a_drop_box_takes_files_and_shows_none(serve, opened, folder, shot):
+    server = serve("--auth", "@/:w")
+    make_tree(server.root, {"secret.txt": "s"})
+    page = opened()
+    page.expected += ["403", "412", "409"]
+    page.goto(server.url + "/")
+    expect(page.get_by_role("heading", name="You can send files here")).to_be_visible()
+    shot(page, "drop-box")
+    assert "secret" not in page.content()
+    (folder / "secret.txt").write_text("another")
+    page.locator("input[type=file]").first.set_input_files(str(folder / "secret.txt"))
+    expect(page.locator(".transfers .done")).to_be_visible()
+    assert (server.root / "secret.txt").read_text() == "s"
+    assert (server.root / "secret (2).txt").read_text() == "another"
+
+
+def test_uploads_in_progress_by_others_show(server, opened, shot):
+    page = opened(server.url + "/")
+    page.wait_for_timeout(500)
+    metadata = ",".join(f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in {"path": "/", "filename": "film.mp4"}.items())
+    version = {"Tus-Resumable": "1.0.0"}
+    made = requests.post(server.url + "/.shareserve/uploads", headers={**version, "Upload-Length": "4000", "Upload-Metadata": metadata})
+    address = requests.compat.urljoin(server.url, made.headers["Location"])
+    requests.patch(address, data=b"x" * 1000, headers={**version, "Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"})
+    expect(page.get_by_text("Somebody is uploading “film.mp4”: 25 %")).to_be_visible()
+    shot(page, "others")
+    requests.patch(address, data=b"x" * 3000, headers={**version, "Upload-Offset": "1000", "Content-Type": "application/offset+octet-stream"})
+    expect(row(page, "film.mp4")).to_be_visible()
+    expect(page.get_by_text("Somebody is uploading")).to_have_count(0)
+
+
+def test_locked_files_say_so(server, opened):
+    make_tree(server.root, {"book.odt": "b"})
+    body = ('<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>'
+            "<D:owner>Anna</D:owner></D:lockinfo>")
+    assert requests.request("LOCK", server.url + "/book.odt", data=body, headers={"Timeout": "Second-60"}).status_code == 200
+    page = opened(server.url + "/")
+    page.expected.append("423")
+    expect(row(page, "book.odt")).to_contain_text("Locked by Anna")
+    select(page, "book.odt")
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("status", name="Messages")).to_contain_text(re.compile("lock", re.IGNORECASE))
+    assert (server.root / "book.odt").exists()
+
+
+def test_keys_do_nothing_to_rows_that_have_no_focus(server, opened):
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened(server.url + "/")
+    for key in ["Delete", "Enter", "F2"]:
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)
+    assert (server.root / "a.txt").exists()
+    expect(page.get_by_role("dialog")).to_have_count(0)

@@ -27,6 +27,8 @@ final class ArchiveProducer: @unchecked Sendable {
     private let cache: ArchiveChecksums
     private let readsDirectly: Bool
     private var checksums: ChecksumTable
+    /// Where files are read to.
+    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 64)
 
     /// What comes next, and where it begins in the archive.
     private var step = Step.header(0)
@@ -80,6 +82,7 @@ final class ArchiveProducer: @unchecked Sendable {
     }
 
     deinit {
+        room.deallocate()
         if format.needsChecksums { cache.keep(checksums, for: plan.entityTag) }
     }
 
@@ -173,18 +176,15 @@ extension ArchiveProducer {
             guard try begin(index, size: size) else { return pass(index) }
         }
         while var reading = file, reading.position < reading.end, bytes.count < Self.pieceSize {
-            let room = Int(min(Int64(Self.pieceSize), reading.end - reading.position))
             let isWanted = reading.position >= reading.firstWanted
-            let limit = isWanted ? room : Int(min(Int64(room), reading.firstWanted - reading.position))
-            let start = bytes.count
-            try Self.append(limit, of: reading.entry, at: reading.position, to: &bytes)
+            let left = (isWanted ? reading.end : reading.firstWanted) - reading.position
+            let count = Int(min(Int64(Self.pieceSize), left))
+            let read = try read(count, of: reading.entry, at: reading.position)
             if let checksum = reading.checksum {
-                reading.checksum = bytes.withUnsafeBytes {
-                    checksum_crc32(checksum, $0.baseAddress.map { $0 + start }, $0.count - start)
-                }
+                reading.checksum = checksum_crc32(checksum, read.baseAddress, read.count)
             }
-            reading.position += Int64(limit)
-            if !isWanted { bytes.removeLast(limit) }
+            if isWanted { bytes.append(contentsOf: read.bindMemory(to: UInt8.self)) }
+            reading.position += Int64(count)
             file = reading
         }
         guard let reading = file, reading.position >= reading.end else { return }
@@ -230,32 +230,26 @@ extension ArchiveProducer {
         let entry = try open(index)
         var checksum: UInt32 = 0
         var position: Int64 = 0
-        var bytes: [UInt8] = []
         while position < size {
             try Task.checkCancellation()
-            bytes.removeAll(keepingCapacity: true)
-            let count = Int(min(Int64(Self.pieceSize), size - position))
-            try Self.append(count, of: entry, at: position, to: &bytes)
-            checksum = bytes.withUnsafeBytes { checksum_crc32(checksum, $0.baseAddress, $0.count) }
-            position += Int64(count)
+            let read = try read(Int(min(Int64(Self.pieceSize), size - position)), of: entry, at: position)
+            checksum = checksum_crc32(checksum, read.baseAddress, read.count)
+            position += Int64(read.count)
         }
         checksums[index] = checksum
         return checksum
     }
 
-    /// Appends exactly `count` bytes of a file.
-    private static func append(_ count: Int, of entry: Entry, at position: Int64, to bytes: inout [UInt8]) throws {
-        let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: count))
+    /// Reads exactly `count` bytes of a file, at most a piece.
+    /// - Returns: the bytes, good until the next call.
+    private func read(_ count: Int, of entry: Entry, at position: Int64) throws -> UnsafeRawBufferPointer {
         var filled = 0
         while filled < count {
-            let read = try bytes.withUnsafeMutableBytes { buffer in
-                try entry.read(
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[(start + filled)..<(start + count)]),
-                    at: position + Int64(filled))
-            }
+            let read = try entry.read(
+                into: UnsafeMutableRawBufferPointer(rebasing: room[filled..<count]), at: position + Int64(filled))
             guard read > 0 else { throw ArchiveChanged() }
             filled += read
         }
+        return UnsafeRawBufferPointer(rebasing: room[..<count])
     }
 }

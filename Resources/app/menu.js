@@ -20,7 +20,7 @@ function showMenu(items, x, y, label) {
 		return choices.at(-1);
 	}));
 	openMenu = { element, before: document.activeElement };
-	document.body.append(element);
+	document.querySelector("main").append(element);
 	const { width, height } = element.getBoundingClientRect();
 	element.style.left = Math.max(8, Math.min(document.dir === "rtl" ? x - width : x, innerWidth - width - 8)) + "px";
 	element.style.top = Math.max(8, Math.min(y, innerHeight - height - 8)) + "px";

@@ -1,7 +1,9 @@
 """Sizes, colours, contrasts and directions: what people with other eyes, hands, screens and scripts need."""
 
+import pathlib
 import re
 
+import axe_playwright_python
 import pytest
 from playwright.sync_api import expect
 
@@ -135,3 +137,41 @@ def test_long_press_selects_and_tap_opens(share, opened):
     row(page, "Ordner").tap(position={"x": 180, "y": 20})
     expect(page.get_by_role("heading", name="This folder is empty")).to_be_visible()
     assert page.get_by_role("button", name="Take a photo").first.is_visible()
+
+
+AXE = next(pathlib.Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(share, opened, scheme):
+    page = opened(share.url + "/", color_scheme=scheme, bypass_csp=True)
+    page.evaluate(AXE)
+
+    def clean(state):
+        page.wait_for_timeout(250)
+        found = page.evaluate("async () => (await axe.run()).violations.map((one) => [one.id, one.nodes.map((node) => node.html)])")
+        assert found == [], state
+
+    clean("list")
+    select(page, "letter.txt")
+    clean("selection")
+    page.get_by_role("button", name="Show as grid").click()
+    clean("tiles")
+    page.get_by_role("button", name="Show as list").click()
+    page.get_by_role("button", name="More", exact=True).click()
+    clean("menu")
+    page.keyboard.press("Escape")
+    for key, state in {"Shift+M": "folder picker", "?": "keys", "Shift+N": "new folder", "Shift+Q": "code"}.items():
+        row(page, "letter.txt").focus()
+        page.keyboard.press(key)
+        expect(page.get_by_role("dialog")).to_be_visible()
+        clean(state)
+        page.keyboard.press("Escape")
+    for name in ["letter.txt", "holiday picture.png"]:
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("dialog", name=name)).to_be_visible()
+        clean(name)
+        page.keyboard.press("Escape")
+    page.locator("input[type=file]").first.set_input_files({"name": "new.txt", "mimeType": "text/plain", "buffer": b"new"})
+    expect(page.get_by_text("uploaded and verified")).to_be_visible()
+    clean("transfers")

@@ -34,7 +34,8 @@ public final class UploaderHandler: Handler {
         if let place = ReservedPlace(request.path) { return answer(request, at: place) }
         if beginsUpload(request) { return .later { [self] in try await createDraft($0) } }
         switch request.method {
-        case .get, .head: return read(request)
+        // A WebDAV condition is another handler's.
+        case .get, .head: return request.fields.head.contains("if") ? .pass : read(request)
         case .post: return post(request)
         default: return .pass
         }

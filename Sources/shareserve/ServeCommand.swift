@@ -47,7 +47,10 @@ struct ServeCommand: ParsableCommand {
         configuration.access.logInPage = uploader.logInPage
         let server = try Server(configuration: configuration)
         server.add(StatusHandler(of: server))
-        server.add(WebDAVHandler())
+        var webDAV = WebDAVOptions()
+        webDAV.maxInfiniteMembers =
+            try settings.number("propfind-limit", in: 0...10_000_000) ?? webDAV.maxInfiniteMembers
+        server.add(WebDAVHandler(options: webDAV))
         // Asked first: files and folders, and the uploads that can be resumed.
         server.add(uploader)
         do {

@@ -28,7 +28,7 @@ extension HTTP1Connection {
         let found = head.bytes.withUnsafeBytes { bytes in
             files.find(UnsafeRawBufferPointer(rebasing: bytes[range]), rules: rules, tick: room.tick)
         }
-        guard let file = found, !head.contains("want-repr-digest") else { return false }
+        guard let file = found, !head.contains("want-repr-digest"), !head.contains("if") else { return false }
         isAnswering = true
         isHeadOnly = false
         status = 200

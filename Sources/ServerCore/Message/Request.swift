@@ -102,7 +102,8 @@ public struct Request: Sendable {
     /// Proxies change ports, and clients leave them out: only two ports that are both said, and differ, tell servers apart.
     private static func sameServer(_ one: ArraySlice<UInt8>, _ other: String) -> Bool {
         func split(_ text: ArraySlice<UInt8>) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>) {
-            guard let colon = text.lastIndex(of: UInt8(ascii: ":")), text[(colon + 1)...].allSatisfy(ASCII.isDigit) else {
+            guard let colon = text.lastIndex(of: UInt8(ascii: ":")), text[(colon + 1)...].allSatisfy(ASCII.isDigit)
+            else {
                 return (text, [])
             }
             let port = text[(colon + 1)...]

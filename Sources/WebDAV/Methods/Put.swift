@@ -9,6 +9,19 @@ extension Exchange {
     ///
     /// RFC 9110 §9.3.4, RFC 4918 §9.7.
     func put() async throws -> Response {
+        do {
+            return try await replaceTarget()
+        } catch RootError.noSpace {
+            let reserved = share.root.policy.minFreeSpace
+            let free = try? await onDisk { share in max(0, try share.space(at: path.parent).available - reserved) }
+            let length = request.body.length.map { "; this has \($0)" } ?? ""
+            let room = free.map { " It has room for \($0) bytes\(length)." } ?? ""
+            throw HTTPError(
+                .insufficientStorage, "The disk has no room for this.\(room) Free some space and try again.")
+        }
+    }
+
+    private func replaceTarget() async throws -> Response {
         guard request.fields["content-range"] == nil else {
             throw HTTPError(.badRequest, "PUT takes whole files. Use PATCH with X-Update-Range for a part.")
         }
@@ -23,10 +36,10 @@ extension Exchange {
         let length = request.body.length
         // What is too large is refused before any of it is read.
         let mostBytes = request.share.root.policy.maxUploadSize ?? .max
-        if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil {
-            return try await putSmall(request.body.collect(upTo: Int(Self.smallBody) * 64), promises)
-        }
         let isEncoded = request.fields["content-encoding"] != nil
+        if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil, !isEncoded {
+            return try await putSmall(request.body.collect(upTo: Int(Self.smallBody)), promises)
+        }
         let upload = try await onDisk { share in
             try begin(size: isEncoded ? nil : length ?? promises.length, in: share)
         }

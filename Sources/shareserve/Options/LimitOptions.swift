@@ -35,6 +35,12 @@ struct LimitOptions: SettingsGroup {
     @Option(help: .init("Bytes a second for each connection.", valueName: "size"))
     var limitRate: String?
 
+    @Option(
+        help: .init(
+            "Members that a WebDAV listing of infinite depth holds; 0 refuses such; default: 10000.",
+            valueName: "number"))
+    var propfindLimit: String?
+
     @Option(help: .init("Threads for the disk.", valueName: "number"))
     var ioThreads: String?
 

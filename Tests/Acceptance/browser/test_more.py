@@ -199,3 +199,45 @@ def test_keys_do_nothing_to_rows_that_have_no_focus(server, opened):
     page.wait_for_timeout(300)
     assert (server.root / "a.txt").exists()
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_everything_works_below_a_path_prefix(serve, opened, folder):
+    server = serve("--path-prefix", "/files", "--title", "Family <b>", "--header", "Welcome & hello", "--footer", "Bye")
+    make_tree(server.root, {"sub/a.txt": "a"})
+    page = opened(server.url + "/")
+    expect(page.get_by_text("Welcome & hello")).to_be_visible()
+    expect(page.get_by_text("Bye")).to_be_visible()
+    assert page.title() == "Family <b>"
+    page.get_by_role("link", name="sub", exact=True).click()
+    expect(row(page, "a.txt")).to_be_visible()
+    assert page.url.endswith("/files/sub/")
+    (folder / "big.bin").write_bytes(b"b" * 3_000_000)
+    (folder / "small.txt").write_text("small")
+    page.locator("input[type=file]").first.set_input_files([str(folder / "big.bin"), str(folder / "small.txt")])
+    expect(page.locator(".transfers .done")).to_have_count(2)
+    assert (server.root / "sub/big.bin").stat().st_size == 3_000_000
+    select(page, "small.txt")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(row(page, "small.txt")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(row(page, "small.txt")).to_be_visible()
+    page.get_by_role("link", name="a.txt", exact=True).click()
+    expect(page.get_by_role("textbox", name="a.txt")).to_have_value("a")
+
+
+def test_the_trash_is_listed_and_restored_from(serve, opened, shot):
+    server = serve("--trash", "3")
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b"})
+    (server.root / "c.txt").write_text("c")
+    page = opened(server.url + "/")
+    assert requests.delete(server.url + "/a.txt").status_code == 204
+    expect(row(page, "a.txt")).to_have_count(0)
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Trash").click()
+    dialog = page.get_by_role("dialog", name="Trash")
+    expect(dialog).to_contain_text("a.txt")
+    expect(dialog).to_contain_text("Kept for 3 days")
+    shot(page, "trash")
+    dialog.get_by_role("button", name="Restore").click()
+    expect(dialog.get_by_text("The trash is empty")).to_be_visible()
+    assert (server.root / "a.txt").read_text() == "a"

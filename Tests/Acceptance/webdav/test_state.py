@@ -1,0 +1,93 @@
+"""What WebDAV promises across restarts, kills and processes, and in what it lists."""
+
+import gzip
+import os
+import re
+import xml.etree.ElementTree as ET
+
+from wire import Wire, ask
+
+DAV = "{DAV:}"
+LOCK = ('<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>'
+        "<D:owner>anna</D:owner></D:lockinfo>")
+PROPERTY = '<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop><p xmlns="urn:x" xml:lang="de">a<b/>c</p></D:prop></D:set></D:propertyupdate>'
+ASK = '<D:propfind xmlns:D="DAV:"><D:prop><p xmlns="urn:x"/></D:prop></D:propfind>'
+
+
+def sync(server, token, target="/"):
+    body = (f'<D:sync-collection xmlns:D="DAV:"><D:sync-token>{token}</D:sync-token><D:sync-level>1</D:sync-level>'
+            "<D:prop><D:getetag/></D:prop></D:sync-collection>")
+    answer = ask(server, "REPORT", target, body=body)
+    assert answer.status == 207, answer
+    found = ET.fromstring(answer.body)
+    return {element.find(DAV + "href").text for element in found.iter(DAV + "response")}, found.find(DAV + "sync-token").text
+
+
+def test_locks_properties_and_sync_tokens_survive_a_kill(serve):
+    server = serve()
+    (server.root / "a").write_text("a")
+    locked = ask(server, "LOCK", "/a", "Depth: 0", body=LOCK)
+    assert locked.status == 200
+    token = locked["Lock-Token"]
+    assert ask(server, "PROPPATCH", "/a", f"If: ({token})", body=PROPERTY).status == 207
+    _, state = sync(server, "")
+    server.kill()
+    server.restart()
+    assert ask(server, "PUT", "/a", body="b").status == 423
+    kept = ET.fromstring(ask(server, "PROPFIND", "/a", "Depth: 0", body=ASK).body).find(".//{urn:x}p")
+    assert kept.text == "a" and kept[0].tail == "c"
+    assert kept.get("{http://www.w3.org/XML/1998/namespace}lang") == "de"
+    assert ask(server, "PUT", "/a", f"If: ({token})", body="bb").status == 204
+    assert ask(server, "UNLOCK", "/a", f"Lock-Token: {token}").status == 204
+    changed, _ = sync(server, state)
+    assert changed == {"/a"}
+
+
+def test_two_processes_share_locks_and_sync_tokens(serve):
+    one = serve()
+    other = serve(root=one.root)
+    (one.root / "a").write_text("a")
+    token = ask(one, "LOCK", "/a", "Depth: 0", body=LOCK)["Lock-Token"]
+    assert ask(other, "PUT", "/a", body="b").status == 423
+    assert token.strip("<>") in ask(other, "PROPFIND", "/a", "Depth: 0").text
+    _, state = sync(one, "")
+    assert ask(other, "PUT", "/new", body="n").status == 201
+    assert sync(other, state)[0] == {"/new"}
+    assert ask(other, "UNLOCK", "/a", f"Lock-Token: {token}").status == 204
+    assert ask(one, "PUT", "/a", body="b").status == 204
+
+
+def test_a_cut_upload_replaces_nothing(server):
+    (server.root / "a").write_text("old")
+    for fields, sent in ((("Content-Length: 1000000",), b"x" * 500_000), (("Transfer-Encoding: chunked",), b"5\r\nhello\r\n")):
+        for target in ("/a", "/new"):
+            with Wire(server) as wire:
+                wire.request("PUT", target, *fields)
+                wire.send(sent)
+    assert ask(server, "GET", "/a").text == "old"
+    assert sorted(name for name in os.listdir(server.root) if name != ".shareserve") == ["a"]
+
+
+def test_infinite_depth_is_limited_or_refused_as_told(serve):
+    refusing = serve("--propfind-limit", "0")
+    answer = ask(refusing, "PROPFIND", "/", "Depth: infinity")
+    assert answer.status == 403 and "propfind-finite-depth" in answer.text
+    limited = serve("--propfind-limit", "5")
+    for index in range(9):
+        (limited.root / str(index)).write_text("")
+    answer = ask(limited, "PROPFIND", "/", "Depth: infinity")
+    assert answer.status == 207
+    last = ET.fromstring(answer.body).findall(DAV + "response")[-1]
+    assert " 507 " in last.find(DAV + "status").text
+
+
+def test_a_large_listing_is_streamed_and_compressed_for_who_wants_it(server):
+    for index in range(3000):
+        (server.root / f"{index:05d} ü&<.txt").write_text("")
+    plain = ask(server, "PROPFIND", "/", "Depth: 1")
+    packed = ask(server, "PROPFIND", "/", "Depth: 1", "Accept-Encoding: gzip")
+    assert packed["Content-Encoding"] == "gzip"
+    for body in (plain.body, gzip.decompress(packed.body)):
+        hrefs = [element.text for element in ET.fromstring(body).iter(DAV + "href")]
+        assert len(hrefs) == 3001
+        assert all(re.fullmatch(r"/(%[0-9A-F]{2}|[\w.!$()*+,:=@~-])*", href) for href in hrefs)

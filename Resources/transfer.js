@@ -83,7 +83,7 @@ function ensureFolder(target, steps) {
 	return folders.get(href);
 }
 
-/** What lies in a target folder, read once for a run of the queue; null where it is new or may not be seen. */
+/** What lies in a target folder, read once a run; null where it is new or may not be seen. */
 const contents = new Map();
 function contentsOf(href) {
 	if (!contents.has(href)) contents.set(href, readFolder(href).then((one) => (one.may("read") ? one : null), () => null));
@@ -225,7 +225,6 @@ function finish(item, state, message) {
 
 const sayFailed = (n) => t("{n} file could not be uploaded|{n} files could not be uploaded", { n });
 
-/** Waits longer each time, and not at all once the network is back. */
 function backOff(item, error) {
 	item.tries += 1;
 	if (item.tries > 12) return finish(item, "failed", error.message);

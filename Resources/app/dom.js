@@ -59,7 +59,6 @@ export function toast(text, { action, run, kind = "", seconds = 8 } = {}) {
 	wait();
 }
 
-/** The live region is there before anything is said in it; it outlives the dialog that it moved into. */
 export function placeToasts(from) {
 	if (!from || toasts.parentNode === from) document.body.append(toasts);
 }

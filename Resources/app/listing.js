@@ -117,7 +117,7 @@ class Listing extends EventTarget {
 		this.visible = turned(folders).concat(turned(files));
 	}
 
-	/** Prepares the other orders while there is nothing else to do: a click on a column is then answered at once. */
+	/** Prepares the other orders in idle time: a click on a column is then answered at once. */
 	prepare() {
 		const later = globalThis.requestIdleCallback ?? setTimeout;
 		for (const column of ["size", "modified"]) later(() => this.order(column));

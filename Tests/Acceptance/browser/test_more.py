@@ -241,3 +241,17 @@ def test_the_trash_is_listed_and_restored_from(serve, opened, shot):
     dialog.get_by_role("button", name="Restore").click()
     expect(dialog.get_by_text("The trash is empty")).to_be_visible()
     assert (server.root / "a.txt").read_text() == "a"
+
+
+def test_without_scripts_there_is_a_listing_and_a_form(server, opened, folder, shot):
+    make_tree(server.root, {"sub/inner.txt": "i", "a.txt": "a"})
+    (folder / "sent.txt").write_text("sent")
+    page = opened(java_script_enabled=False)
+    page.goto(server.url + "/")
+    page.get_by_role("link", name="sub").click()
+    expect(page.get_by_role("link", name="inner.txt")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(str(folder / "sent.txt"))
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_role("link", name="sent.txt")).to_be_visible()
+    assert (server.root / "sub/sent.txt").read_text() == "sent"
+    shot(page, "no-script")

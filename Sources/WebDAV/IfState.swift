@@ -25,11 +25,7 @@ struct IfState: Sendable {
         var lists: [[Term]] = []
         for list in header.lists {
             let path = try Self.path(of: list, exchange)
-            if let path, looked[path] == nil {
-                let attributes = try exchange.existing(path)
-                let tag = attributes.flatMap { $0.isDirectory ? nil : $0.entityTag.text }
-                looked[path] = (tag, try exchange.share.locks(covering: path))
-            }
+            if let path, looked[path] == nil { looked[path] = try Self.look(at: path, exchange) }
             let known = path.flatMap { looked[$0] }
             lists.append(
                 list.conditions.map { condition in
@@ -45,6 +41,22 @@ struct IfState: Sendable {
                 })
         }
         self.lists = lists
+    }
+
+    /// The entity tag and the locks of a resource; none of one that this requester may not see.
+    private static func look(
+        at path: SharePath, _ exchange: Exchange
+    ) throws(RootError) -> (tag: String?, locks: [ActiveLock]) {
+        do {
+            let attributes = try exchange.existing(path)
+            let tag = attributes.flatMap { $0.isDirectory ? nil : $0.entityTag.text }
+            return (tag, try exchange.share.locks(covering: path))
+        } catch {
+            switch error {
+            case .notFound, .forbidden, .invalidName: return (nil, [])
+            default: throw error
+            }
+        }
     }
 
     /// The resource that a list is about; nil for one that is not on this server, whose conditions are all false.

@@ -10,6 +10,9 @@ final class XMLTreeBuilder {
 
     /// Namespaces in scope at one place: a look-up walks over all of them.
     private static let maxNamespaces = 1024
+    /// Elements of one body: each takes a hundred times the bytes that it took on the wire.
+    private static let maxElements = 32_768
+    private var elements = 0
 
     /// The builder behind a parser's `void *`.
     static func of(_ state: UnsafeMutableRawPointer?) -> XMLTreeBuilder? {
@@ -25,11 +28,12 @@ final class XMLTreeBuilder {
         _ name: PropertyName, prefix: String, declared: [(prefix: String, uri: String)], attributes: [XMLAttribute]
     ) {
         guard refusal == nil else { return }
+        elements += 1
         let outer = open.last
         var scope = outer?.scope ?? NamespaceScope(outer: nil, declared: [])
         if !declared.isEmpty { scope = NamespaceScope(outer: scope, declared: declared) }
         guard open.count < XMLBounds.maxDepth, attributes.count <= XMLBounds.maxAttributes,
-            scope.count <= Self.maxNamespaces
+            scope.count <= Self.maxNamespaces, elements <= Self.maxElements
         else {
             refuse(.tooComplex)
             return

@@ -88,19 +88,3 @@ public final class UploaderHandler: Handler {
         return .later { [self] in pageResponse(place, for: $0) }
     }
 }
-
-/// A place under the reserved address `/.shareserve/`.
-struct ReservedPlace {
-    /// The components after `.shareserve`.
-    let components: [String]
-
-    /// Nil for every other path.
-    ///
-    /// Names that are not UTF-8 are none of ours.
-    init?(_ path: SharePath) {
-        let name = ".shareserve".utf8
-        guard path.bytes.starts(with: name) else { return nil }
-        guard path.bytes.count == name.count || path.bytes[name.count] == UInt8(ascii: "/") else { return nil }
-        components = path.components.dropFirst().map { String(decoding: $0, as: UTF8.self) }
-    }
-}

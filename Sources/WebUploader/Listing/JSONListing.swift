@@ -1,0 +1,56 @@
+import DirectoryRoot
+
+/// The JSON that the page reads, each member on its own line.
+struct JSONListing: ListingFormat {
+    let mediaType = "application/json"
+
+    /// The folder as the page names it: `/a/`.
+    let path: [UInt8]
+    let rights: Rights
+    let memberFormat: JSONMember
+    /// Who holds a lock, by name.
+    let lockOwners: LockOwners
+    private var isFirst = true
+
+    init(path: [UInt8], rights: Rights, address: [UInt8], lockOwners: LockOwners = LockOwners()) {
+        self.path = path
+        self.rights = rights
+        self.lockOwners = lockOwners
+        memberFormat = JSONMember(base: address)
+    }
+
+    func begin(_ writer: inout TextWriter) {
+        writer.raw(#"{"path":"#)
+        writer.json(path)
+        writer.raw(#","rights":"#)
+        writer.json(rights)
+        writer.raw(#","entries":["#)
+    }
+
+    mutating func member(_ member: DirectoryMember, _ writer: inout TextWriter) {
+        if isFirst { writer.raw("\n") } else { writer.raw(",\n") }
+        isFirst = false
+        memberFormat.write(member.name, member.attributes, lockOwner: lockOwners[member.name], to: &writer)
+    }
+
+    func end(_ writer: inout TextWriter) {
+        writer.raw("\n]}\n")
+    }
+}
+
+extension TextWriter {
+    /// Writes rights as a JSON list of words.
+    mutating func json(_ rights: Rights) {
+        let words: [(Rights, StaticString)] = [
+            (.read, #""read""#), (.create, #""create""#), (.overwrite, #""overwrite""#), (.delete, #""delete""#),
+        ]
+        raw("[")
+        var isFirst = true
+        for (right, word) in words where rights.contains(right) {
+            if !isFirst { raw(",") }
+            isFirst = false
+            raw(word)
+        }
+        raw("]")
+    }
+}

@@ -1,0 +1,45 @@
+import ServerCore
+
+extension Response {
+    /// A body of unknown length, made on the I/O pool and compressed when the client takes it.
+    /// - Parameters:
+    ///   - producer: makes the bytes.
+    ///   - request: says what the client takes, and brings the pool.
+    ///   - fields: the fields of the answer.
+    /// - Throws: `GzipError` when there is no memory.
+    /// - Returns: the answer.
+    static func chunks(
+        _ producer: any ChunkProducer, to request: Request, fields: ResponseFields
+    ) throws -> Response {
+        var fields = fields
+        var producer = producer
+        fields.merge("Vary", "Accept-Encoding")
+        switch Negotiation.coding(acceptEncoding: request.fields["accept-encoding"]) {
+        case .gzip, .gzipOnly:
+            fields["Content-Encoding"] = "gzip"
+            producer = try GzipProducer(producer)
+        case .identity, .none: break
+        }
+        let io = request.io
+        return Response(
+            .ok, fields: fields,
+            body: .stream(length: nil) { [producer] writer in
+                while let chunk = try await io.run({ try producer.next() }) { try await writer.write(chunk) }
+            })
+    }
+
+    /// A body at hand, compressed when that is worth it and the client takes it.
+    static func whole(_ bytes: [UInt8], to request: Request, status: Status = .ok, fields: ResponseFields) -> Response {
+        var response = Response(status, fields: fields, body: .bytes(bytes))
+        guard bytes.count > 860 else { return response }
+        response.fields.merge("Vary", "Accept-Encoding")
+        switch Negotiation.coding(acceptEncoding: request.fields["accept-encoding"]) {
+        case .gzip, .gzipOnly:
+            guard let deflater = try? Deflater(level: 6) else { break }
+            response.fields["Content-Encoding"] = "gzip"
+            response.body = .bytes(deflater.finish(bytes))
+        case .identity, .none: break
+        }
+        return response
+    }
+}

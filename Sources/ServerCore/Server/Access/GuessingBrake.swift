@@ -18,7 +18,7 @@ final class GuessingBrake: Sendable {
         var user: String?
     }
 
-    static let freePerAddress = 10
+    static let freePerAddress = 8
     static let freePerUser = 50
     /// After this time without a failure, an entry is forgotten.
     static let memory: Int64 = 15 * 60_000

@@ -74,6 +74,9 @@ def main():
     if options.sanitize:
         # Beside the plain build, so that neither makes the other start anew.
         swift_options = [f"--sanitize={options.sanitize}", "--scratch-path", f".build/sanitize-{options.sanitize}"]
+    if options.sanitize == "thread":
+        # Locks that the sanitizer can see; see TracedMutex.
+        swift_options += ["-Xswiftc", "-DSANITIZE_THREAD"]
     if run("Building the tests", [SWIFT, "build", "--build-tests", *swift_options]):
         tally.failed.append("building the tests")
         tally.finish()

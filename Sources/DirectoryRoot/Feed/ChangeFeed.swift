@@ -53,7 +53,7 @@ package final class ChangeFeed: Sendable {
     ) -> AsyncStream<FolderChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: FolderChange.self, bufferingPolicy: .bufferingNewest(8))
-        let id = state.withLock { state -> Int in
+        let (id, needsPoll) = state.withLock { state -> (Int, Bool) in
             if state.inotify == nil, usesWatches { state.inotify = Inotify() }
             var watch: Int32?
             if let inotify = state.inotify, let number = inotify.watch(directory.number) {
@@ -63,18 +63,21 @@ package final class ChangeFeed: Sendable {
                     inotify.unwatch(number)
                 }
             }
-            let needsPoll = watch == nil || Self.isShared(directory.number)
             let id = state.nextID
             state.nextID += 1
             state.subscribers[id] = Subscriber(
-                watch: watch, poll: needsPoll ? FolderPoll(directory) : nil, isShown: isShown,
-                continuation: continuation)
+                watch: watch, poll: nil, isShown: isShown, continuation: continuation)
             if let watch { state.subscribersOf[watch, default: []].insert(id) }
             if !state.isRunning {
                 state.isRunning = true
                 Self.startThread { [self] in run() }
             }
-            return id
+            return (id, watch == nil || Self.isShared(directory.number))
+        }
+        // Looking at a folder may take its time: nobody else waits for it.
+        if needsPoll {
+            let poll = FolderPoll(directory)
+            state.withLock { $0.subscribers[id]?.poll = poll }
         }
         continuation.onTermination = { [self] _ in unsubscribe(id) }
         return stream
@@ -106,9 +109,11 @@ package final class ChangeFeed: Sendable {
             let wait: Int32 = hasPending ? 20 : 250
             var events: [Inotify.Event] = []
             if let inotify { events = inotify.events(within: wait) } else { usleep(UInt32(wait) * 1_000) }
+            let found = lookAround()
             let goesOn = state.withLock { state -> Bool in
                 for event in events { note(event, in: &state) }
-                lookAround(&state)
+                for (id, change) in found { add(change, to: id, in: &state) }
+                tell(&state)
                 if !state.subscribers.isEmpty { return true }
                 state.inotify = nil
                 state.subscribersOf = [:]
@@ -149,18 +154,24 @@ package final class ChangeFeed: Sendable {
         state.subscribers[id] = subscriber
     }
 
-    /// Looks at the folders that need it, and tells what was gathered.
-    private func lookAround(_ state: inout State) {
+    /// Looks at the folders that need it.
+    private func lookAround() -> [(id: Int, change: FolderChange)] {
+        let polls = state.withLock { state in
+            state.subscribers.compactMap { id, subscriber in subscriber.poll.map { (id, $0, subscriber.isShown) } }
+        }
+        return polls.compactMap { id, poll, isShown in
+            var poll = poll
+            let change = poll.changes(at: .now)
+            state.withLock { $0.subscribers[id]?.poll = poll }
+            return change.flatMap { Self.visible($0, isShown) }.map { (id, $0) }
+        }
+    }
+
+    /// Tells what was gathered.
+    private func tell(_ state: inout State) {
         let now = ContinuousClock.now
-        for id in Array(state.subscribers.keys) {
-            if let change = state.subscribers[id]?.poll?.changes(at: now),
-                let visible = state.subscribers[id].flatMap({ Self.visible(change, $0.isShown) })
-            {
-                add(visible, to: id, in: &state)
-            }
-            guard let subscriber = state.subscribers[id], let change = subscriber.pending,
-                now - subscriber.since >= Self.gathers
-            else { continue }
+        for (id, subscriber) in state.subscribers {
+            guard let change = subscriber.pending, now - subscriber.since >= Self.gathers else { continue }
             state.subscribers[id]?.pending = nil
             if case .dropped = subscriber.continuation.yield(change) {
                 // A consumer that does not keep up reads the folder again when it comes back.

@@ -1,0 +1,39 @@
+#if SANITIZE_THREAD
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+
+    /// A `Mutex` that the thread sanitizer understands; every room uses it in place of the library's own in that build.
+    ///
+    /// The library's waits on a futex where the sanitizer can't see it, and each access to what it guards is reported as a
+    /// race.
+    package final class TracedMutex<Value>: @unchecked Sendable {
+        private var value: Value
+        private let lock: UnsafeMutablePointer<pthread_mutex_t>
+
+        package init(_ value: sending Value) {
+            self.value = value
+            lock = .allocate(capacity: 1)
+            pthread_mutex_init(lock, nil)
+        }
+
+        deinit {
+            pthread_mutex_destroy(lock)
+            lock.deallocate()
+        }
+
+        package func withLock<Answer, Failure: Error>(
+            _ body: (inout sending Value) throws(Failure) -> sending Answer
+        ) throws(Failure) -> sending Answer {
+            pthread_mutex_lock(lock)
+            defer { pthread_mutex_unlock(lock) }
+            return try body(&value)
+        }
+    }
+
+    typealias Mutex = TracedMutex
+#endif

@@ -1,6 +1,6 @@
 // The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
 
-import { address, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, numbered, parentOf, pathOf,
+import { address, ApiError, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, numbered, parentOf, pathOf,
 	readFolder, remoteDigest, request, shown, t, toast, touch } from "./app.js";
 import { askConflict } from "./conflict.js";
 import { records, send, sendResumable, tusVersion } from "./tus.js";
@@ -113,6 +113,7 @@ async function start(item) {
 	item.abort = new AbortController();
 	item.samples = [];
 	try {
+		if (item.size > (info.maxUploadSize ?? Infinity)) throw new ApiError(413);
 		const folder = folderHref(item.target, item.folder);
 		await ensureFolder(item.target, item.folder);
 		item.href ??= folder + encodeName(item.name);
@@ -390,7 +391,7 @@ function drawItem(item) {
 	return item.row;
 }
 
-// What shows outside the panel: the title, the icon, the question before leaving, the screen that stays on
+// What shows outside the panel
 
 const pen = Object.assign(document.createElement("canvas"), { width: 32, height: 32 }).getContext("2d");
 const favicon = document.querySelector("link[rel=icon]");
@@ -423,7 +424,7 @@ function keepAwake(wanted) {
 	else lock?.release().catch(() => {});
 }
 
-/** The browser takes the lock away from a page that is not seen: it is taken again when it is. */
+/** A page that is not seen loses the lock: it is taken again when it is. */
 async function holdLock() {
 	lock = await navigator.wakeLock?.request("screen").catch(() => null);
 }

@@ -345,3 +345,14 @@ def test_retry_after_a_full_disk(serve, opened, folder, shot):
     page.get_by_role("button", name="Retry all").click()
     expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
     assert (server.root / "a.txt").read_text() == "a"
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_sent(serve, opened, folder):
+    server = serve("--max-upload-size", "2M")
+    path, _ = big_file(folder, 3 * MIB)
+    (folder / "small.txt").write_text("small")
+    page = opened(server.url + "/")
+    files_input(page).set_input_files([str(path), str(folder / "small.txt")])
+    expect(panel(page).get_by_text("Too large for this server")).to_be_visible()
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+    assert not (server.root / "video.bin").exists()

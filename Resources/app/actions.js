@@ -79,7 +79,7 @@ export function keyLabel(keys) {
 
 const inputs = {};
 
-/** The file inputs stay in the document, where others can set them too. */
+/** They stay in the document; that of the camera on phones only. */
 function makeInputs() {
 	const make = (id, properties) => {
 		inputs[id] = h("input.quiet", { type: "file", tabIndex: -1, "aria-hidden": "true", "aria-label": t(action(id).label), multiple: true, onchange: async () => {
@@ -92,7 +92,7 @@ function makeInputs() {
 	make("upload", {});
 	make("folder", { webkitdirectory: true });
 	make("camera", { accept: "image/*,video/*", capture: "environment" });
-	return Object.values(inputs);
+	return Object.values(inputs).slice(0, matchMedia("(pointer: coarse)").matches ? 3 : 2);
 }
 
 function checkedName(name) {

@@ -16,11 +16,6 @@ extension Exchange {
     }
 }
 
-extension Carrier {
-    /// A protocol without interim responses says nothing.
-    func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange) {}
-}
-
 extension HTTP1Connection {
     func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isAnswering, head.minorVersion == 1 else { return }

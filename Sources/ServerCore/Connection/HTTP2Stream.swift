@@ -26,6 +26,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     private var isBodyDone = false
     private var hasReadPending = false
     private var received: Int64 = 0
+    /// What came of the body while access was being decided on the pool; nil at all other times.
+    private var held: [HTTP2Frame.FramePayload]?
 
     private var outgoing = Outgoing.none
     private var isAnswering = false
@@ -61,6 +63,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         hasReadPending = false
         switch unwrapInboundIn(data) {
+        case let payload where held != nil: held?.append(payload)
         case .headers(let block):
             // Trailers are checked by the frame layer, and dropped.
             if hasHead { if block.endStream { endBody() } } else { begin(block) }
@@ -70,6 +73,22 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
             if frame.endStream { endBody() }
         default: break
         }
+    }
+
+    /// Goes on with what came while access was being decided.
+    private func takeHeld() {
+        let payloads = held ?? []
+        held = nil
+        for payload in payloads {
+            switch payload {
+            case .headers(let block): if block.endStream { endBody() }
+            case .data(let frame):
+                if case .byteBuffer(let buffer) = frame.data { take(buffer) }
+                if frame.endStream { endBody() }
+            default: break
+            }
+        }
+        readIfUseful()
     }
 
     func channelReadComplete(context: ChannelHandlerContext) { readIfUseful() }
@@ -181,11 +200,13 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     private func ask(_ question: @escaping @Sendable () -> Admission, _ view: RequestHeadView) {
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         let loop = room.loop
+        held = []
         engine.pool.submit {
             let decided = question()
             loop.execute {
                 guard !bound.value.isOver else { return }
                 bound.value.dispatch(decided, view)
+                bound.value.takeHeld()
             }
         }
     }
@@ -274,6 +295,14 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     func respond(_ response: Response, to exchange: Exchange) {
         guard exchange === self.exchange else { return }
         respond(response)
+    }
+
+    func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange) {
+        guard exchange === self.exchange, !isAnswering, !isOver, let context else { return }
+        var headers = HPACKHeaders()
+        headers.add(name: ":status", value: String(status.code))
+        for line in fields.lines { headers.add(name: line.name.lowercased(), value: line.value) }
+        context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers))), promise: nil)
     }
 
     private func respond(_ plain: Response) {

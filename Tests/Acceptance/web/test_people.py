@@ -110,3 +110,28 @@ def test_bodies_wait_for_the_password_check(serve):
             assert answer.status_code in (401, 429) and not (server.root / str(number)).exists()
         else:
             assert answer.status_code == 201 and (server.root / str(number)).read_bytes() == content
+
+
+def test_bodies_wait_for_the_password_check_over_http2(serve, folder):
+    hashed = subprocess.run(["openssl", "passwd", "-6", "secret"], capture_output=True, text=True).stdout.strip()
+    server = serve("--auth", f"anna:{hashed}@/:rw", "--tls-self-signed")
+    source = folder / "source"
+    for number, size in enumerate([5, 50_000, 3_000_000]):
+        content = bytes([65 + number]) * size
+        source.write_bytes(content)
+        done = subprocess.run(
+            ["curl", "-sk", "--http2", "-u", "anna:secret", "-T", source, "-w", "%{http_version} %{http_code}",
+             f"{server.url}/{number}"], capture_output=True, text=True, timeout=60)
+        assert done.stdout.endswith("2 201"), done
+        assert (server.root / str(number)).read_bytes() == content
+
+
+def test_uploads_are_resumable_over_http2(serve, folder):
+    server = serve("--tls-self-signed")
+    source = folder / "source"
+    source.write_bytes(b"x" * 100_000)
+    done = subprocess.run(
+        ["curl", "-sk", "--http2", "-D", "-", "-T", source, "-H", "Upload-Complete: ?1", "-H",
+         "Upload-Draft-Interop-Version: 8", f"{server.url}/x"], capture_output=True, text=True, timeout=60)
+    assert "HTTP/2 104" in done.stdout and "HTTP/2 201" in done.stdout, done.stdout
+    assert (server.root / "x").stat().st_size == 100_000

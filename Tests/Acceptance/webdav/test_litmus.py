@@ -30,7 +30,11 @@ def test_litmus(meeting, folder, suite):
     ran, passed, failed = map(int, summary.groups())
     failures = re.findall(r"^.*FAIL.*$", output, re.MULTILINE)
     assert failed == 0 and passed == ran, "\n".join(failures) + log[-3000:]
-    assert "skipped" not in output.lower() or "0 skipped" in output, output
+    # litmus looks at its socket for 100-continue, which it can't over TLS.
+    skipped = [line for line in re.findall(r"^.*SKIPPED.*$", output, re.MULTILINE)]
+    if meeting.url.startswith("https:"):
+        skipped = [line for line in skipped if "expect100" not in line]
+    assert not skipped, output
     warnings = [line.strip() for line in output.splitlines() if "WARNING" in line]
     unexplained = [line for line in warnings if not any(known in line for known in EXPLAINED)]
     assert not unexplained, "\n".join(unexplained)

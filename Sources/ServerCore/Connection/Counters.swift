@@ -25,6 +25,9 @@ final class Counters: Sendable {
         openCount.wrappingAdd(1, ordering: .relaxed)
     }
 
+    /// A connection that is still shaking hands: open, but not counted as taken.
+    func greeting() { openCount.wrappingAdd(1, ordering: .relaxed) }
+
     func closed() { openCount.wrappingSubtract(1, ordering: .relaxed) }
 
     func answered(_ status: Int) {

@@ -15,6 +15,8 @@ final class Engine: Sendable {
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
+    /// Of all connections together.
+    let rate: RateBucket?
     /// The value of `Allow`: all methods that any handler knows.
     let allow: String
     private let methods: Set<Method>
@@ -32,6 +34,7 @@ final class Engine: Sendable {
         pool: PoolThreads, counters: Counters
     ) {
         self.counters = counters
+        rate = RateBucket(configuration.limits.totalRate)
         log = configuration.accessLog
         // A quarter is for files, and some for listeners and the like.
         let files = max(64, (Int(sys_raise_file_limit()) - 128) / 4 * 3)

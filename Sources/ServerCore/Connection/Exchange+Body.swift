@@ -10,12 +10,10 @@ extension Exchange {
     ) async throws -> Bool {
         guard let (lease, incoming) = await borrowSocket() else { return false }
         var reader = LeasedBody(incoming: incoming, limit: engine.limits.bodyBytes)
-        let scratch = engine.scratch.take()
-        defer { engine.scratch.giveBack(scratch) }
         do {
             // What had come before the socket was lent.
             while let bytes = try pipe.takeReady() { try bytes.withUnsafeBytes(consume) }
-            try await receive(lease, &reader, scratch.bytes, consume)
+            try await receive(lease, &reader, consume)
         } catch {
             giveBack(lease, reader)
             throw error
@@ -25,15 +23,20 @@ extension Exchange {
     }
 
     private func receive(
-        _ lease: SocketLease, _ reader: inout LeasedBody, _ buffer: UnsafeMutableRawBufferPointer,
-        _ consume: (UnsafeRawBufferPointer) throws -> Void
+        _ lease: SocketLease, _ reader: inout LeasedBody, _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
         var burst = 0
+        var scratch: ScratchBuffers.Scratch?
+        defer { if let scratch { engine.scratch.giveBack(scratch) } }
         while !reader.isDone {
+            let taken = scratch ?? engine.scratch.take()
+            scratch = taken
+            let buffer = taken.bytes
             switch try lease.look(into: buffer, limit: reader.wanted) {
             case .bytes(let count):
                 try reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
                 burst += count
+                try await pause(after: count)
                 // A share of the thread, then others' turn.
                 if burst > 8 * 1_024 * 1_024 {
                     burst = 0
@@ -48,11 +51,23 @@ extension Exchange {
                     burst = 64 * 1_024
                     continue
                 }
+                // Who waits holds no memory: thousands may.
+                engine.scratch.giveBack(taken)
+                scratch = nil
                 try await lease.wait { self.bodyWanted() }
             case .end:
                 reader.isBroken = true
                 throw HTTPError(.badRequest, "The connection ended within the body.")
             }
+        }
+    }
+
+    /// Keeps to the rates that were set.
+    private func pause(after count: Int) async throws {
+        for bucket in [rate, engine.rate] {
+            guard let bucket else { continue }
+            let wait = bucket.spend(count)
+            if wait > .zero { try await Task.sleep(for: wait) }
         }
     }
 

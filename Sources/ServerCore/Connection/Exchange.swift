@@ -32,6 +32,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     private(set) weak var carrier: (any Carrier)?
     private var task: Task<Void, Never>?
     private(set) var isDetached = false
+    /// The connection's own rate, where there is one.
+    var rate: RateBucket?
 
     init(engine: Engine, loop: any EventLoop, carrier: any Carrier) {
         self.engine = engine

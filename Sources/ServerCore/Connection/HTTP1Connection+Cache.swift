@@ -1,3 +1,4 @@
+import CSyscalls
 import DirectoryRoot
 import NIOCore
 
@@ -25,27 +26,71 @@ extension HTTP1Connection {
     func answerFromCache() -> Bool {
         guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head) else { return false }
         let range = head.targetRange
-        let found = head.bytes.withUnsafeBytes { bytes in
-            files.find(UnsafeRawBufferPointer(rebasing: bytes[range]), rules: rules, tick: room.tick)
+        return head.bytes.withUnsafeBytes { bytes in
+            let target = UnsafeRawBufferPointer(rebasing: bytes[range])
+            if !closesAfter, head.minorVersion == 1, let composed = room.composed, composed.isSecure == isSecure,
+                composed.file.rules == rules, composed.file.names(target), isUnconditional
+            {
+                send(composed)
+                return true
+            }
+            guard let file = files.find(target, rules: rules, tick: room.tick), isUnconditional else {
+                return false
+            }
+            send(file)
+            return true
         }
-        guard let file = found, !head.contains("want-repr-digest"), !head.contains("if") else { return false }
+    }
+
+    /// Whether no field that is too rare to be known asks for something else.
+    private var isUnconditional: Bool { !head.contains("want-repr-digest") && !head.contains("if") }
+
+    private func send(_ composed: LoopRoom.Composed) {
         isAnswering = true
         isHeadOnly = false
         status = 200
-        let out = room.out
-        if out.room < 16 * 1_024 { flush(more: true) }
-        out.append("HTTP/1.1 200 OK\r\n")
-        room.writeDate()
-        out.append(file.lines)
-        writeConnectionField()
-        out.append("\r\n")
-        sentBytes = file.entry.attributes.size
+        sentBytes = composed.file.entry.attributes.size
+        if room.out.count == 0, inbound.readableBytes == 0 {
+            transmit(composed.answer.bytes, more: false)
+        } else {
+            emit(composed.answer.bytes)
+        }
+        finishAnswer()
+    }
+
+    private func send(_ file: OpenFileCache.File) {
+        let size = file.entry.attributes.size
+        if file.uses > 4, size <= 64 * 1_024, !closesAfter, head.minorVersion == 1, rate == nil, engine.rate == nil {
+            room.compose(file, isSecure: isSecure) { out in
+                writeHead(of: file, to: out)
+                guard size > 0 else { return true }
+                let free = out.free
+                guard free.count >= size else { return false }
+                let count = sys_pread_nowait(file.entry.descriptor, free.baseAddress, Int(size), 0)
+                out.advance(by: count)
+                return count == Int(size)
+            }
+            if let composed = room.composed, composed.file === file { return send(composed) }
+        }
+        isAnswering = true
+        isHeadOnly = false
+        status = 200
+        if room.out.room < 16 * 1_024 { flush(more: true) }
+        writeHead(of: file, to: room.out)
+        sentBytes = size
         if sentBytes > 0 {
             send(FileSpan(file.entry, 0..<sentBytes), isPiece: false)
         } else {
             finishAnswer()
         }
-        return true
+    }
+
+    private func writeHead(of file: OpenFileCache.File, to out: OutBuffer) {
+        out.append("HTTP/1.1 200 OK\r\n")
+        room.writeDate(to: out)
+        out.append(file.lines)
+        writeConnectionField(to: out)
+        out.append("\r\n")
     }
 
     /// Remembers an answer that the next one who asks will get too.

@@ -2,6 +2,14 @@ import CSyscalls
 import DirectoryRoot
 import NIOCore
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 extension HTTP1Connection {
     /// Bytes that a channel may hold before nothing more is given to it.
     ///
@@ -32,7 +40,7 @@ extension HTTP1Connection {
         out.clear()
     }
 
-    private func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool) {
+    func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool) {
         guard phase != .closed, let context, context.channel.isActive else { return }
         var rest = bytes
         if socket >= 0, outstanding == 0 {
@@ -107,8 +115,12 @@ extension HTTP1Connection {
     func pump() {
         // A share of one turn; others wait for their turn too.
         var budget = 8 * 1_024 * 1_024
-        while isAnswering, !isAnswered, canSend {
-            guard budget > 0 else { return goOnLater() }
+        let isLimited = rate != nil || engine.rate != nil
+        if isLimited { budget = min(rate?.piece ?? budget, engine.rate?.piece ?? budget) }
+        let start = budget
+        defer { if isLimited, start > budget { keepToRate(start - budget) } }
+        while isAnswering, !isAnswered, canSend, !isPaused {
+            guard budget > 0 else { return isLimited ? () : goOnLater() }
             switch outgoing {
             case .none: return
             case .file(var span, let isPiece):
@@ -117,15 +129,28 @@ extension HTTP1Connection {
                     continue
                 }
                 let before = span.offset
-                guard sendPiece(&span) else {
+                let goesOn = sendPiece(&span, upTo: isLimited ? Int64(budget) : .max)
+                budget -= Int(span.offset - before)
+                guard goesOn else {
                     if case .file = outgoing { outgoing = .file(span, isPiece: isPiece) }
                     return
                 }
-                budget -= Int(span.offset - before)
                 outgoing = .file(span, isPiece: isPiece)
             case .stream(let isChunked, let remaining):
                 guard pumpStream(isChunked: isChunked, remaining: remaining, &budget) else { return }
             }
+        }
+    }
+
+    /// Waits where the bytes just sent came too early.
+    private func keepToRate(_ count: Int) {
+        let wait = max(rate?.spend(count) ?? .zero, engine.rate?.spend(count) ?? .zero)
+        guard wait > .zero else { return goOnLater() }
+        isPaused = true
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        room.loop.scheduleTask(in: TimeAmount(wait)) {
+            bound.value.isPaused = false
+            bound.value.goOn()
         }
     }
 
@@ -193,7 +218,7 @@ extension HTTP1Connection {
     /// Begins to send a file's span; a small one goes out with its head in one piece.
     func send(_ span: FileSpan, isPiece: Bool) {
         let out = room.out
-        if span.count <= 64 * 1_024 {
+        if span.count <= 64 * 1_024, rate == nil, engine.rate == nil {
             if Int(span.count) > out.room { flush(more: true) }
             let count = sys_pread_nowait(
                 span.entry.descriptor, out.free.baseAddress, Int(span.count), span.offset)
@@ -214,15 +239,15 @@ extension HTTP1Connection {
 
     /// Sends a piece of a file.
     /// - Returns: false when to wait: for the socket, for the disk, or because all is over.
-    private func sendPiece(_ span: inout FileSpan) -> Bool {
+    private func sendPiece(_ span: inout FileSpan, upTo limit: Int64) -> Bool {
         guard span.isWarm() else {
             warm(span)
             return false
         }
-        guard socket >= 0 else { return copyPiece(&span, upTo: 64 * 1_024) }
+        guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, 64 * 1_024))) }
         flush(more: true)
         guard outstanding == 0, phase != .closed else { return false }
-        let wanted = Int(min(span.count, span.warmUntil - span.offset))
+        let wanted = Int(min(span.count, span.warmUntil - span.offset, limit))
         let count = sys_sendfile(socket, span.entry.descriptor, span.offset, wanted)
         if count == -Int(sys_again) {
             // The channel waits for room with a small piece of its own; its completion brings us back.
@@ -294,6 +319,11 @@ extension HTTP1Connection {
     /// Ends the connection within a body, so that nobody takes the part for the whole.
     private func breakOff() {
         flush(more: false)
+        // Where the end of the connection is the end of the body, only a reset says that this is neither.
+        if socket >= 0, context?.channel.isActive == true {
+            var choice = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(socket, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
+        }
         abort()
     }
 }

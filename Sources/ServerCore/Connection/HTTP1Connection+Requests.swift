@@ -158,6 +158,7 @@ extension HTTP1Connection {
 
     private func start(_ request: Request, _ work: @escaping @Sendable (Request) async throws -> Response) {
         let exchange = exchange ?? Exchange(engine: engine, loop: room.loop, carrier: self)
+        exchange.rate = rate
         self.exchange = exchange
         exchange.start(request, sendsBody: !isHeadOnly, work)
     }
@@ -176,7 +177,12 @@ extension HTTP1Connection {
         user = nil
         owesContinue = false
         view = nil
-        if !isKnownUniquelyReferenced(&head) { head = RequestHead() } else { head.reset() }
+        // A large head's room is not kept for the small ones to come.
+        if !isKnownUniquelyReferenced(&head) || head.bytes.capacity > 4_096 {
+            head = RequestHead()
+        } else {
+            head.reset()
+        }
         if closesAfter || engine.isShuttingDown {
             linger()
             return false

@@ -66,7 +66,7 @@ extension HTTP1Connection {
         out.append(byte: 0x20)
         out.append(status.reason)
         out.append("\r\n")
-        room.writeDate()
+        room.writeDate(to: out)
         for line in response.fields.lines where !Self.isOwn(line.name) {
             guard line.name.utf8.count + line.value.utf8.count + 1_024 < out.room else { continue }
             out.append(line.name)
@@ -75,16 +75,16 @@ extension HTTP1Connection {
             out.append("\r\n")
         }
         let framing = writeFraming(response)
-        writeConnectionField()
+        writeConnectionField(to: out)
         out.append("\r\n")
         return framing
     }
 
-    func writeConnectionField() {
+    func writeConnectionField(to out: OutBuffer) {
         if closesAfter {
-            room.out.append("Connection: close\r\n")
+            out.append("Connection: close\r\n")
         } else if head.minorVersion == 0 {
-            room.out.append("Connection: keep-alive\r\n")
+            out.append("Connection: keep-alive\r\n")
         }
     }
 

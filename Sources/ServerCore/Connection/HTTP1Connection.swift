@@ -85,6 +85,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var streamFraming = Outgoing.none
     var isPumpScheduled = false
     var isWarming = false
+    /// This connection's own rate.
+    let rate: RateBucket?
+    var isPaused = false
 
     // Time
     var deadline: UInt32 = .max
@@ -95,6 +98,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         self.room = room
         self.isSecure = isSecure
         parser = HTTP1HeadParser(limits: engine.headLimits)
+        rate = RateBucket(engine.limits.connectionRate)
         lastActivity = room.tick
     }
 
@@ -209,6 +213,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     func work() {
         process()
         flush(more: false)
+        // So that the channel can use its buffer again.
+        if inbound.readableBytes == 0 { inbound = ByteBuffer() }
         if isInputClosed { endOfInput() }
     }
 
@@ -284,7 +290,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             refuse(HTTPError(.requestTimeout, "The head of this request came too slowly."))
             flush(more: false)
         case .exchange:
-            if outstanding > 0 { return abort() }
+            if outstanding > 0 || isAnswered { return abort() }
             let error = HTTPError(.requestTimeout, "The body of this request came too slowly.")
             if let lease { return lease.fail(error) }
             isBodyBroken = true

@@ -16,6 +16,21 @@ final class LoopRoom {
     let out = OutBuffer()
     let files = OpenFileCache()
     let secureFiles = OpenFileCache()
+    /// A whole answer from the cache, while many ask for the same file.
+    ///
+    /// Good for one turn of the loop, that is for requests that had begun to come before the file was looked at: to them it
+    /// is as fresh as one made for each.
+    private(set) var composed: Composed?
+
+    struct Composed {
+        let file: OpenFileCache.File
+        let isSecure: Bool
+        let answer: OutBuffer
+    }
+
+    private var endsTurn = false
+    private let composing = OutBuffer(capacity: 80 * 1_024)
+
     /// Seconds since this room was made; moves while there are connections.
     ///
     /// All time limits count in it.
@@ -88,10 +103,27 @@ final class LoopRoom {
         eachMember { $0.secondPassed(tick) }
     }
 
+    /// Composes an answer for the rest of this turn; nothing when `compose` says that it could not.
+    func compose(_ file: OpenFileCache.File, isSecure: Bool, _ compose: (OutBuffer) -> Bool) {
+        composed = nil
+        composing.clear()
+        guard compose(composing) else { return }
+        if !endsTurn {
+            endsTurn = true
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            // Runs behind the events that the loop has in hand, and before it asks for others.
+            loop.execute {
+                bound.value.endsTurn = false
+                bound.value.composed = nil
+            }
+        }
+        composed = Composed(file: file, isSecure: isSecure, answer: composing)
+    }
+
     /// Writes the `Date` line of now.
     ///
     /// RFC 9110 §6.6.1.
-    func writeDate() {
+    func writeDate(to out: OutBuffer) {
         var now = timespec()
         #if os(Linux)
             clock_gettime(CLOCK_REALTIME_COARSE, &now)

@@ -19,7 +19,9 @@ final class OpenFileCache {
         fileprivate let path: [CChar]
         fileprivate let root: DirectoryRoot
         /// Under which rules of access it was given.
-        fileprivate let rules: UInt64
+        let rules: UInt64
+        /// How often it was asked for in the last second.
+        fileprivate(set) var uses = 0
         fileprivate var lastUse: UInt32
 
         fileprivate init(
@@ -33,6 +35,11 @@ final class OpenFileCache {
             self.root = root
             self.rules = rules
             lastUse = tick
+        }
+
+        /// Whether this is what `other` asks for.
+        func names(_ other: UnsafeRawBufferPointer) -> Bool {
+            target.count == other.count && target.elementsEqual(other)
         }
 
         fileprivate var isCurrent: Bool {
@@ -56,14 +63,14 @@ final class OpenFileCache {
     func find(_ target: UnsafeRawBufferPointer, rules: UInt64, tick: UInt32) -> File? {
         guard !files.isEmpty else { return nil }
         let key = Self.hash(target)
-        guard let file = files[key], file.target.count == target.count,
-            file.target.elementsEqual(target)
-        else { return nil }
+        guard let file = files[key], file.names(target) else { return nil }
         guard file.rules == rules, file.isCurrent else {
             files[key] = nil
             return nil
         }
+        if file.lastUse != tick { file.uses = 0 }
         file.lastUse = tick
+        file.uses += 1
         return file
     }
 

@@ -3,27 +3,28 @@
 /// One for each loop, not one for each connection: idle connections hold no memory for output. It is empty whenever the
 /// loop leaves a connection.
 final class OutBuffer {
-    /// More than this is sent before more is gathered.
-    static let capacity = 256 * 1_024
+    private let capacity: Int
 
     private let base: UnsafeMutableRawPointer
     private(set) var count = 0
 
-    init() {
-        base = .allocate(byteCount: Self.capacity, alignment: 64)
+    /// - Parameter capacity: more than this is sent before more is gathered.
+    init(capacity: Int = 256 * 1_024) {
+        self.capacity = capacity
+        base = .allocate(byteCount: capacity, alignment: 64)
     }
 
     deinit { base.deallocate() }
 
     /// Bytes that still fit.
-    var room: Int { Self.capacity - count }
+    var room: Int { capacity - count }
 
     /// What was gathered.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
     /// The free part, for a read right into it; follow with ``advance(by:)``.
     var free: UnsafeMutableRawBufferPointer {
-        UnsafeMutableRawBufferPointer(start: base + count, count: Self.capacity - count)
+        UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
     }
 
     func advance(by more: Int) { count += min(max(more, 0), room) }

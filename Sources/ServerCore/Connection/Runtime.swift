@@ -3,6 +3,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A server while it listens: its threads, event loops and listening sockets.
 final class Runtime: Sendable {
     let engine: Engine
@@ -110,6 +118,7 @@ final class Runtime: Sendable {
         guard isFirst else { return await untilEnded() }
         engine.beginShutDown()
         for listener in listeners { try? await listener.close() }
+        for case .unix(let path) in addresses { unlink(path) }
         let clock = ContinuousClock()
         let end = clock.now + grace
         await rooms.inEach { $0.eachMember { $0.drain() } }

@@ -36,6 +36,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
             return context.close(promise: nil)
         }
         room.enter(self)
+        engine.counters.greeting()
         context.read()
     }
 
@@ -48,7 +49,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
         guard case .handshakeCompleted(let agreed)? = event as? TLSUserEvent else {
             return context.fireUserInboundEventTriggered(event)
         }
-        room.leave(self)
+        leave()
         do {
             if agreed == "h2" {
                 try HTTP2Connection.configure(context.channel, engine: engine, room: room)
@@ -68,13 +69,19 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        room.leave(self)
+        leave()
         context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        room.leave(self)
+        leave()
         self.context = nil
+    }
+
+    private func leave() {
+        guard roomIndex >= 0 else { return }
+        room.leave(self)
+        engine.counters.closed()
     }
 
     // MARK: - The room's calls

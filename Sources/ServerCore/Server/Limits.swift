@@ -32,9 +32,11 @@ public struct Limits: Sendable {
     /// Connections from one address (IPv6: one /64 network); 0 for no bound of its own.
     public var connectionsPerAddress = 0
     /// Requests being answered by tasks at once; 503 beyond it.
-    public var requestsInFlight = 1_024
+    public var requestsInFlight = 8_192
     /// Bytes a second of one connection's answers and bodies; nil for no limit.
     public var connectionRate: Int64?
+    /// Bytes a second of all connections together; nil for no limit.
+    public var totalRate: Int64?
 
     /// The defaults.
     public init() {}

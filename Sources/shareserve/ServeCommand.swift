@@ -40,7 +40,8 @@ struct ServeCommand: ParsableCommand {
         let root = try openRoot(settings)
         var configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
-        let startup = Startup(configuration: configuration, root: settings.text("path") ?? ".")
+        let startup = Startup(
+            configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"))
         var page = try UploaderConfiguration(settings, startup: startup)
         page.hasUsers = configuration.access.hasAccounts
         let uploader = try UploaderHandler(page)

@@ -7,14 +7,17 @@ import Synchronization
 final class Startup: Sendable {
     private let configuration: ServerConfiguration
     private let root: String
+    private let showsCode: Bool
     private let listening = Mutex<[ListenAddress]>([])
 
     /// - Parameters:
     ///   - configuration: of the server.
     ///   - root: the shared directory as it was given.
-    init(configuration: ServerConfiguration, root: String) {
+    ///   - showsCode: whether an address is printed as a QR code too.
+    init(configuration: ServerConfiguration, root: String, showsCode: Bool) {
         self.configuration = configuration
         self.root = root
+        self.showsCode = showsCode
     }
 
     /// Every URL of the server: none before it listens.
@@ -51,7 +54,15 @@ final class Startup: Sendable {
         }
         if let fingerprint { lines.append("SHA-256 of the certificate: \(fingerprint)") }
         if let warning { lines.append(warning) }
+        if showsCode, let url = urlForPhones, let code = QRCode(url) { lines.append("\(url)\n\(code.terminal)") }
         StandardStreams.print(lines.joined(separator: "\n"))
+    }
+
+    /// The address that a phone most likely reaches: of another machine's view, and short.
+    private var urlForPhones: String? {
+        let all = urls
+        let far = all.filter { !$0.contains("//127.") && !$0.contains("//[::1]") && !$0.contains("//localhost") }
+        return far.first { !$0.contains("[") } ?? far.first ?? all.first
     }
 
     /// What a person should know about who can get in.

@@ -14,6 +14,9 @@ struct PageOptions: SettingsGroup {
     @Option(help: .init("A file such as index.html that is shown in place of its folder.", valueName: "name"))
     var index: String?
 
+    @Flag(help: "Print the address as a QR code too, for a phone's camera.")
+    var qr = false
+
     @Option(
         help: .init("Files that replace those of the page, by name.", valueName: "directory"), completion: .directory)
     var assets: String?

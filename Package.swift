@@ -75,7 +75,7 @@ let package = Package(
         .executableTarget(
             name: "shareserve",
             dependencies: [
-                "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader",
+                "CSyscalls", "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),

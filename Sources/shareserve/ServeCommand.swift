@@ -26,17 +26,26 @@ struct ServeCommand: ParsableCommand {
     @OptionGroup(title: "TLS") var tls: TLSOptions
     @OptionGroup(title: "Page") var page: PageOptions
     @OptionGroup(title: "Limits") var limits: LimitOptions
+    @OptionGroup(title: "Process") var process: ProcessOptions
     @OptionGroup(title: "Log and settings") var log: LogOptions
+
+    /// Reads the settings and confines the process, while there is but one thread.
+    ///
+    /// - Throws: ``StartError``.
+    func prepare() throws -> (Settings, Logger) {
+        Signals.ignoreFatalOnes()
+        let settings = try Settings(
+            groups: [share, network, access, tls, page, limits, process, log],
+            environment: ProcessInfo.processInfo.environment, readFile: Self.read)
+        let logger = try Logger(settings)
+        try Confinement.enter(settings, logger: logger)
+        return (settings, logger)
+    }
 
     /// Serves until a signal ends it.
     ///
     /// - Throws: ``StartError`` when there is nothing to serve or nowhere to serve it.
-    func run() async throws {
-        Signals.ignoreFatalOnes()
-        let settings = try Settings(
-            groups: [share, network, access, tls, page, limits, log], environment: ProcessInfo.processInfo.environment,
-            readFile: Self.read)
-        let logger = try Logger(settings)
+    func run(_ settings: Settings, _ logger: Logger) async throws {
         let root = try openRoot(settings)
         var configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
@@ -55,7 +64,9 @@ struct ServeCommand: ParsableCommand {
         // Asked first: files and folders, and the uploads that can be resumed.
         server.add(uploader)
         do {
-            startup.announce(try await server.start(), fingerprint: server.certificateFingerprint)
+            let addresses = try await server.start()
+            try Confinement.becomeUser(settings)
+            startup.announce(addresses, fingerprint: server.certificateFingerprint)
         } catch let error as ListenError {
             throw StartError(error)
         } catch let error as TLSError {

@@ -9,7 +9,8 @@ let command = verb ?? ServeCommand.self
 do {
     var parsed = try command.parseAsRoot(verb == nil ? words : Array(words.dropFirst()))
     if let serve = parsed as? ServeCommand {
-        try await serve.run()
+        let (settings, logger) = try serve.prepare()
+        try await serve.run(settings, logger)
     } else {
         try parsed.run()
     }

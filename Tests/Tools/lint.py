@@ -18,7 +18,7 @@ ROOMS = {
     "ServerCore": {"CSyscalls", "CZlib", "DirectoryRoot"},
     "WebUploader": {"CBundledAssets", "DirectoryRoot", "ServerCore"},
     "WebDAV": {"CLibXML2", "DirectoryRoot", "ServerCore"},
-    "shareserve": {"DirectoryRoot", "ServerCore", "WebDAV", "WebUploader"},
+    "shareserve": {"CSyscalls", "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader"},
 }
 # The only folder of the sources that may import it.
 ONLY_IN = {

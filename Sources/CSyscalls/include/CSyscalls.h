@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "Sockets.h"
+#include "Confinement.h"
 
 // What one statx says, in the same shape on every system.
 struct sys_attributes {

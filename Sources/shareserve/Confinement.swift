@@ -1,0 +1,66 @@
+import CSyscalls
+import Glibc
+import Logging
+
+/// What the process gives up, so that a mistake in it is worth less to whoever finds it.
+enum Confinement {
+    /// Confines this thread, and all that it starts, to the shared directory and the files that settings name.
+    ///
+    /// Before anything starts a thread. Where the kernel has no Landlock, a line in the log says so.
+    static func enter(_ settings: Settings, logger: Logger) throws(StartError) {
+        guard try settings.isOn("confine") else { return }
+        let set = sys_confinement_begin()
+        guard set >= 0 else {
+            logger.warning("this kernel cannot confine the process", metadata: ["reason": "\(reason(set))"])
+            return
+        }
+        try allow(settings.text("path") ?? ".", writable: true, in: set)
+        for address in settings.commaSeparatedList("bind") where address.contains("/") {
+            let path = address.hasPrefix("unix:") ? String(address.dropFirst(5)) : address
+            try allow(directory(of: path), writable: true, in: set)
+        }
+        // A certificate that is renewed is another file of that name, so its directory is what may be read.
+        for name in ["auth-file", "tls-cert", "tls-key", "client-ca"] {
+            guard let path = settings.text(name) else { continue }
+            try allow(directory(of: path), writable: false, in: set)
+        }
+        if let assets = settings.text("assets") {
+            try allow(assets, writable: false, in: set)
+        }
+        // Names of users and hosts, and what tells the number of processors; some systems lack some of them.
+        for path in ["/etc", "/run/systemd/resolve", "/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom"] {
+            _ = sys_confinement_allow(set, path, path == "/dev/null")
+        }
+        let entered = sys_confinement_enter(set)
+        guard entered == 0 else {
+            throw StartError(status: .failed, message: "cannot confine the process: \(reason(entered))")
+        }
+    }
+
+    /// Becomes the ordinary user whom the settings name, in all threads.
+    static func becomeUser(_ settings: Settings) throws(StartError) {
+        guard let user = settings.text("user") else { return }
+        let became = sys_become(user)
+        guard became == 0 else {
+            throw StartError(status: .usage, message: "cannot become the user '\(user)': \(reason(became))")
+        }
+    }
+
+    private static func allow(_ path: String, writable: Bool, in set: Int32) throws(StartError) {
+        let allowed = sys_confinement_allow(set, path, writable)
+        guard allowed == 0 else {
+            // The same line and status as without confinement: what is missing is missing.
+            guard -allowed != ENOENT else { return }
+            throw StartError(status: .failed, message: "cannot confine the process to \(path): \(reason(allowed))")
+        }
+    }
+
+    private static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func reason(_ answer: Int32) -> String {
+        -answer == ENOENT ? "there is none of this name" : String(cString: strerror(-answer))
+    }
+}

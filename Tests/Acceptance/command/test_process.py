@@ -1,0 +1,66 @@
+"""What the process gives up: its user, and all files but its own."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from server import binary
+from wire import Wire, ask
+
+
+def status_of(server):
+    return pathlib.Path(f"/proc/{server.pid}/status").read_text()
+
+
+@pytest.mark.root
+def test_becomes_another_user_once_it_listens(serve, folder):
+    root = folder / "share"
+    root.mkdir()
+    os.chown(root, 65534, 65534)
+    server = serve("--user", "nobody", port=0)
+    assert re.search(r"^Uid:\s+65534\s+65534\s+65534\s+65534$", status_of(server), re.MULTILINE)
+    for task in pathlib.Path(f"/proc/{server.pid}/task").iterdir():
+        assert re.search(r"^Uid:\s+65534\s+65534", (task / "status").read_text(), re.MULTILINE), "every thread"
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    assert (root / "a").stat().st_uid == 65534
+
+
+def test_unknown_user_is_one_line(folder):
+    ended = subprocess.run([str(binary()), str(folder), "--port", "0", "--user", "no such user"], capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 64
+    assert len(ended.stderr.splitlines()) == 1 and "no such user" in ended.stderr
+
+
+def test_confined(serve, folder):
+    """Everything works below the root; a link that a stranger set up inside leads nowhere, were it ever followed."""
+    server = serve("--confine", "--trash", "1")
+    assert "NoNewPrivs:\t1" in status_of(server)
+    with Wire(server) as wire:
+        assert wire.ask("MKCOL", "/a").status == 201
+        assert wire.ask("PUT", "/a/b", body="x").status == 201
+        assert wire.ask("PUT", "/a/b", body="y").status == 204
+        assert wire.ask("COPY", "/a", "Destination: /c").status == 201
+        assert wire.ask("MKCOL", "/d").status == 201
+        assert wire.ask("MOVE", "/a/b", "Destination: /d/b").status == 201
+        assert wire.ask("PROPFIND", "/", "Depth: 1").status == 207
+        assert wire.ask("PROPPATCH", "/d/b", body='<propertyupdate xmlns="DAV:"><set><prop><x/></prop></set></propertyupdate>').status == 207
+        lock = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+        assert wire.ask("LOCK", "/locked", body=lock).status == 201
+        assert wire.ask("DELETE", "/c").status == 204
+        assert wire.ask("GET", "/d/b").text == "y"
+        assert wire.ask("GET", "/", "Accept: text/html").status == 200
+
+
+def test_confined_over_tls_and_a_socket(serve, folder):
+    place = folder / "secrets"
+    place.mkdir()
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=localhost",
+         "-keyout", str(place / "key"), "-out", str(place / "cert")], check=True, capture_output=True)
+    server = serve("--confine", "--tls-cert", place / "cert", "--tls-key", place / "key", bind=("127.0.0.1", str(folder / "socket")))
+    with Wire(server, tls=True) as wire:
+        assert wire.ask("PUT", "/a", body="x").status == 201
+    assert server.stop() == 0

@@ -27,8 +27,10 @@ enum Confinement {
         if let assets = settings.text("assets") {
             try allow(assets, writable: false, in: set)
         }
-        // Names of users and hosts, and what tells the number of processors; some systems lack some of them.
-        for path in ["/etc", "/run/systemd/resolve", "/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom"] {
+        // Names of users and hosts, and what tells the number of processors; some systems lack some of them. All of
+        // /proc, since libdispatch ends the process when it cannot read of its own threads there, and a rule on the
+        // process's own folder is lost whenever the kernel forgets that folder for a while.
+        for path in ["/etc", "/run/systemd/resolve", "/proc", "/sys/fs/cgroup", "/dev/null", "/dev/urandom"] {
             _ = sys_confinement_allow(set, path, path == "/dev/null")
         }
         let entered = sys_confinement_enter(set)

@@ -45,7 +45,7 @@ struct ServeCommand: ParsableCommand {
     /// Serves until a signal ends it.
     ///
     /// - Throws: ``StartError`` when there is nothing to serve or nowhere to serve it.
-    func run(_ settings: Settings, _ logger: Logger) async throws {
+    static func serve(_ settings: Settings, _ logger: Logger) async throws {
         let root = try openRoot(settings)
         var configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
@@ -86,7 +86,7 @@ struct ServeCommand: ParsableCommand {
         signals.cancel()
     }
 
-    private func openRoot(_ settings: Settings) throws(StartError) -> DirectoryRoot {
+    private static func openRoot(_ settings: Settings) throws(StartError) -> DirectoryRoot {
         let path = settings.text("path") ?? "."
         let policy = try RootPolicy(settings)
         do throws(RootError) {

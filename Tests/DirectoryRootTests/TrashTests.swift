@@ -120,6 +120,7 @@ import Testing
             #expect(throws: RootError.unknownToken) { try share.deleteFromTrash(id) }
         }
         #expect(throws: RootError.selfReference) { try share.moveToTrash(.root) }
+        #expect(throws: RootError.forbidden) { try reader.emptyTrash() }
         try share.emptyTrash()
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }

@@ -82,14 +82,20 @@ extension Share {
     }
 
     /// Removes everything from the trash that this requester could delete where it was.
+    /// - Throws: ``RootError/forbidden`` when that is nothing of what is there; what the disk says.
     public func emptyTrash() throws(RootError) {
-        for item in try trashItems() {
+        var kept = 0
+        let items = try trashItems()
+        for item in items {
             do throws(RootError) {
                 try deleteFromTrash(item.id)
             } catch .unknownToken {
                 continue
+            } catch .forbidden {
+                kept += 1
             }
         }
+        if kept > 0, kept == items.count { throw .forbidden }
     }
 
     // MARK: -

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -78,6 +79,8 @@ def environment(home, **more):
 # cadaver
 
 def cadaver(meeting, home, script):
+    if meeting.url.startswith("https:"):
+        pytest.skip("cadaver asks a person at a terminal about a self-made certificate")
     return run("cadaver", meeting.url + "/", input=textwrap.dedent(script), env=environment(home, EDITOR=str(home / "editor")))
 
 
@@ -460,7 +463,10 @@ def test_duplicity(meet, home, folder):
     address = f"webdav://user:word@{meeting.authority}/backup"
     common = ["--no-encryption", "--archive-dir", home / "archive", "--tempdir", folder]
     run("/usr/bin/duplicity", "full", *common, source, address, env=environment(home, FTP_PASSWORD="word"))
-    next(path for path in source.rglob("*") if path.is_file()).write_text("changed")
+    changed = next(path for path in source.rglob("*") if path.is_file())
+    changed.write_text("changed")
+    # duplicity tells a change by size and whole seconds.
+    os.utime(changed, (time.time() + 60, time.time() + 60))
     run("/usr/bin/duplicity", "incremental", *common, source, address, env=environment(home))
     run("/usr/bin/duplicity", "verify", *common, address, source, env=environment(home))
     run("/usr/bin/duplicity", "restore", *common, address, folder / "restored", env=environment(home))

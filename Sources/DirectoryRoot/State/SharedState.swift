@@ -11,6 +11,7 @@ package final class SharedState: Sendable {
     package let trash: Trash
     package let feed: ChangeFeed
     package let links: LinkStore
+    let endedSessions: EndedSessions
 
     /// - Parameters:
     ///   - root: the open root, which outlives this object.
@@ -29,6 +30,7 @@ package final class SharedState: Sendable {
         trash = Trash(state: folder, properties: properties, policy: policy, clock: clock)
         feed = ChangeFeed(mostWatches: policy.maxWatches)
         links = LinkStore(state: folder, clock: clock)
+        endedSessions = EndedSessions(state: folder, clock: clock)
     }
 }
 

@@ -12,6 +12,7 @@ final class Engine: Sendable {
     let proxies: TrustedProxies
     let pool: PoolThreads
     let io: IOPool
+    private let passwords: WaitingLine
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
@@ -44,7 +45,9 @@ final class Engine: Sendable {
         self.access = access
         self.proxies = proxies
         self.pool = pool
-        io = IOPool(threads: pool)
+        let passwords = WaitingLine(pool, atOnce: System.coreCount / 2, longest: 256)
+        self.passwords = passwords
+        io = IOPool(threads: pool, passwords: passwords)
         logger = configuration.logger
         var headLimits = HTTP1HeadParser.Limits()
         headLimits.headBytes = limits.headBytes
@@ -87,6 +90,20 @@ final class Engine: Sendable {
         perAddress.withLock { counts in
             guard let count = counts[address] else { return }
             counts[address] = count > 1 ? count - 1 : nil
+        }
+    }
+
+    /// Asks off the loop what an admission left open, as often as it takes.
+    /// - Parameters:
+    ///   - admission: the first word.
+    ///   - done: gets the last one, on a thread of the pool or right here.
+    func settle(_ admission: Admission, _ done: @escaping @Sendable (Admission) -> Void) {
+        switch admission {
+        case .allow, .refuse: done(admission)
+        case .check(let question): pool.submit { self.settle(question(), done) }
+        case .verify(let question):
+            let isTaken = passwords.submit { self.settle(question(), done) }
+            if !isTaken { done(.refuse(Response(WaitingLine.isFull))) }
         }
     }
 

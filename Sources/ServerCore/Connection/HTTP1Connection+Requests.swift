@@ -74,21 +74,17 @@ extension HTTP1Connection {
             head: head, method: method, target: target, authority: client.authority, scheme: client.scheme,
             peer: client.address, isPrivate: client.scheme == "https" || client.address == "unix")
         self.view = view
-        switch engine.access.admit(view) {
-        case .check(let question): ask(question, view)
-        case let decided: dispatch(decided, view)
-        }
+        dispatch(engine.access.admit(view), view)
     }
 
-    /// Asks on the pool, and dispatches back on the loop.
-    private func ask(_ question: @escaping @Sendable () -> Admission, _ view: RequestHeadView) {
+    /// Asks off the loop, and dispatches back on it.
+    private func ask(_ open: Admission, _ view: RequestHeadView) {
         let exchange = Exchange(engine: engine, loop: room.loop, carrier: self)
         self.exchange = exchange
         isAsking = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         let loop = room.loop
-        engine.pool.submit {
-            let decided = question()
+        engine.settle(open) { decided in
             loop.execute {
                 let connection = bound.value
                 guard connection.phase == .exchange, connection.exchange === exchange else { return }
@@ -105,11 +101,9 @@ extension HTTP1Connection {
         switch admission {
         case .allow(let share, let prefix, let path):
             user = share.user
-            let request = makeRequest(view, share: share, prefix: prefix, path: path)
-            answer(request)
+            answer(makeRequest(view, share: share, prefix: prefix, path: path))
         case .refuse(let response): respond(response)
-        case .check:
-            respond(.text(.internalServerError, "The server failed. Ask the one who runs it."))
+        case .check, .verify: ask(admission, view)
         }
     }
 

@@ -20,9 +20,11 @@ extension HTTP1Connection {
     }
 
     /// Composes the head and begins to send; complete for bodies that are at hand.
-    func respond(_ response: Response) {
+    func respond(_ given: Response) {
         guard !isAnswering, phase == .exchange else { return }
         isAnswering = true
+        var response = given
+        if given.status == .forbidden, let view { response = engine.access.challenged(given, for: view) }
         status = response.status.code
         deadline = .max
         if !isBodyDone { settleUnreadBody(response) }

@@ -153,10 +153,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
                 head: head, method: head.method, target: target, authority: client.authority, scheme: client.scheme,
                 peer: client.address, isPrivate: true)
             self.view = view
-            switch engine.access.admit(view) {
-            case .check(let question): ask(question, view)
-            case let decided: dispatch(decided, view)
-            }
+            dispatch(engine.access.admit(view), view)
         } catch {
             respond(Response(error))
         }
@@ -197,12 +194,11 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         return target
     }
 
-    private func ask(_ question: @escaping @Sendable () -> Admission, _ view: RequestHeadView) {
+    private func ask(_ open: Admission, _ view: RequestHeadView) {
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         let loop = room.loop
         held = []
-        engine.pool.submit {
-            let decided = question()
+        engine.settle(open) { decided in
             loop.execute {
                 guard !bound.value.isOver else { return }
                 bound.value.dispatch(decided, view)
@@ -217,7 +213,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
             user = share.user
             answer(makeRequest(view, share: share, prefix: prefix, path: path))
         case .refuse(let response): respond(response)
-        case .check: respond(.text(.internalServerError, "The server failed. Ask the one who runs it."))
+        case .check, .verify: ask(admission, view)
         }
     }
 
@@ -310,6 +306,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         isAnswering = true
         deadline = .max
         var response = plain
+        if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
         if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
         status = response.status.code
         var length: Int64?

@@ -11,6 +11,13 @@ package protocol AccessControl: Sendable {
     ///   - head: what was asked, let in or not.
     func dress(_ response: inout Response, for head: RequestHeadView)
 
+    /// What becomes of an answer that refuses: asked for those with status 403 alone.
+    /// - Parameters:
+    ///   - response: the answer to `head`.
+    ///   - head: what was asked, let in or not.
+    /// - Returns: the same, or one that asks to log in, where that may help.
+    func challenged(_ response: Response, for head: RequestHeadView) -> Response
+
     /// Whether a GET with this head, which carries neither credentials, cookies nor an origin, is let in to the whole share
     /// with everybody's rights, so that it may get the very answer that another such request for the same target got.
     ///
@@ -21,6 +28,8 @@ package protocol AccessControl: Sendable {
 
 extension AccessControl {
     package func rulesForEverybody(_ head: RequestHead) -> UInt64? { nil }
+
+    package func challenged(_ response: Response, for head: RequestHeadView) -> Response { response }
 
     /// The fields that every answer has.
     package func dress(_ response: inout Response, for head: RequestHeadView) {
@@ -34,8 +43,10 @@ package enum Admission: Sendable {
     case allow(Share, prefix: String, path: SharePath)
     /// Not let in.
     case refuse(Response)
-    /// The answer takes a while (crypt(3)): ask this on a thread of the pool. Must not answer `check` again.
+    /// The disk must be asked: ask this on a thread of the pool.
     case check(@Sendable () -> Admission)
+    /// A password must be hashed, which is slow on purpose: ask this on a thread of the pool, behind all who wait for that.
+    case verify(@Sendable () -> Admission)
 }
 
 /// A request's head before it is let in.

@@ -40,10 +40,10 @@ RIGHTS = [
     ("GET", "/public/a.txt", [], 200, 200, 200),
     ("GET", "/private/a.txt", [], 401, 404, 200),
     ("GET", "/home/a.txt", [], 401, 200, 200),
-    ("GET", "/inbox/a.txt", [], 404, 404, 200),
+    ("GET", "/inbox/a.txt", [], 401, 404, 200),
     ("PUT", "/public/new", [], 401, 403, 201),
     ("PUT", "/inbox/new", [], 201, 201, 201),
-    ("PUT", "/inbox/a.txt", [], 403, 403, 204),
+    ("PUT", "/inbox/a.txt", [], 401, 403, 204),
     ("PUT", "/home/new", [], 401, 201, 201),
     ("PUT", "/home/fixed/new", [], 401, 403, 201),
     ("DELETE", "/home/a.txt", [], 401, 204, 204),
@@ -52,8 +52,8 @@ RIGHTS = [
     ("MOVE", "/home/a.txt", ["Destination: /private/x"], 401, 403, 201),
     ("MOVE", "/home/a.txt", ["Destination: /home/x"], 401, 201, 201),
     ("COPY", "/private/a.txt", ["Destination: /home/x"], 401, 404, 201),
-    ("COPY", "/public/a.txt", ["Destination: /private/x"], 403, 403, 201),
-    ("COPY", "/public/a.txt", ["Destination: /home/x"], 403, 201, 201),
+    ("COPY", "/public/a.txt", ["Destination: /private/x"], 401, 403, 201),
+    ("COPY", "/public/a.txt", ["Destination: /home/x"], 401, 201, 201),
     ("PROPFIND", "/private", ["Depth: 1"], 401, 404, 207),
     ("GET", "/?archive=zip", [], 200, 200, 200),
     ("GET", "/.shareserve/info", [], 200, 200, 200),
@@ -72,6 +72,32 @@ def test_rights_on_every_door(guarded, rule, who):
     assert answer.status == expected or {answer.status, expected} <= {403, 404}, answer.text
     if answer.status == 401:
         assert "Basic" in answer["WWW-Authenticate"] and "Digest" in answer["WWW-Authenticate"]
+
+
+def test_a_stranger_refused_within_is_asked_to_log_in(guarded):
+    """Whoever is nobody yet may be somebody: refused by whatever door, the answer is 401, as long as that may help."""
+    form = (b'--b\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\nx\r\n--b--\r\n')
+    name = base64.b64encode(b"public/x").decode()
+    for method, target, fields, body in [
+        ("POST", "/public/", ["Content-Type: multipart/form-data; boundary=b"], form),
+        ("POST", "/.shareserve/uploads", [
+            "Tus-Resumable: 1.0.0", "Upload-Length: 1", f"Upload-Metadata: filename {name}"], None),
+        ("POST", "/.shareserve/links", ["Content-Type: application/json"], '{"path":"/public","upload":true}'),
+        ("PATCH", "/public/a.txt", ["X-Update-Range: append"], "x"),
+    ]:
+        answer = ask(guarded, method, target, *fields, body=body)
+        assert answer.status == 401, (method, target, answer.status, answer.text)
+        assert "Basic" in answer["WWW-Authenticate"] and "Digest" in answer["WWW-Authenticate"]
+        known = ask(guarded, method, target, *fields, basic("bob", "pw"), body=body)
+        assert known.status == 403 and "WWW-Authenticate" not in known, (method, target, known.status, known.text)
+    # Another site's page is not asked who it is, and where nobody may more, nobody is.
+    assert ask(guarded, "PUT", "/public/x", "Origin: http://evil.example", body="x").status == 403
+
+
+def test_a_refusal_that_no_account_lifts(serve):
+    server = serve("--no-delete", "--auth", "@/:rw", "--auth", "anna:pw@/:rw")
+    (server.root / "a.txt").write_text("a")
+    assert ask(server, "DELETE", "/a.txt").status == 403
 
 
 def test_nothing_of_others_shows(guarded):
@@ -93,6 +119,50 @@ def test_hashes(serve, kind):
     if kind == "digest":
         session = requests.get(server.url, auth=HTTPDigestAuth("anna", "sécret"), timeout=20)
         assert session.status_code in (200, 401)
+
+
+@pytest.mark.parametrize("proof", ["cookie", "digest"])
+def test_two_processes_are_one(serve, folder, proof):
+    """Behind a load balancer: a log-in at one process holds at the other, after a restart too, and so does a log-out."""
+    one = serve("--auth", "anna:pw@/:rw")
+    other = serve("--auth", "anna:pw@/:rw", root=one.root)
+    if proof == "digest":
+        session = requests.Session()
+        session.auth = HTTPDigestAuth("anna", "pw")
+        for number in range(6):
+            answer = session.get(f"{(one, other)[number % 2].url}/", timeout=20)
+            assert answer.status_code == 200
+            assert len(answer.history) == (1 if number == 0 else 0), "asked again"
+        return
+    form = {"user": "anna", "password": "pw"}
+    cookie = requests.post(f"{one.url}/.shareserve/login", data=form, timeout=20).headers["Set-Cookie"].split(";")[0]
+    assert ask(other, "GET", "/", f"Cookie: {cookie}").status == 200
+    one.kill()
+    one.restart()
+    assert ask(one, "GET", "/", f"Cookie: {cookie}").status == 200
+    assert ask(other, "POST", "/.shareserve/logout", f"Cookie: {cookie}", body="").status == 204
+    assert ask(other, "GET", "/", f"Cookie: {cookie}").status == 401
+    wait_until(lambda: ask(one, "GET", "/", f"Cookie: {cookie}").status == 401, "the log-out is known", 5)
+
+
+def test_guessers_leave_room(serve):
+    """Many wrong log-ins at once cost neither the threads nor the memory that others need."""
+    server = serve("--auth", "@/public:ro", "--auth", hashed("anna", "secret", "--kind", "yescrypt") + "@/:rw")
+    (server.root / "public").mkdir()
+    (server.root / "public" / "a.txt").write_text("a")
+    ask(server, "GET", "/public/")
+    before = server.status_field("VmRSS")
+    wires = [Wire(server) for _ in range(400)]
+    for index, wire in enumerate(wires):
+        wire.request("GET", "/private", basic(f"user{index}", "wrong"))
+    for number in range(20):
+        assert ask(server, "PUT", "/public/x", body="x").status == 401
+        assert ask(server, "PROPFIND", "/public/", "Depth: 1").status == 207
+    statuses = {wire.response().status for wire in wires}
+    assert 401 in statuses and statuses <= {401, 429, 503}
+    assert server.peak_memory() - before < 64 << 20
+    for wire in wires:
+        wire.close()
 
 
 def test_crypt_is_paid_once(serve):

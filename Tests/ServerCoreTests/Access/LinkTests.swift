@@ -36,9 +36,13 @@ struct LinkTests {
         let view = RequestHeadView(
             head: head, method: method, target: try RequestTarget(head.target), authority: "localhost", scheme: "http",
             peer: "192.0.2.1", isPrivate: false)
-        let admission = gate.admit(view)
-        if case .check(let question) = admission { return question() }
-        return admission
+        var admission = gate.admit(view)
+        while true {
+            switch admission {
+            case .check(let question), .verify(let question): admission = question()
+            default: return admission
+            }
+        }
     }
 
     private func status(_ admission: Admission) -> Int {

@@ -39,7 +39,20 @@ struct AccountBook: Sendable {
 
     var isEmpty: Bool { accounts.isEmpty }
 
-    var names: Set<String> { Set(accounts.keys) }
+    /// The account of exactly this name.
+    func account(named name: String) -> Account? { accounts[name] }
+
+    /// Whether some account may do more than everybody at one of these places or below it, so that logging in may help.
+    func someoneMayMore(at places: [SharePath]) -> Bool {
+        accounts.values.contains { account in
+            let ruled = account.rights.rules.map(\.path) + (everybody?.rules.map(\.path) ?? [])
+            return places.contains { place in
+                ([place] + ruled.filter(place.isAncestor)).contains { path in
+                    !account.rights.rights(at: path).isSubset(of: everybody?.rights(at: path) ?? .none)
+                }
+            }
+        }
+    }
 
     /// The account of a name, which Windows may send as `DOMAIN\user`.
     func account(_ name: String) -> Account? {

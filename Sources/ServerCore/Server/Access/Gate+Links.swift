@@ -27,9 +27,31 @@ extension Gate {
                 brake.fail(address: address, user: "link \(token.id)")
                 return .refuse(Self.noLink)
             }
-            if let hash = link.passwordHash, let refusal = askPassword(hash, of: link, head, address) {
-                return .refuse(refusal)
+            guard let hash = link.passwordHash else { return open(link, head, prefix: prefix, path: path, rules) }
+            let name = "link \(link.id)"
+            guard case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) else {
+                return .refuse(Self.asksPassword)
             }
+            if verified.user(name, password) != nil { return open(link, head, prefix: prefix, path: path, rules) }
+            return .verify { [self] in
+                if let wait = brake.wait(address: address, user: name) { return .refuse(Self.slowDown(wait)) }
+                guard verified.user(name, password) != nil || matches(password, hash) else {
+                    brake.fail(address: address, user: name)
+                    return .refuse(Self.asksPassword)
+                }
+                verified.remember(name, password, account: name)
+                return open(link, head, prefix: prefix, path: path, rules)
+            }
+        } catch {
+            return .refuse(Response(HTTPError(error)))
+        }
+    }
+
+    /// Lets in who has the link, and its password where it has one.
+    private func open(
+        _ link: ShareLink, _ head: RequestHeadView, prefix: String, path: SharePath, _ rules: Rules
+    ) -> Admission {
+        do throws(RootError) {
             if path.bytes.starts(with: Self.reserved) {
                 let rest = path.bytes.dropFirst(Self.reserved.count)
                 guard Self.linkPlaces.contains(where: { rest.starts(with: $0.utf8) }) else {
@@ -74,18 +96,12 @@ extension Gate {
         return RightsMap(rules: [(link.path, here)] + below)
     }
 
-    private func askPassword(_ hash: String, of link: ShareLink, _ head: RequestHeadView, _ address: NetworkAddress?)
-        -> Response?
-    {
-        let name = "link \(link.id)"
-        if case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) {
-            if verified.user(name, password) != nil { return nil }
-            if let stored = try? StoredPassword(hash), stored.matches(password, user: [], realm: AccessRules.realm) {
-                verified.remember(name, password, account: name)
-                return nil
-            }
-            brake.fail(address: address, user: name)
-        }
+    private func matches(_ password: [UInt8], _ hash: String) -> Bool {
+        guard let stored = try? StoredPassword(hash) else { return false }
+        return stored.matches(password, user: [], realm: AccessRules.realm)
+    }
+
+    private static var asksPassword: Response {
         var response = Response.text(.unauthorized, "This link needs its password; any user name will do.")
         response.fields["WWW-Authenticate"] = "Basic realm=\"share link\", charset=\"UTF-8\""
         return response

@@ -53,12 +53,13 @@ package final class Gate: AccessControl {
         case mustWait(Int64)
     }
 
+    let secret: ShareSecret
     let sessions: Sessions
     let brake: GuessingBrake
     let root: DirectoryRoot
     let prefix: String
     private let rules: Mutex<Rules>
-    private let nonces: Nonces
+    let nonces: Nonces
     let verified: VerifiedCredentials
 
     /// Guards one root.
@@ -67,17 +68,21 @@ package final class Gate: AccessControl {
     ///   - root: what is guarded.
     ///   - prefix: the server's path prefix.
     ///   - clock: milliseconds that never go back.
+    ///   - wall: milliseconds of the time of day.
     package init(
         _ rules: AccessRules, root: DirectoryRoot, prefix: String = "",
-        clock: @escaping @Sendable () -> Int64 = Gate.uptime
+        clock: @escaping @Sendable () -> Int64 = Gate.uptime, wall: @escaping @Sendable () -> Int64 = Gate.timeOfDay
     ) {
         self.root = root
         self.prefix = prefix
-        self.rules = Mutex(Rules(rules))
-        sessions = Sessions(clock: clock)
+        let prepared = Rules(rules)
+        self.rules = Mutex(prepared)
+        secret = ShareSecret(root: root)
+        sessions = Sessions(secret: secret, ended: root.endedSessions, clock: wall)
         brake = GuessingBrake(clock: clock)
-        nonces = Nonces(clock: clock)
+        nonces = Nonces(secret: secret, clock: wall)
         verified = VerifiedCredentials(clock: clock)
+        if !prepared.book.isEmpty { secret.prepare() }
     }
 
     /// Milliseconds since some moment in the past.
@@ -88,18 +93,28 @@ package final class Gate: AccessControl {
     }
     private static let start = ContinuousClock.now
 
-    /// Goes on with other rules: those who are no longer in them are out at once.
+    /// Milliseconds since 1970.
+    package static let timeOfDay: @Sendable () -> Int64 = {
+        let now = RootClock.system.wall()
+        return now.seconds * 1000 + Int64(now.nanoseconds) / 1_000_000
+    }
+
+    /// Goes on with other rules: those who are no longer in them, or have another password, are out at once.
+    ///
+    /// May wait for the disk.
     package func replace(_ rules: AccessRules) {
         let prepared = Rules(rules)
+        if !prepared.book.isEmpty { secret.prepare() }
         self.rules.withLock { $0 = prepared }
         verified.forgetAll()
-        sessions.keep(users: prepared.book.names)
     }
+
+    var current: Rules { rules.withLock { $0 } }
 
     // MARK: - Letting in
 
     package func rulesForEverybody(_ head: RequestHead) -> UInt64? {
-        let rules = rules.withLock { $0 }
+        let rules = current
         guard rules.book.isEmpty, rules.origins.isEmpty, let host = head[.host], rules.knows(host: host) else {
             return nil
         }
@@ -107,7 +122,7 @@ package final class Gate: AccessControl {
     }
 
     package func admit(_ head: RequestHeadView) -> Admission {
-        let rules = rules.withLock { $0 }
+        let rules = current
         let fields = head.fields
         if head.method == .options, head.head.contains("access-control-request-method") {
             return .refuse(rules.origins.preflight(fields, methods: Self.corsMethods))
@@ -138,10 +153,8 @@ package final class Gate: AccessControl {
                 Share(root: root, rights: rules.book.everybody ?? .init(rules: [])), prefix: prefix, path: path)
         }
         guard let authorization = head.fields["authorization"] else {
-            if let name = head.fields["cookie"].flatMap(sessions.user), let account = rules.book.account(name) {
-                return decide(.user(account), head, path, rules)
-            }
-            return decide(.anonymous, head, path, rules)
+            guard let cookies = head.fields["cookie"] else { return decide(.anonymous, head, path, rules) }
+            return admit(cookies: cookies, waiting: false, head, to: path, rules)
         }
         let address = NetworkAddress(head.peer)
         switch Credentials(field: authorization) {
@@ -154,7 +167,18 @@ package final class Gate: AccessControl {
             guard rules.book.isSlow else {
                 return decide(identify(user, password, address, rules), head, path, rules)
             }
-            return .check { [self] in decide(identify(user, password, address, rules), head, path, rules) }
+            return .verify { [self] in decide(identify(user, password, address, rules), head, path, rules) }
+        }
+    }
+
+    private func admit(
+        cookies: String, waiting: Bool, _ head: RequestHeadView, to path: SharePath, _ rules: Rules
+    ) -> Admission {
+        switch sessions.find(cookies: cookies, in: rules.book, waiting: waiting) {
+        case .nobody: decide(.anonymous, head, path, rules)
+        case .found(let account, _): decide(.user(account), head, path, rules)
+        case .mustWait:
+            .check { [self] in admit(cookies: cookies, waiting: true, head, to: path, rules) }
         }
     }
 
@@ -250,71 +274,6 @@ package final class Gate: AccessControl {
         method == .get || method == .head || method == .options || method == .propfind || method == .report
     }
 
-    // MARK: - Answers
-
-    private static func misdirected(_ authority: String) -> Response {
-        let host = HostNames.host(of: authority)
-        return .text(
-            .misdirectedRequest,
-            "This server does not know itself as “\(host)”. If that is its name, start it with --allowed-host \(host).")
-    }
-
-    static func slowDown(_ seconds: Int64) -> Response {
-        var response = Response.text(
-            .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) second\(seconds == 1 ? "" : "s").")
-        response.fields["Retry-After"] = "\(seconds)"
-        return response
-    }
-
-    private func challenge(_ head: RequestHeadView, _ rules: Rules, isStale: Bool, isWrong: Bool) -> Response {
-        if Self.isBrowser(head), head.fields["authorization"] == nil {
-            var response = Response.text(.unauthorized, "Log in to use this share.")
-            if let page = rules.logInPage, head.method == .get || head.method == .head,
-                head.fields["accept"]?.contains("text/html") == true
-            {
-                response = page(
-                    logInPrompt(returnTo: RequestHead.text(head.head.target), fields: head.fields, isWrong: false))
-            }
-            response.status = .unauthorized
-            response.fields["Cache-Control"] = "no-store"
-            // A browser would answer Basic and Digest by a window of its own, over our page.
-            response.fields["WWW-Authenticate"] = "Session realm=\"\(AccessRules.realm)\""
-            return response
-        }
-        var response = Response.text(
-            .unauthorized, isWrong ? "The user or the password is wrong." : "Log in to use this share.")
-        let nonce = nonces.make()
-        for (algorithm, isOffered) in [("SHA-256", rules.book.offersSHA256), ("MD5", rules.book.offersMD5)]
-        where isOffered {
-            response.fields.add(
-                "WWW-Authenticate",
-                "Digest realm=\"\(AccessRules.realm)\", qop=\"auth\", algorithm=\(algorithm), nonce=\"\(nonce)\""
-                    + (isStale ? ", stale=true" : "") + ", charset=UTF-8")
-        }
-        response.fields.add("WWW-Authenticate", "Basic realm=\"\(AccessRules.realm)\", charset=\"UTF-8\"")
-        return response
-    }
-
-    /// Whether a page or its script asks, so that we show our own log-in page.
-    private static func isBrowser(_ head: RequestHeadView) -> Bool {
-        let fields = head.fields
-        guard fields["user-agent"]?.hasPrefix("Mozilla/") == true else { return false }
-        return fields["accept"]?.contains("text/html") == true || fields["sec-fetch-mode"] != nil
-            || fields["origin"] != nil || fields["referer"] != nil
-    }
-
-    func logInPrompt(returnTo: String, fields: RequestFields, isWrong: Bool) -> LogInPrompt {
-        LogInPrompt(
-            action: prefix + "/.shareserve/login", returnTo: LogInHandler.place(returnTo, below: prefix),
-            isWrong: isWrong,
-            acceptLanguage: fields["accept-language"])
-    }
-
-    func logInPage(_ prompt: LogInPrompt) -> Response {
-        let page = rules.withLock { $0.logInPage }
-        return page.map { $0(prompt) } ?? .text(.ok, "Log in with a user and a password.")
-    }
-
     /// Whether there is anything to log in to.
     package var hasAccounts: Bool { rules.withLock { !$0.book.isEmpty } }
 
@@ -323,12 +282,12 @@ package final class Gate: AccessControl {
     ///   - user: as typed.
     ///   - password: as typed.
     ///   - peer: the client's address.
-    /// - Returns: the account's name.
+    /// - Returns: the account.
     /// - Throws: ``HTTPError`` 401 when one is wrong, 429 when the client must wait.
-    func logIn(user: String, password: [UInt8], peer: String) throws(HTTPError) -> String {
-        let rules = rules.withLock { $0 }
+    func logIn(user: String, password: [UInt8], peer: String) throws(HTTPError) -> AccountBook.Account {
+        let rules = current
         switch identify(user, password, NetworkAddress(peer), rules) {
-        case .user(let account): return account.name
+        case .user(let account): return account
         case .mustWait(let seconds):
             throw HTTPError(
                 .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) seconds.",
@@ -337,10 +296,32 @@ package final class Gate: AccessControl {
         }
     }
 
+    /// Ends the sessions that a request's cookies name; waits for the disk.
+    func endSessions(of request: Request) async {
+        guard let cookies = request.fields["cookie"] else { return }
+        let (sessions, book) = (sessions, current.book)
+        do {
+            try await request.io.run { try sessions.end(cookies: cookies, in: book) }
+        } catch {
+            // Over for this process, and gone from the browser: what the disk says changes nothing for who logs out.
+        }
+    }
+
     package func dress(_ response: inout Response, for head: RequestHeadView) {
-        let rules = rules.withLock { $0 }
+        let rules = current
         if !rules.origins.isEmpty { rules.origins.dress(&response, for: head.fields["origin"]) }
         if let hsts = rules.hsts, head.scheme == "https" { response.fields["Strict-Transport-Security"] = hsts }
+        if response.fields["Cache-Control"] == "no-store" { renewSession(&response, for: head, rules) }
         SecurityFields.dress(&response.fields)
+    }
+
+    /// Goes on with a session whose cookie is no longer new, in answers that nobody keeps.
+    private func renewSession(_ response: inout Response, for head: RequestHeadView, _ rules: Rules) {
+        guard !rules.book.isEmpty, !response.fields.contains("Set-Cookie"), head.fields["authorization"] == nil,
+            let cookies = head.fields["cookie"],
+            case .found(let account, let ticket) = sessions.find(cookies: cookies, in: rules.book, waiting: false),
+            let cookie = sessions.renewed(ticket, of: account)
+        else { return }
+        response.fields["Set-Cookie"] = Sessions.setCookie(cookie, prefix: prefix, isSecure: head.scheme == "https")
     }
 }

@@ -32,7 +32,7 @@ package struct LogInHandler: Handler {
             return .now(page(request, returnTo: request.queryValue("return") ?? "", isWrong: false, .ok))
         case ".shareserve/logout":
             guard request.method == .post else { return .now(Self.onlyPost) }
-            return .now(logOut(request))
+            return .later(logOut)
         default: return .pass
         }
     }
@@ -43,20 +43,20 @@ package struct LogInHandler: Handler {
         let user = String(decoding: field("user"), as: UTF8.self)
         let place = String(decoding: field("return"), as: UTF8.self)
         let (gate, peer, password) = (gate, request.storage.peer, field("password"))
-        let name: String
+        let account: AccountBook.Account
         do {
-            name = try await request.io.run { try gate.logIn(user: user, password: password, peer: peer) }
+            account = try await request.io.verify { try gate.logIn(user: user, password: password, peer: peer) }
         } catch let error as HTTPError {
             guard Self.wantsPage(request), error.status == .unauthorized else { return Response(error) }
             return page(request, returnTo: place, isWrong: true, .unauthorized)
         }
         // Whatever session the browser had, a new one begins: nobody can have planted it.
-        if let cookies = request.fields["cookie"] { gate.sessions.end(cookies: cookies) }
-        return leave(request, to: place, cookie: gate.sessions.begin(for: name))
+        await gate.endSessions(of: request)
+        return leave(request, to: place, cookie: gate.sessions.begin(for: account))
     }
 
-    private func logOut(_ request: Request) -> Response {
-        if let cookies = request.fields["cookie"] { gate.sessions.end(cookies: cookies) }
+    private func logOut(_ request: Request) async -> Response {
+        await gate.endSessions(of: request)
         return leave(request, to: "", cookie: nil)
     }
 

@@ -1,10 +1,11 @@
-internal import Crypto
 import Synchronization
 
 /// The nonces of Digest: made without remembering them, remembered once used, refused when used twice.
 ///
-/// A nonce is its time of birth and a random number, with a keyed hash over both; only those are remembered that came
-/// back with a right answer. RFC 7616 §5.4, §5.5.
+/// A nonce is its time of birth and a random number, sealed with the share's key: every process on the share takes it, and
+/// remembers those that came to itself with a right answer. So one process takes each use of a nonce once; two cannot see
+/// each other's, and a use that was overheard can be repeated once at another process while the nonce lives. What was made
+/// before this process began counts as used. RFC 7616 §5.4, §5.5.
 final class Nonces: Sendable {
     /// What a nonce and its count are worth.
     enum Verdict {
@@ -23,28 +24,38 @@ final class Nonces: Sendable {
 
     private struct State {
         var uses: [[UInt8]: Use] = [:]
-        /// Nonces born at or before this time that are not in the table may have been used: forgotten for want of room.
-        var forgotten: Int64 = .min
+        /// Nonces born at or before this time that are not in the table may have been used: before this process began, or
+        /// forgotten for want of room.
+        var forgotten: Int64
     }
 
     /// Milliseconds that a nonce lives.
     static let lifetime: Int64 = 5 * 60_000
     private static let limit = 4_096
+    /// Another host's clock may be ahead.
+    private static let skew: Int64 = 60_000
 
-    private let key = SymmetricKey(size: .bits256)
-    private let state = Mutex(State())
+    private let secret: ShareSecret
+    private let state: Mutex<State>
     private let clock: @Sendable () -> Int64
 
     /// No nonces.
-    /// - Parameter clock: milliseconds that never go back.
-    init(clock: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - secret: seals them.
+    ///   - clock: milliseconds of the time of day.
+    init(secret: ShareSecret, clock: @escaping @Sendable () -> Int64) {
+        self.secret = secret
         self.clock = clock
+        state = Mutex(State(forgotten: clock() - 1))
     }
 
     /// A new nonce: 64 hexadecimal digits.
     func make() -> String {
         var bytes: [UInt8] = []
-        let now = UInt64(bitPattern: clock())
+        let time = clock()
+        // A clock that was set back must not make all new nonces old ones.
+        state.withLock { if $0.forgotten > time { $0.forgotten = time - 1 } }
+        let now = UInt64(bitPattern: time)
         for shift in stride(from: 56, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: now >> UInt64(shift)))
         }
@@ -59,7 +70,9 @@ final class Nonces: Sendable {
     /// Takes one use of a nonce, whose answer was right.
     func use(_ nonce: [UInt8], count: UInt32) -> Verdict {
         let now = clock()
-        guard count > 0, let born = birth(of: nonce), born <= now, now - born < Self.lifetime else { return .stale }
+        guard count > 0, let born = birth(of: nonce), born <= now + Self.skew, now - born < Self.lifetime else {
+            return .stale
+        }
         return state.withLock { state in
             guard var use = state.uses[nonce] else {
                 guard born > state.forgotten else { return .stale }
@@ -84,16 +97,12 @@ final class Nonces: Sendable {
     /// When we made it; nil for a nonce that is not ours.
     private func birth(of nonce: [UInt8]) -> Int64? {
         guard nonce.count == 64 else { return nil }
-        let digits = nonce.compactMap(ASCII.hexValue)
-        guard digits.count == 64 else { return nil }
-        let bytes = stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        guard let bytes = Hex.bytes(nonce) else { return nil }
         guard StoredPassword.same(seal(Array(bytes[..<16])), Array(bytes[16...])) else { return nil }
         return Int64(bitPattern: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    private func seal(_ bytes: [UInt8]) -> [UInt8] {
-        Array(Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key)).prefix(16))
-    }
+    private func seal(_ bytes: [UInt8]) -> [UInt8] { Array(secret.seal("nonce", bytes).prefix(16)) }
 
     private static func makeRoom(_ state: inout State, _ now: Int64) {
         state.uses = state.uses.filter { now - $0.value.born < lifetime }

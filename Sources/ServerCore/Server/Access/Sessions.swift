@@ -1,16 +1,27 @@
-internal import Crypto
-import Synchronization
+import DirectoryRoot
 
-/// Who has logged in through the log-in page, by a cookie that nobody can guess.
+/// Who has logged in through the log-in page, by a cookie that nobody else can make.
 ///
-/// Kept in memory: a restart logs everybody out. The table holds hashes, so that a copy of it opens nothing.
+/// The cookie says who, since when and when it was last renewed, sealed with the share's own key together with the
+/// account's password: every process on the share believes it, before and after a restart, until the password changes. What
+/// must be remembered is who logged out, and that is in the share.
 final class Sessions: Sendable {
-    private struct Session {
+    /// What a cookie says.
+    struct Ticket: Equatable {
         var user: String
-        /// Milliseconds of the clock.
-        var expires: Int64
-        /// However much it is used.
-        var ends: Int64
+        /// Tells it from the user's other sessions.
+        var id: [UInt8]
+        /// Milliseconds of the time of day.
+        var begun: Int64
+        var renewed: Int64
+    }
+
+    /// What the cookies of a request are worth.
+    enum Finding {
+        case nobody
+        case found(AccountBook.Account, Ticket)
+        /// The disk must be asked who logged out.
+        case mustWait
     }
 
     /// The cookie's name.
@@ -19,63 +30,81 @@ final class Sessions: Sendable {
     static let idle: Int64 = 24 * 3_600_000
     /// A session is over this long after its log-in.
     static let longest: Int64 = 14 * 24 * 3_600_000
-    private static let limit = 10_000
+    /// A cookie in use is replaced by a newer one this long after it was made.
+    static let renewal: Int64 = 3_600_000
+    /// Another host's clock may be ahead.
+    private static let skew: Int64 = 60_000
+    private static let idCount = 16
+    private static let sealCount = 32
 
-    private let table = Mutex<[[UInt8]: Session]>([:])
+    private let secret: ShareSecret
+    private let ended: EndedSessions
     private let clock: @Sendable () -> Int64
 
-    /// No sessions.
-    /// - Parameter clock: milliseconds that never go back.
-    init(clock: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - secret: seals the cookies.
+    ///   - ended: who logged out.
+    ///   - clock: milliseconds of the time of day.
+    init(secret: ShareSecret, ended: EndedSessions, clock: @escaping @Sendable () -> Int64) {
+        self.secret = secret
+        self.ended = ended
         self.clock = clock
     }
 
     /// Begins a session.
     /// - Returns: the cookie's value.
-    func begin(for user: String) -> String {
+    func begin(for account: AccountBook.Account) -> String {
         var generator = SystemRandomNumberGenerator()
-        let id = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let id = (0..<Self.idCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
         let now = clock()
-        table.withLock { table in
-            if table.count >= Self.limit { table = table.filter { $0.value.expires > now } }
-            if table.count >= Self.limit, let oldest = table.min(by: { $0.value.expires < $1.value.expires }) {
-                table[oldest.key] = nil
-            }
-            table[Self.key(Hex.text(id))] = Session(user: user, expires: now + Self.idle, ends: now + Self.longest)
-        }
-        return Hex.text(id)
+        return text(Ticket(user: account.name, id: id, begun: now, renewed: now), account)
     }
 
-    /// The user whose session a request's cookies name; nil when none does.
-    func user(cookies: String) -> String? {
+    /// The account whose session a request's cookies name.
+    /// - Parameters:
+    ///   - cookies: the `Cookie` field.
+    ///   - book: the accounts.
+    ///   - waiting: false to be told where the disk would have to be asked.
+    /// - Returns: the first that is good.
+    func find(cookies: String, in book: AccountBook, waiting: Bool) -> Finding {
         for value in Self.values(cookies) {
-            let key = Self.key(value)
+            guard let (account, ticket) = read(value, book) else { continue }
+            do throws(RootError) {
+                let isOver = try ended.contains(
+                    ticket.id, begun: Self.time(ticket.begun), now: Self.time(clock()),
+                    waiting: waiting)
+                if !isOver { return .found(account, ticket) }
+            } catch {
+                if error == .wouldBlock { return .mustWait }
+                // Who cannot be known to be in is out.
+                continue
+            }
+        }
+        return .nobody
+    }
+
+    /// The cookie that goes on with a session; nil while the one in use is new enough.
+    func renewed(_ ticket: Ticket, of account: AccountBook.Account) -> String? {
+        let now = clock()
+        guard now - ticket.renewed >= Self.renewal else { return nil }
+        var ticket = ticket
+        ticket.renewed = now
+        return text(ticket, account)
+    }
+
+    /// Ends the sessions that a request's cookies name; waits for the disk.
+    ///
+    /// - Throws: what the disk says; in this process they are over all the same.
+    func end(cookies: String, in book: AccountBook) throws(RootError) {
+        for value in Self.values(cookies) {
+            guard let (_, ticket) = read(value, book) else { continue }
             let now = clock()
-            let user = table.withLock { table -> String? in
-                guard var session = table[key], session.expires > now else {
-                    table[key] = nil
-                    return nil
-                }
-                session.expires = min(now + Self.idle, session.ends)
-                table[key] = session
-                return session.user
-            }
-            if let user { return user }
+            // A copy of the cookie may have been renewed just now.
+            let until = min(now + Self.idle + Self.skew, ticket.begun + Self.longest)
+            try ended.end(
+                ticket.id, begun: Self.time(ticket.begun), until: Self.time(until),
+                now: Self.time(now))
         }
-        return nil
-    }
-
-    /// Ends the sessions that a request's cookies name.
-    func end(cookies: String) {
-        for value in Self.values(cookies) {
-            let key = Self.key(value)
-            table.withLock { $0[key] = nil }
-        }
-    }
-
-    /// Ends all sessions of users that are not in `users`.
-    func keep(users: Set<String>) {
-        table.withLock { $0 = $0.filter { users.contains($0.value.user) } }
     }
 
     /// The `Set-Cookie` that gives a session to a browser, or takes it away.
@@ -90,6 +119,34 @@ final class Sessions: Sendable {
             + (isSecure ? "; Secure" : "")
     }
 
+    // MARK: - The cookie
+
+    /// Hexadecimal: begun, renewed (8 bytes each), id (16), user, seal (32).
+    private func text(_ ticket: Ticket, _ account: AccountBook.Account) -> String {
+        let body = Self.bytes(ticket.begun) + Self.bytes(ticket.renewed) + ticket.id + Array(ticket.user.utf8)
+        return Hex.text(body + secret.seal("session", body + account.password.fingerprint))
+    }
+
+    private func read(_ value: String, _ book: AccountBook) -> (AccountBook.Account, Ticket)? {
+        guard value.utf8.count <= 2_048, let bytes = Hex.bytes(value.utf8),
+            bytes.count > 16 + Self.idCount + Self.sealCount
+        else { return nil }
+        let body = Array(bytes.dropLast(Self.sealCount))
+        let name = String(decoding: body[(16 + Self.idCount)...], as: UTF8.self)
+        guard let account = book.account(named: name),
+            StoredPassword.same(
+                secret.seal("session", body + account.password.fingerprint), Array(bytes.suffix(Self.sealCount)))
+        else { return nil }
+        let ticket = Ticket(
+            user: name, id: Array(body[16..<(16 + Self.idCount)]), begun: Self.number(body[..<8]),
+            renewed: Self.number(body[8..<16]))
+        let now = clock()
+        guard ticket.begun <= now + Self.skew, ticket.renewed <= now + Self.skew, now - ticket.renewed < Self.idle,
+            now - ticket.begun < Self.longest
+        else { return nil }
+        return (account, ticket)
+    }
+
     /// The values of our cookie among all; at most four, since a neighbour may set more of the name.
     private static func values(_ cookies: String) -> [String] {
         var values: [String] = []
@@ -102,5 +159,15 @@ final class Sessions: Sendable {
         return values
     }
 
-    private static func key(_ value: String) -> [UInt8] { Array(SHA256.hash(data: Array(value.utf8))) }
+    private static func time(_ milliseconds: Int64) -> Timestamp {
+        Timestamp(seconds: milliseconds / 1000, nanoseconds: Int32(truncatingIfNeeded: milliseconds % 1000 * 1_000_000))
+    }
+
+    private static func bytes(_ number: Int64) -> [UInt8] {
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> Int64($0)) }
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+    }
 }

@@ -18,7 +18,7 @@ package enum StoredPassword: Equatable, Sendable {
     /// - Throws: ``AccessRuleError`` for a hash that nothing here can check.
     package init(_ text: String) throws(AccessRuleError) {
         if text.hasPrefix(Self.digestMark) {
-            guard let bytes = Self.hexBytes(text.dropFirst(Self.digestMark.count)), bytes.count == 32 else {
+            guard let bytes = Hex.bytes(text.dropFirst(Self.digestMark.count).utf8), bytes.count == 32 else {
                 throw AccessRuleError("a Digest hash is \(Self.digestMark) and 64 hexadecimal digits")
             }
             self = .digest(bytes)
@@ -55,6 +55,15 @@ package enum StoredPassword: Equatable, Sendable {
         }
     }
 
+    /// Another one for each password and each hash of it; what is sealed with it ends when the password changes.
+    var fingerprint: [UInt8] {
+        switch self {
+        case .plain(let password): Array(SHA256.hash(data: [0] + password))
+        case .crypt(let hash): Array(SHA256.hash(data: [1] + Array(hash.utf8)))
+        case .digest(let secret): Array(SHA256.hash(data: [2] + secret))
+        }
+    }
+
     /// `SHA-256(user:realm:password)`.
     static func digestSecret(user: [UInt8], realm: String, password: [UInt8]) -> [UInt8] {
         Array(SHA256.hash(data: user + [0x3A] + Array(realm.utf8) + [0x3A] + password))
@@ -66,12 +75,6 @@ package enum StoredPassword: Equatable, Sendable {
         var difference: UInt8 = 0
         for (x, y) in zip(a, b) { difference |= x ^ y }
         return difference == 0
-    }
-
-    private static func hexBytes(_ text: Substring) -> [UInt8]? {
-        let digits = text.utf8.compactMap(ASCII.hexValue)
-        guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }
 
@@ -153,8 +156,15 @@ public enum PasswordHash: String, CaseIterable, Sendable {
     }
 }
 
-/// Lower-case hexadecimal digits.
+/// Hexadecimal digits, written in lower case.
 enum Hex {
+    /// What the digits say; nil for an odd number of them, or anything else among them.
+    static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let digits = text.compactMap(ASCII.hexValue)
+        guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     static func text(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         for byte in bytes {

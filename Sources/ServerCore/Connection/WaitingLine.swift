@@ -1,0 +1,62 @@
+import NIOCore
+import Synchronization
+
+/// Work that is slow on purpose, a few pieces at a time, so that most of the pool's threads and the memory stay for others.
+///
+/// What waits here waits without a thread.
+final class WaitingLine: Sendable {
+    private struct State {
+        var running = 0
+        var waiting = CircularBuffer<@Sendable () -> Void>()
+    }
+
+    /// What those are told who find the line full.
+    static let isFull = HTTPError(
+        .serviceUnavailable, "Too many people are logging in at once. Try again in a few seconds.",
+        fields: ["Retry-After": "2"])
+
+    private let pool: PoolThreads
+    private let atOnce: Int
+    private let longest: Int
+    private let state = Mutex(State())
+
+    /// An empty line.
+    /// - Parameters:
+    ///   - pool: runs the work.
+    ///   - atOnce: pieces that run at a time.
+    ///   - longest: pieces that may wait.
+    init(_ pool: PoolThreads, atOnce: Int, longest: Int) {
+        self.pool = pool
+        self.atOnce = max(1, atOnce)
+        self.longest = longest
+    }
+
+    /// Runs `work` when it is its turn.
+    /// - Returns: false when too much waits already; `work` is dropped then.
+    func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
+        let (isTaken, isNow) = state.withLock { state in
+            if state.running < atOnce {
+                state.running += 1
+                return (true, true)
+            }
+            guard state.waiting.count < longest else { return (false, false) }
+            state.waiting.append(work)
+            return (true, false)
+        }
+        if isNow { run(work) }
+        return isTaken
+    }
+
+    private func run(_ work: @escaping @Sendable () -> Void) {
+        pool.submit {
+            work()
+            let next = self.state.withLock { state -> (@Sendable () -> Void)? in
+                if let next = state.waiting.popFirst() { return next }
+                state.running -= 1
+                return nil
+            }
+            // Behind what others gave the pool meanwhile.
+            if let next { self.run(next) }
+        }
+    }
+}

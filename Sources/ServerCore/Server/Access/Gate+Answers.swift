@@ -1,0 +1,102 @@
+import DirectoryRoot
+
+// What those get who are not let in.
+extension Gate {
+    static func misdirected(_ authority: String) -> Response {
+        let host = HostNames.host(of: authority)
+        return .text(
+            .misdirectedRequest,
+            "This server does not know itself as “\(host)”. If that is its name, start it with --allowed-host \(host).")
+    }
+
+    static func slowDown(_ seconds: Int64) -> Response {
+        var response = Response.text(
+            .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) second\(seconds == 1 ? "" : "s").")
+        response.fields["Retry-After"] = "\(seconds)"
+        return response
+    }
+
+    func challenge(_ head: RequestHeadView, _ rules: Rules, isStale: Bool, isWrong: Bool) -> Response {
+        if Self.isBrowser(head), head.fields["authorization"] == nil {
+            var response = Response.text(.unauthorized, "Log in to use this share.")
+            if let page = rules.logInPage, head.method == .get || head.method == .head,
+                head.fields["accept"]?.contains("text/html") == true
+            {
+                response = page(
+                    logInPrompt(returnTo: RequestHead.text(head.head.target), fields: head.fields, isWrong: false))
+            }
+            response.status = .unauthorized
+            response.fields["Cache-Control"] = "no-store"
+            // A browser would answer Basic and Digest by a window of its own, over our page.
+            response.fields["WWW-Authenticate"] = "Session realm=\"\(AccessRules.realm)\""
+            return response
+        }
+        var response = Response.text(
+            .unauthorized, isWrong ? "The user or the password is wrong." : "Log in to use this share.")
+        let nonce = nonces.make()
+        for (algorithm, isOffered) in [("SHA-256", rules.book.offersSHA256), ("MD5", rules.book.offersMD5)]
+        where isOffered {
+            response.fields.add(
+                "WWW-Authenticate",
+                "Digest realm=\"\(AccessRules.realm)\", qop=\"auth\", algorithm=\(algorithm), nonce=\"\(nonce)\""
+                    + (isStale ? ", stale=true" : "") + ", charset=UTF-8")
+        }
+        response.fields.add("WWW-Authenticate", "Basic realm=\"\(AccessRules.realm)\", charset=\"UTF-8\"")
+        return response
+    }
+
+    /// Whether a page or its script asks, so that we show our own log-in page.
+    private static func isBrowser(_ head: RequestHeadView) -> Bool {
+        let fields = head.fields
+        guard fields["user-agent"]?.hasPrefix("Mozilla/") == true else { return false }
+        return fields["accept"]?.contains("text/html") == true || fields["sec-fetch-mode"] != nil
+            || fields["origin"] != nil || fields["referer"] != nil
+    }
+
+    func logInPrompt(returnTo: String, fields: RequestFields, isWrong: Bool) -> LogInPrompt {
+        LogInPrompt(
+            action: prefix + "/.shareserve/login", returnTo: LogInHandler.place(returnTo, below: prefix),
+            isWrong: isWrong,
+            acceptLanguage: fields["accept-language"])
+    }
+
+    func logInPage(_ prompt: LogInPrompt) -> Response {
+        let page = current.logInPage
+        return page.map { $0(prompt) } ?? .text(.ok, "Log in with a user and a password.")
+    }
+
+    package func challenged(_ response: Response, for head: RequestHeadView) -> Response {
+        let rules = current
+        guard response.status == .forbidden, mayHelpToLogIn(head, rules) else { return response }
+        let challenge = challenge(head, rules, isStale: false, isWrong: false)
+        var result = response
+        result.status = challenge.status
+        result.body = challenge.body
+        result.fields["Content-Type"] = challenge.fields["Content-Type"]
+        for line in challenge.fields.lines where line.name == "WWW-Authenticate" {
+            result.fields.add(line.name, line.value)
+        }
+        return result
+    }
+
+    /// Whether somebody who was refused is nobody yet, and somebody else may more.
+    private func mayHelpToLogIn(_ head: RequestHeadView, _ rules: Rules) -> Bool {
+        guard !rules.book.isEmpty, head.fields["authorization"] == nil, !root.policy.isReadOnly,
+            Self.isSafe(head.method) || rules.origins.admits(head.fields, authority: head.authority),
+            !head.head.contains("access-control-request-method"),
+            let path = try? RequestTarget.decode(path: head.target.path, below: prefix).path,
+            !path.bytes.starts(with: Self.linkMark)
+        else { return false }
+        if let cookies = head.fields["cookie"] {
+            guard case .nobody = sessions.find(cookies: cookies, in: rules.book, waiting: false) else { return false }
+        }
+        // What the interface does is told in its bodies: anywhere.
+        var places = [path.bytes.starts(with: Self.reserved) ? SharePath.root : path]
+        if let field = head.fields["destination"], let target = try? RequestTarget(Array(field.utf8)[...]),
+            let destination = try? RequestTarget.decode(path: target.path, below: prefix).path
+        {
+            places.append(destination)
+        }
+        return rules.book.someoneMayMore(at: places)
+    }
+}

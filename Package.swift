@@ -109,12 +109,20 @@ let package = Package(
     cLanguageStandard: .c2x
 )
 
-// `make fuzz` only: its driver needs libFuzzer, which an ordinary build does not link.
+// `make fuzz` only: its driver needs libFuzzer, which an ordinary build does not link, and reads settings with the
+// program's own reader, so the program becomes a library there.
 if Context.environment["SHARESERVE_FUZZ"] != nil {
+    let program = package.targets.filter { $0.name == "shareserve" }
+    package.targets.removeAll { $0.name == "shareserve" }
+    package.products.removeAll { $0.name == "shareserve" }
     package.targets += [
+        .target(
+            name: "shareserve", dependencies: program.flatMap(\.dependencies), exclude: ["main.swift"],
+            swiftSettings: strict),
         .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
         .executableTarget(
-            name: "fuzz", dependencies: ["CLibFuzzer", "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader"],
+            name: "fuzz",
+            dependencies: ["CLibFuzzer", "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader", "shareserve"],
             path: "Tests/Fuzz/Driver"),
     ]
 }

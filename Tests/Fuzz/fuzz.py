@@ -13,7 +13,7 @@ import sys
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SEEDS = PROJECT / "Tests" / "Fuzz" / "Seeds"
 FLAGS = ["-c", "release", "--product", "fuzz", "--scratch-path", ".build/fuzz", "-Xswiftc", "-enable-testing",
-         "-Xswiftc", "-sanitize=fuzzer"]
+         "-Xswiftc", "-sanitize=fuzzer", "-Xswiftc", "-use-ld=lld"]
 
 
 def build():
@@ -34,7 +34,9 @@ def fuzz(program, target, seconds, jobs):
                f"-artifact_prefix={place}/", "-max_len=20000", f"-fork={jobs}" if jobs > 1 else "-verbosity=0", str(corpus)]
     if seeds.is_dir():
         command.append(str(seeds))
-    ended = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    # Swift's own handler of signals would leave libFuzzer without the input that led to one.
+    environment = dict(os.environ, SWIFT_BACKTRACE="enable=no")
+    ended = subprocess.run(command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     found = re.search(r"number_of_executed_units: (\d+)", ended.stdout)
     executed = int(found.group(1)) if found else 0
     print(f"{target:12} {executed:>12,} inputs  {'no finding' if ended.returncode == 0 else 'FINDING'}", flush=True)

@@ -1,4 +1,5 @@
 import DirectoryRoot
+import FoundationEssentials
 import Glibc
 
 @testable import ServerCore
@@ -14,6 +15,7 @@ enum FuzzTarget: String, CaseIterable {
     case davHeaders = "dav-headers"
     case destination
     case propfind, proppatch, lock
+    case json, config
 
     /// The one that the command line named.
     static let chosen = getenv("SHARESERVE_FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) } ?? .head
@@ -36,7 +38,10 @@ enum FuzzTarget: String, CaseIterable {
         case .davHeaders: readDAVHeaders(text)
         case .destination: _ = try? RequestTarget(bytes[...])
         case .propfind: _ = try? PropertySelection(propfind: bytes, charset: nil)
-        case .proppatch, .lock: readXML(bytes)
+        case .proppatch: readPropertyUpdate(bytes)
+        case .lock: readLock(bytes)
+        case .json: _ = try? JSONDecoder().decode(NamedPlaces.self, from: Data(bytes))
+        case .config: SettingsInput(bytes).read()
         }
     }
 
@@ -167,8 +172,26 @@ enum FuzzTarget: String, CaseIterable {
         _ = WindowsTime.parse(text)
     }
 
-    private func readXML(_ bytes: [UInt8]) {
-        _ = try? XMLReader.read(bytes)
+    /// What is kept as a dead property must read again as the same element, since every later listing holds it.
+    private func readPropertyUpdate(_ bytes: [UInt8]) {
         _ = try? XMLReader.read(bytes, charset: "utf-16")
+        let now = Timestamp(seconds: 0)
+        let target = FileAttributes(
+            kind: .file, size: 0, modified: now, created: nil, accessed: now, changed: now, inode: 1, device: 1)
+        guard let root = try? XMLReader.read(bytes), let update = try? PropertyUpdate(root, of: target) else { return }
+        for case .set(let property) in update.changes {
+            precondition(
+                (try? XMLReader.read(property.xml))?.name == property.name, "a property that is not itself again")
+        }
+        for name in update.names {
+            let listed =
+                Array("<D:p xmlns:D=\"DAV:\">".utf8) + PropertySelection.emptyElement(name) + Array("</D:p>".utf8)
+            precondition((try? XMLReader.read(listed))?.elements.first?.name == name, "a name that is not itself again")
+        }
+    }
+
+    private func readLock(_ bytes: [UInt8]) {
+        guard let root = try? XMLReader.read(bytes), let info = try? LockInfo(root), !info.owner.isEmpty else { return }
+        precondition((try? XMLReader.read(info.owner))?.isDAV("owner") == true, "an owner that is not itself again")
     }
 }

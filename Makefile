@@ -18,14 +18,15 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT ?= swift
 
-build_packages := zlib1g-dev libxml2-dev pkg-config
+# The C++ library's headers are for BoringSSL; Swift's own list of Debian packages does not bring them.
+build_packages := zlib1g-dev libxml2-dev pkg-config 'libstdc++-dev|g++'
 # One file that needs nothing beside it. The linker folds equal functions, drops what nobody calls or could look up
 # (exports.map keeps no symbol public), and packs relocations, which are most of a position-independent Swift program's
 # start: 33.3 MB become 27.8, 10.4 MB resident 7.5, and 2.6 ms to start 2.3. Packed relocations need glibc 2.36, which
 # Debian 12 has.
 export RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker --icf=safe -Xlinker --gc-sections \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --version-script=config/exports.map
-server = $(shell $(SWIFT) build $(RELEASE) --show-bin-path)/shareserve
+server := $(CURDIR)/.build/release/shareserve
 format := $(SWIFT) format --configuration config/swift-format.json
 swift_sources := Package.swift Sources Tests
 
@@ -35,8 +36,8 @@ needs-build:
 
 ## Serves DIR on PORT; more options in ARGS.
 serve: build
-	@mkdir -p -- "$(DIR)"
-	@exec $(server) "$(DIR)" --port $(PORT) $(ARGS)
+	@[ -e "$(DIR)" ] || mkdir -p -- "$(DIR)"
+	@exec "$(server)" --port "$(PORT)" $(ARGS) -- "$(DIR)"
 
 ## Builds the one file that is shipped.
 build: needs-build
@@ -50,28 +51,32 @@ needs-test: needs-build
 test: needs-test
 	@SWIFT="$(SWIFT)" .test/venv/bin/python Tests/Tools/run_tests.py --sanitize "$(SANITIZE)" --filter "$(FILTER)"
 
+## Says what the formatter and the rules of the rooms would have otherwise; changes nothing.
 lint:
 	@config/require-swift.sh "$(SWIFT)"
+	@config/require-packages.sh python3
 	@$(format) --version >/dev/null
 	@$(SWIFT) format lint --strict --parallel --configuration config/swift-format.json -r $(swift_sources)
 	@python3 Tests/Tools/lint.py
 
 format:
+	@config/require-swift.sh "$(SWIFT)"
 	@$(format) --in-place --parallel -r $(swift_sources)
 
 clean:
 	rm -rf .build .test
 
-install: build
-	install -D -s -m 755 $(server) "$(DESTDIR)$(PREFIX)/bin/shareserve"
+# Root has no Swift in its PATH where sudo is used: then what was built before is what is installed.
+install: $(shell ! command -v "$(SWIFT)" >/dev/null && test -x "$(server)" || echo build)
+	install -D -s -m 755 "$(server)" "$(DESTDIR)$(PREFIX)/bin/shareserve"
 	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
-	sed 's,/usr/local/bin,$(PREFIX)/bin,' config/shareserve.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/shareserve.service"
+	sed 's,/usr/local/,$(PREFIX)/,' config/shareserve.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/shareserve.service"
 	install -D -m 644 config/shareserve.json "$(DESTDIR)$(PREFIX)/share/doc/shareserve/shareserve.json"
 	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" \
 	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
-	$(server) --generate-completion-script bash > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/shareserve"
-	$(server) --generate-completion-script zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shareserve"
-	$(server) --generate-completion-script fish > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shareserve.fish"
+	"$(server)" --generate-completion-script bash > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/shareserve"
+	"$(server)" --generate-completion-script zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shareserve"
+	"$(server)" --generate-completion-script fish > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shareserve.fish"
 
 needs-bench: build
 	@config/require-packages.sh $$(sed 's/#.*//' Tests/Benchmarks/debian-packages.txt)
@@ -79,8 +84,9 @@ needs-bench: build
 
 ## Measures against other servers, in one run; tables and plots under .test/bench.
 bench: needs-bench
-	@.test/bench-venv/bin/python Tests/Benchmarks/bench.py --server $(server) --only "$(ONLY)"
+	@.test/bench-venv/bin/python Tests/Benchmarks/bench.py --server "$(server)" --only "$(ONLY)"
 
 ## Fuzzes every target for SECONDS each.
 fuzz: needs-build
+	@config/require-packages.sh python3
 	@python3 Tests/Fuzz/fuzz.py --seconds "$(or $(SECONDS),60)" --only "$(ONLY)"

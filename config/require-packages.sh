@@ -1,5 +1,6 @@
 #!/bin/bash
-# Installs those of the given Debian packages that are missing, after saying which.
+# Installs those of the given Debian packages that are missing, after saying which. `a|b` is there when either is, or
+# when an installed package provides either; where none is, the last of them is installed.
 # Ends with one line and status 1 when one cannot be had.
 set -euo pipefail
 
@@ -16,10 +17,17 @@ if ! command -v dpkg-query >/dev/null; then
     fail "this system has no dpkg; install these by hand, then try again: $*"
 fi
 
+present=" $(dpkg-query -W -f '${db:Status-Status} ${Package} ${Provides}\n' | sed -n 's/^installed //p' | tr -s ',\n' '  ') "
+is_present() {
+    local name
+    for name in ${1//|/ }; do
+        [[ $present != *" $name "* ]] || return 0
+    done
+    return 1
+}
 missing=()
 for package in "$@"; do
-    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$state" = installed ] || missing+=("$package")
+    is_present "$package" || missing+=("${package##*|}")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
@@ -27,6 +35,7 @@ command -v apt-get >/dev/null || fail "there is no apt-get to install: ${missing
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || fail "installing needs root and there is no sudo; as root: apt-get install ${missing[*]}"
+    sudo true || fail "installing needs root and sudo refused; as root: apt-get install ${missing[*]}"
     as_root=(sudo)
 fi
 
@@ -45,6 +54,6 @@ for package in "${missing[@]}"; do
 done
 # Lists are fetched only where a package is unknown or its listed version is gone from the mirror.
 if [ $known = no ] || ! install; then
-    apt update || { tail -5 "$log" >&2; fail "apt-get update failed: is there a network?"; }
-    install || { tail -15 "$log" >&2; fail "could not install: ${missing[*]}"; }
+    apt update || { tail -5 "$log" >&2; fail "could not install, is there a network? As root: apt-get update, apt-get install ${missing[*]}"; }
+    install || { tail -15 "$log" >&2; fail "could not install; see above, then as root: apt-get install ${missing[*]}"; }
 fi

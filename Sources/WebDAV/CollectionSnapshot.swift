@@ -44,6 +44,16 @@ struct CollectionSnapshot: Sendable {
         }
     }
 
+    /// One member that is not what it was.
+    struct Change: Sendable {
+        /// From the collection.
+        let path: SharePath
+        /// Nil when it is gone.
+        let now: Member?
+        /// What went; nil of what is there.
+        let before: Member?
+    }
+
     /// From the share's own beginning, so that a token of one folder means nothing in another.
     let place: SharePath
     let isRecursive: Bool
@@ -52,6 +62,15 @@ struct CollectionSnapshot: Sendable {
 
     /// More than this is not kept.
     static let maxMembers = 100_000
+
+    /// Without members: what somebody knows who asks for the first time.
+    /// - Parameters:
+    ///   - place: from the share's own beginning.
+    ///   - isRecursive: whether members of members belong to it.
+    init(of place: SharePath, isRecursive: Bool) {
+        self.place = place
+        self.isRecursive = isRecursive
+    }
 
     /// Looks at every member.
     ///
@@ -103,17 +122,42 @@ struct CollectionSnapshot: Sendable {
         }
     }
 
+    /// What changes on the way from `before` to this: new and changed members first, each group in order of its bytes, so
+    /// that a folder comes before what is in it.
+    func changes(since before: CollectionSnapshot) -> [Change] {
+        let kept = before.isRecursive && !isRecursive ? before.members.filter { $0.key.depth == 1 } : before.members
+        let changed = members.filter { kept[$0.key] != $0.value }.map {
+            Change(path: $0.key, now: $0.value, before: nil)
+        }
+        let gone = kept.filter { members[$0.key] == nil }.map { Change(path: $0.key, now: nil, before: $0.value) }
+        return Self.inOrder(changed) + Self.inOrder(gone)
+    }
+
+    /// The state of somebody who had `before` and was told only of `changes`; what they do not know of comes next time.
+    ///
+    /// RFC 6578 §3.6.
+    func known(after changes: ArraySlice<Change>, since before: CollectionSnapshot) -> CollectionSnapshot {
+        var known = CollectionSnapshot(of: place, isRecursive: isRecursive)
+        known.members = before.members
+        if before.isRecursive, !isRecursive { known.members = known.members.filter { $0.key.depth == 1 } }
+        for change in changes { known.members[change.path] = change.now }
+        return known
+    }
+
     /// The same content gives the same bytes.
     var bytes: [UInt8] {
         var record = SnapshotRecord(bytes: [])
         record.append(isRecursive ? 1 : 0)
         record.append(name: place.bytes)
-        let sorted = members.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
-        for (name, member) in sorted {
+        for (name, member) in members.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
             record.append(name: name.bytes)
             member.write(to: &record)
         }
         return record.bytes
+    }
+
+    private static func inOrder(_ changes: [Change]) -> [Change] {
+        changes.sorted { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) }
     }
 }
 

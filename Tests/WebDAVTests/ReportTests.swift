@@ -89,14 +89,66 @@ struct ReportTests {
         #expect(try await fixture.send("REPORT", "/", [], body(token)).hrefs() == ["/b"])
     }
 
-    @Test("A limit that is too small, another report, another Depth and a file are refused")
-    func refusals() async throws {
+    @Test(
+        "§3.6 a limit gives the answer in parts, each with a token from which the rest follows", arguments: [1, 2, 3])
+    func limit(size: Int) async throws {
+        let fixture = try DAVFixture()
+        for name in ["a", "b", "c", "d/x", "d/y"] { try fixture.directory.write(name, to: name) }
+        let limit = "<D:limit><D:nresults>\(size)</D:nresults></D:limit>"
+
+        func pages(from token: String) async throws -> (hrefs: [String], token: String) {
+            var (found, token) = ([String](), token)
+            while true {
+                let reply = try await fixture.send("REPORT", "/", [], body(token, level: "infinite", more: limit))
+                #expect(reply.status == 207)
+                token = try self.token(reply)
+                let isCut = try reply.status(of: "/")?.contains("507") == true
+                let hrefs = try reply.hrefs().filter { $0 != "/" }
+                found += hrefs
+                guard isCut else { return (found, token) }
+                #expect(reply.names("response"))
+                #expect(reply.text.contains("<D:error><D:number-of-matches-within-limits/></D:error>"))
+                #expect(hrefs.count == size)
+            }
+        }
+        let first = try await pages(from: "")
+        #expect(first.hrefs == ["/a", "/b", "/c", "/d/", "/d/x", "/d/y"])
+        try fixture.directory.write("changed", to: "b")
+        try fixture.directory.write("new", to: "e")
+        _ = try await fixture.send("DELETE", "/a")
+        _ = try await fixture.send("DELETE", "/d")
+        let second = try await pages(from: first.token)
+        #expect(second.hrefs == ["/b", "/e", "/a", "/d/", "/d/x", "/d/y"])
+        let end = try await fixture.send("REPORT", "/", [], body(second.token, level: "infinite", more: limit))
+        #expect(try end.hrefs().isEmpty)
+        #expect(try token(end) == second.token)
+    }
+
+    @Test("§3.6 what changes between two parts is told")
+    func changesBetweenParts() async throws {
         let fixture = try DAVFixture()
         for name in ["a", "b", "c"] { try fixture.directory.write(name, to: name) }
         let limit = "<D:limit><D:nresults>2</D:nresults></D:limit>"
-        let limited = try await fixture.send("REPORT", "/", [], body("", more: limit))
-        #expect(limited.status == 507)
-        #expect(limited.names("number-of-matches-within-limits"))
+        let first = try await fixture.send("REPORT", "/", [], body("", more: limit))
+        #expect(try first.hrefs() == ["/a", "/b", "/"])
+        try fixture.directory.write("changed", to: "a")
+        _ = try await fixture.send("DELETE", "/b")
+        _ = try await fixture.send("DELETE", "/c")
+        let rest = try await fixture.send("REPORT", "/", [], body(token(first), more: limit))
+        #expect(try rest.hrefs() == ["/a", "/b"])
+        #expect(try rest.status(of: "/b")?.contains("404") == true)
+    }
+
+    @Test("A limit of nothing, another report, another Depth and a file are refused")
+    func refusals() async throws {
+        let fixture = try DAVFixture()
+        for name in ["a", "b", "c"] { try fixture.directory.write(name, to: name) }
+        for number in ["0", "-1", "few"] {
+            let limit = "<D:limit><D:nresults>\(number)</D:nresults></D:limit>"
+            let limited = try await fixture.send("REPORT", "/", [], body("", more: limit))
+            #expect(limited.status == 507)
+            #expect(limited.names("number-of-matches-within-limits"))
+        }
         let other = try await fixture.send("REPORT", "/", [], "<D:expand-property xmlns:D='DAV:'/>")
         #expect(other.status == 403)
         #expect(other.names("supported-report"))

@@ -32,43 +32,51 @@ extension Exchange {
     private func answer(_ query: SyncQuery, isMinimal: Bool, in share: Share) throws -> [UInt8] {
         let store = share.root.state.snapshots
         let now = try snapshot(isRecursive: query.isRecursive, in: share)
-        var before: [SharePath: CollectionSnapshot.Member] = [:]
+        var before = CollectionSnapshot(of: now.place, isRecursive: query.isRecursive)
         if let token = query.token {
             guard let content = try store.content(token.name), let kept = CollectionSnapshot(content),
                 kept.place == now.place, kept.isRecursive || !query.isRecursive
             else { throw DAVError(status: .forbidden, condition: .validSyncToken) }
-            before = kept.members
-            if kept.isRecursive, !query.isRecursive { before = before.filter { $0.key.depth == 1 } }
+            before = kept
         }
-        let changed = now.members.keys.filter { before[$0] != now.members[$0] }
-        let gone = before.keys.filter { now.members[$0] == nil }
-        if let limit = query.limit, changed.count + gone.count > limit {
-            throw DAVError(status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
-        }
+        let changes = now.changes(since: before)
+        let told = changes.prefix(query.limit ?? .max)
         var writer = MultiStatusWriter(
             query.selection, isMinimal: isMinimal, prefix: request.prefix, space: nil, capacity: 65_536)
         writer.xml.append(MultiStatusWriter.begin)
         let locks = query.selection.needsLocks ? try KnownLocks(at: path, andBelow: true, in: share) : .none
-        for member in changed.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
-            let place = try path.appending(member)
-            // What went away since the snapshot is told next time.
-            guard let attributes = try existing(place) else { continue }
-            let dead = query.selection.needsDead ? try share.properties(of: place) : []
-            if query.selection.needsChecksums { writer.checksums = try share.checksums(of: place) }
-            var folder = place.parent.bytes
-            if !folder.isEmpty { folder.append(UInt8(ascii: "/")) }
+        for change in told { try append(change, locks, query.selection, to: &writer, in: share) }
+        var state = now
+        if told.count < changes.count {
+            // RFC 6578 §3.6: the token stands for what was told so far.
+            state = now.known(after: told, since: before)
             writer.append(
-                in: folder, name: place.name, attributes: attributes, dead: dead, locks: locks.covering(place))
-        }
-        for member in gone.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
-            let isDirectory = before[member]?.isDirectory == true
-            writer.append(Place(try path.appending(member), isDirectory: isDirectory), status: .notFound)
+                Place(path, isDirectory: true), status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
         }
         writer.xml.append("<D:sync-token>")
-        writer.xml.append(bytes: try SyncToken(keeping: now, in: store).text.utf8)
+        writer.xml.append(bytes: try SyncToken(keeping: state, in: store).text.utf8)
         writer.xml.append("</D:sync-token>")
         writer.xml.append(MultiStatusWriter.end)
         return writer.xml.take()
+    }
+
+    /// Writes one member: its properties, or that it is gone.
+    private func append(
+        _ change: CollectionSnapshot.Change, _ locks: KnownLocks, _ selection: PropertySelection,
+        to writer: inout MultiStatusWriter, in share: Share
+    ) throws {
+        let place = try path.appending(change.path)
+        guard change.now != nil else {
+            writer.append(Place(place, isDirectory: change.before?.isDirectory == true), status: .notFound)
+            return
+        }
+        // What went away since the snapshot is told next time.
+        guard let attributes = try existing(place) else { return }
+        let dead = selection.needsDead ? try share.properties(of: place) : []
+        if selection.needsChecksums { writer.checksums = try share.checksums(of: place) }
+        var folder = place.parent.bytes
+        if !folder.isEmpty { folder.append(UInt8(ascii: "/")) }
+        writer.append(in: folder, name: place.name, attributes: attributes, dead: dead, locks: locks.covering(place))
     }
 
     /// The collection as it is now.
@@ -128,6 +136,10 @@ private struct SyncQuery: Sendable {
         }
         let wished = root.child("limit")?.child("nresults")?.text.trimmingBlanks
         limit = wished.flatMap { Int($0) }
+        // RFC 6578 §3.7: no answer fits into nothing, and nothing is in a number that is none.
+        guard wished == nil || (limit ?? 0) > 0 else {
+            throw DAVError(status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
+        }
         selection = try PropertySelection(prop: properties)
     }
 }

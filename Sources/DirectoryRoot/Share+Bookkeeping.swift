@@ -10,11 +10,18 @@ package import CSyscalls
 
 /// What every write asks and tells the tables of the state folder. All paths are from the root.
 extension Share {
-    /// Lets a write go on, or names the locks that forbid it.
+    /// Lets a write go on, or names the locks that forbid it; asks ``precondition`` too.
     ///
     /// Asked right before the names change, under the commit lock.
     package func checkLocks(_ use: WriteUse) throws(RootError) {
+        try checkPrecondition()
         try translated { () throws(RootError) in try root.state.locks.check(use, tokens: tokens, user: user) }
+    }
+
+    /// - Throws: ``RootError/preconditionFailed`` when ``precondition`` does not hold.
+    func checkPrecondition() throws(RootError) {
+        guard let precondition else { return }
+        guard try precondition() else { throw .preconditionFailed }
     }
 
     /// The thing at `path` is gone: its locks end, and properties kept elsewhere go too.

@@ -70,6 +70,7 @@ extension Share {
         _ file: TemporaryFile, _ request: CopyRequest, _ status: sys_attributes
     ) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) {
         var location = try locateTarget(request.target, followsLink: false)
+        try requireUnchanged(request, status)
         try requireCopyTarget(location, request, status)
         let old = location.status
         let isKept = old == nil ? false : try takeToTrash(location)
@@ -152,6 +153,13 @@ extension Share {
             if request.isDirectory { try requireRights(throughout: .create, at: request.target, location.path) }
             try checkLocks(WriteUse(bindings: [location.path]))
         }
+    }
+
+    /// Makes sure that what was copied is what the precondition is asked about: the file that is under the name now.
+    private func requireUnchanged(_ request: CopyRequest, _ status: sys_attributes) throws(RootError) {
+        guard precondition != nil else { return }
+        let now = FileAttributes(try look(at: request.source, waiting: true).status)
+        guard now?.entityTag == FileAttributes(status)?.entityTag else { throw .preconditionFailed }
     }
 
     /// Copies bytes and times of one file into an empty one.

@@ -22,6 +22,11 @@ public struct Share: Sendable {
     public var user: String?
     /// Lock tokens submitted with the request, already matched with the resources they were submitted for.
     public var tokens: [LockToken]
+    /// What else must hold for a write to happen, whatever it is about; nil asks nothing.
+    ///
+    /// Asked under the lock under which names change, right before they do: nothing that this server does comes between
+    /// the answer and the change. Must only read. False is ``RootError/preconditionFailed``.
+    public var precondition: (@Sendable () throws(RootError) -> Bool)?
 
     /// A view of all that is shared, or of a part.
     public init(

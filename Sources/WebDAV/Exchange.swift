@@ -8,7 +8,8 @@ struct Exchange: Sendable {
     let options: WebDAVOptions
     let ifHeader: IfHeader?
     let conditions: Conditions
-    /// The requester's view, with the tokens that were submitted.
+    /// The requester's view, with the tokens that were submitted; a write through it holds to the `If` field until its
+    /// very end.
     let share: Share
 
     var path: SharePath { request.path }
@@ -22,7 +23,10 @@ struct Exchange: Sendable {
         self.ifHeader = ifHeader
         conditions = Conditions(request.fields)
         var share = request.share
-        if let ifHeader { share.tokens = ifHeader.tokens }
+        if let ifHeader {
+            share.tokens = ifHeader.tokens
+            share.precondition = { () throws(RootError) in try ifHeader.holds(for: request) }
+        }
         self.share = share
     }
 
@@ -31,51 +35,48 @@ struct Exchange: Sendable {
         try await request.io.run { [share] in try work(share) }
     }
 
+    /// The same when all conditions of the request hold: looked up now, and again by what `work` writes under the lock
+    /// under which names change.
+    ///
+    /// For methods whose change of the target can't carry them. RFC 9110 §13.2.1, RFC 4918 §10.4.
+    /// - Throws: ``RootError/preconditionFailed``.
+    func onDiskIfAsked<T: Sendable>(_ work: @escaping @Sendable (Share) throws -> T) async throws -> T {
+        try await onDisk { share in
+            guard ifHeader != nil || !conditions.isEmpty else { return try work(share) }
+            var share = share
+            let holds: @Sendable () throws(RootError) -> Bool = { () throws(RootError) in
+                if let ifHeader, try !ifHeader.holds(for: request) { return false }
+                guard !conditions.isEmpty else { return true }
+                return conditions.evaluate(try existing(path), isRead: false) == .proceed
+            }
+            guard try holds() else { throw RootError.preconditionFailed }
+            share.precondition = holds
+            return try work(share)
+        }
+    }
+
     /// What the `If` field says, looked up now.
     ///
     /// Waits for the disk.
     /// - Throws: ``RootError/preconditionFailed`` when it is false.
-    func checkIf() throws {
-        guard ifHeader != nil else { return }
-        let target = try existing(path)
-        guard try ifState().holds(for: target) else { throw RootError.preconditionFailed }
-    }
-
-    /// Everything that was asked about the target, for the moment of the commit.
-    ///
-    /// Waits for the disk.
-    func precondition() throws -> Replacement {
-        guard ifHeader != nil else { return conditions.replacement }
-        let state = try ifState()
-        let conditions = conditions
-        return .when { state.holds(for: $0) && conditions.evaluate($0, isRead: false) == .proceed }
-    }
-
-    /// All conditions, looked up now, for methods whose change of the target can't carry them.
-    ///
-    /// Waits for the disk.
-    /// - Throws: ``RootError/preconditionFailed``.
-    func check() throws {
-        try checkIf()
-        guard !conditions.isEmpty else { return }
-        let target = try existing(path)
-        guard conditions.evaluate(target, isRead: false) == .proceed else { throw RootError.preconditionFailed }
+    func checkIf() throws(RootError) {
+        if let ifHeader, try !ifHeader.holds(for: request) { throw .preconditionFailed }
     }
 
     /// What is at `path`; nil when nothing is.
+    func existing(_ path: SharePath) throws(RootError) -> FileAttributes? { try share.existing(path) }
+}
+
+extension Share {
+    /// What is at `path`; nil when nothing is.
     func existing(_ path: SharePath) throws(RootError) -> FileAttributes? {
         do {
-            return try share.attributes(of: path)
+            return try attributes(of: path)
         } catch {
             switch error {
             case .notFound, .notDirectory, .parentMissing: return nil
             default: throw error
             }
         }
-    }
-
-    private func ifState() throws -> IfState {
-        guard let ifHeader else { return IfState.always }
-        return try IfState(ifHeader, of: self)
     }
 }

@@ -41,13 +41,15 @@ extension Share {
         }
         let table = root.state.locks
         // No write that has asked for locks before may change a name after this one is taken.
-        let lock = try root.commitLock.withLock { (_) throws(RootError) in
-            try translated { () throws(RootError) in try table.take(target.path, request, user: user) }
+        let lock = try root.commitLock.withLock { (_) throws(RootError) -> ActiveLock in
+            try checkPrecondition()
+            return try translated { () throws(RootError) in try table.take(target.path, request, user: user) }
         }
         if target.exists { return (seen(lock), false) }
         do throws(RootError) {
             var holder = self
             holder.tokens.append(lock.token)
+            holder.precondition = nil
             _ = try holder.beginUpload(to: path, replacing: .nothing, size: 0).commit()
             return (seen(lock), true)
         } catch .exists {

@@ -78,11 +78,8 @@ extension Share {
         guard rights.rights(at: opened.realPath).contains(.overwrite), rights.rights(at: full).contains(.overwrite)
         else { throw .forbidden }
         try root.commitLock.withLock { (_) throws(RootError) in
-            try translated { () throws(RootError) in
-                let use = WriteUse(changes: [opened.realPath])
-                try root.state.locks.check(use, tokens: tokens, user: user)
-                try root.state.properties.update(opened.descriptor.number, at: opened.realPath, body)
-            }
+            try checkLocks(WriteUse(changes: [opened.realPath]))
+            try root.state.properties.update(opened.descriptor.number, at: opened.realPath, body)
         }
     }
 }

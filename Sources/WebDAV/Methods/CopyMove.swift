@@ -35,8 +35,7 @@ extension Exchange {
         guard target != path else {
             throw HTTPError(.forbidden, "Source and destination are the same.")
         }
-        return try await onDisk { share in
-            try check()
+        return try await onDiskIfAsked { share in
             do {
                 let result = try run(share, target, overwrite.isAllowed ? .anything : .nothing)
                 guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }

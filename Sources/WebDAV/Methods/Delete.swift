@@ -15,7 +15,7 @@ extension Exchange {
             }
             guard !path.isRoot else { throw HTTPError(.forbidden, "The shared folder itself can't be deleted.") }
             do {
-                let failures = try share.remove(path, when: try precondition())
+                let failures = try share.remove(path, when: conditions.replacement)
                 guard failures.isEmpty else { return multiStatus(failures, in: share) }
                 return Response(.noContent)
             } catch RootError.locked(let roots) {

@@ -16,8 +16,7 @@ extension Exchange {
         let info = try LockInfo(try DAVBody.read(body, charset: DAVBody.charset(of: request)))
         let wish = LockRequest(
             isExclusive: info.isExclusive, isRecursive: depth == .infinity, owner: info.owner, timeout: timeout)
-        return try await onDisk { share in
-            try check()
+        return try await onDiskIfAsked { share in
             do {
                 let (lock, created) = try share.lock(path, wish)
                 let others = try share.locks(covering: path).filter { $0.token != lock.token }
@@ -36,8 +35,7 @@ extension Exchange {
             throw HTTPError(
                 .badRequest, "LOCK needs a body that says what lock, or an If field with the one to refresh.")
         }
-        return try await onDisk { share in
-            try check()
+        return try await onDiskIfAsked { share in
             do {
                 let locks = try share.refreshLocks(at: path, timeout: timeout)
                 guard !locks.isEmpty else { throw RootError.preconditionFailed }

@@ -15,11 +15,14 @@ extension Exchange {
         let isPlain = request.fields["content-encoding"] == nil
         let digests = try UploadDigests(
             reprDigest: nil, contentDigest: isPlain ? request.fields["content-digest"] : nil, ocChecksum: nil)
-        let entry = try await onDisk { share in
-            try check()
+        let entry = try await onDiskIfAsked { share in
             let entry = try share.open(path)
             guard !entry.attributes.isDirectory else {
                 throw notAllowed("A folder is at this address.", for: entry.attributes)
+            }
+            // What was opened is what the commit compares with.
+            guard conditions.evaluate(entry.attributes, isRead: false) == .proceed else {
+                throw RootError.preconditionFailed
             }
             return entry
         }

@@ -8,9 +8,8 @@ extension Exchange {
     func proppatch() async throws -> Response {
         let root = try DAVBody.read(try await DAVBody.collect(request), charset: DAVBody.charset(of: request))
         let prefer = Prefer(of: request)
-        return try await onDisk { share in
+        return try await onDiskIfAsked { share in
             let target = try share.attributes(of: path)
-            try check()
             let update = try PropertyUpdate(root, of: target)
             if update.refusals.isEmpty { try apply(update, to: target, in: share) }
             var fields: ResponseFields = ["Content-Type": xmlMediaType]
@@ -23,23 +22,26 @@ extension Exchange {
         }
     }
 
-    /// Times first, since they can be put back.
+    /// Times first, since they can be put back, and check sums last, since they belong to the content of that time.
     private func apply(_ update: PropertyUpdate, to target: FileAttributes, in share: Share) throws {
-        if update.modified != nil || update.accessed != nil {
+        var share = share
+        let setsTimes = update.modified != nil || update.accessed != nil
+        if setsTimes {
             try share.setTimes(of: path, modified: update.modified, accessed: update.accessed)
+            // The entity tag that a condition may name has just changed by our own hand.
+            share.precondition = nil
+        }
+        if !update.changes.isEmpty {
+            do {
+                try share.updateProperties(of: path, update.changes)
+            } catch {
+                if setsTimes { try share.setTimes(of: path, modified: target.modified, accessed: target.accessed) }
+                throw error
+            }
         }
         if !update.checksums.isEmpty {
             let current = try share.attributes(of: path)
             try share.setChecksums(update.checksums, of: path, for: current.entityTag)
-        }
-        guard !update.changes.isEmpty else { return }
-        do {
-            try share.updateProperties(of: path, update.changes)
-        } catch {
-            if update.modified != nil || update.accessed != nil {
-                try share.setTimes(of: path, modified: target.modified, accessed: target.accessed)
-            }
-            throw error
         }
     }
 

@@ -83,7 +83,7 @@ extension Exchange {
 
     private func begin(size: Int64?, in share: Share) throws -> PendingUpload {
         do {
-            return try share.beginUpload(to: path, replacing: try precondition(), size: size)
+            return try share.beginUpload(to: path, replacing: conditions.replacement, size: size)
         } catch RootError.isDirectory {
             throw notAllowed("A folder is at this address.", for: try existing(path))
         }

@@ -1,0 +1,67 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// What an `If` field says of the resources that it names, by what is on the disk and in the lock table now.
+///
+/// RFC 4918 §10.4.3, §10.4.4.
+extension IfHeader {
+    /// What is known of one resource.
+    private struct State {
+        /// Nil where nothing is, and of a folder.
+        var tag: String?
+        var locks: [ActiveLock]
+
+        static let none = State(tag: nil, locks: [])
+    }
+
+    /// Whether any of the lists holds; each resource that is named is looked up once.
+    ///
+    /// Waits for the disk.
+    func holds(for request: Request) throws(RootError) -> Bool {
+        var looked: [SharePath: State] = [:]
+        for list in lists {
+            let state = try state(of: list, for: request, &looked)
+            let holds = list.conditions.allSatisfy { condition in
+                let isTrue =
+                    switch condition.subject {
+                    case .state(let token): state.locks.contains { $0.token == token }
+                    case .entityTag(let tag): state.tag == tag
+                    }
+                return isTrue != condition.isNegated
+            }
+            if holds { return true }
+        }
+        return false
+    }
+
+    private func state(
+        of list: List, for request: Request, _ looked: inout [SharePath: State]
+    ) throws(RootError) -> State {
+        // Well-formed, but elsewhere: nothing there has our tokens or tags.
+        guard let path = Self.path(of: list, request) else { return .none }
+        if let known = looked[path] { return known }
+        let state = try Self.look(at: path, request.share)
+        looked[path] = state
+        return state
+    }
+
+    /// The resource that a list is about; nil for one that is not on this server.
+    private static func path(of list: List, _ request: Request) -> SharePath? {
+        guard let resource = list.resource else { return request.path }
+        return try? request.resolve(reference: resource).path
+    }
+
+    /// The entity tag and the locks of a resource; none of one that this requester may not see.
+    private static func look(at path: SharePath, _ share: Share) throws(RootError) -> State {
+        do {
+            let attributes = try share.existing(path)
+            let tag = attributes.flatMap { $0.isDirectory ? nil : $0.entityTag.text }
+            return State(tag: tag, locks: try share.locks(covering: path))
+        } catch {
+            switch error {
+            case .notFound, .forbidden, .invalidName: return .none
+            default: throw error
+            }
+        }
+    }
+}

@@ -36,6 +36,24 @@ struct WriteTests {
         #expect(!fixture.directory.exists("a"))
     }
 
+    @Test("A share that is one file takes PUT at its own address, and nothing beside or instead of it")
+    func singleFile() async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("old", to: "d/a")
+        try fixture.directory.write("hidden", to: "d/b")
+        let base = try SharePath(bytes: "d/a".utf8)
+        let single = DAVFixture(sharing: fixture, as: Share(root: fixture.share.root, base: base))
+        #expect(try await single.send("PUT", "/", [], "new").status == 204)
+        #expect(fixture.directory.text("d/a") == "new")
+        #expect(try await single.send("PROPFIND", "/", [("Depth", "1")]).hrefs() == ["/"])
+        #expect(try await single.send("PUT", "/b", [], "x").status == 409)
+        #expect(try await single.send("DELETE", "/").status == 403)
+        #expect(try await single.send("MKCOL", "/").status == 405)
+        #expect(fixture.directory.text("d/b") == "hidden")
+        let reader = Share(root: fixture.share.root, base: base, rights: RightsMap(rules: [(.root, .readOnly)]))
+        #expect(try await DAVFixture(sharing: fixture, as: reader).send("PUT", "/", [], "x").status == 403)
+    }
+
     @Test("PUT honours If-Match, If-None-Match and If-Unmodified-Since")
     func putConditions() async throws {
         let fixture = try DAVFixture()

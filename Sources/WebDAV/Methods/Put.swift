@@ -25,12 +25,15 @@ extension Exchange {
         guard request.fields["content-range"] == nil else {
             throw HTTPError(.badRequest, "PUT takes whole files. Use PATCH with X-Update-Range for a part.")
         }
-        guard !path.isRoot, !request.hasTrailingSlash else {
+        if path.isRoot || request.hasTrailingSlash {
             let target = try await onDisk { _ in try existing(path) }
-            guard target != nil else {
+            guard let target else {
                 throw HTTPError(.conflict, "A file's address has no last slash. MKCOL makes a folder.")
             }
-            throw notAllowed("A folder is at this address.", for: target)
+            // A share that is one file has its own address, slash or not.
+            guard path.isRoot, !target.isDirectory else {
+                throw notAllowed("A folder is at this address.", for: target)
+            }
         }
         let promises = try UploadPromises(request.fields)
         let length = request.body.length

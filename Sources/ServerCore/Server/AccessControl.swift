@@ -47,6 +47,16 @@ package enum Admission: Sendable {
     case check(@Sendable () -> Admission)
     /// A password must be hashed, which is slow on purpose: ask this on a thread of the pool, behind all who wait for that.
     case verify(@Sendable () -> Admission)
+
+    /// The same decision, with `response` for who is let in.
+    func answering(_ response: Response) -> Admission {
+        switch self {
+        case .allow: .refuse(response)
+        case .refuse: self
+        case .check(let ask): .check { ask().answering(response) }
+        case .verify(let ask): .verify { ask().answering(response) }
+        }
+    }
 }
 
 /// A request's head before it is let in.

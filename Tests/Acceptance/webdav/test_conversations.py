@@ -112,6 +112,31 @@ def test_windows_mounts_and_saves(wire, server):
     assert {"Win32FileAttributes", "Win32CreationTime", "getlastmodified"} <= names
 
 
+def test_windows_comes_down_to_a_share_under_a_prefix(serve):
+    server = serve("--path-prefix", "/deep/files")
+    for target in ("/", "/deep", "/deep/"):
+        answer = ask(server, "OPTIONS", target, *WINDOWS)
+        assert answer.status == 200 and "2" in answer["DAV"] and answer["MS-Author-Via"] == "DAV"
+        found = multistatus(ask(server, "PROPFIND", target, *WINDOWS, "Depth: 0", "Content-Length: 0"))
+        assert list(found) == [target.rstrip("/") + "/"]
+        assert found[target.rstrip("/") + "/"][DAV + "resourcetype"][1].find(DAV + "collection") is not None
+    assert list(multistatus(ask(server, "PROPFIND", "/deep", *WINDOWS, "Depth: 1"))) == ["/deep/", "/deep/files/"]
+    assert list(multistatus(ask(server, "PROPFIND", "/deep/files", *WINDOWS, "Depth: 1"))) == ["/deep/files/"]
+    # duplicity makes the parents that it does not find.
+    assert ask(server, "MKCOL", "/deep/").status == 405
+    for method, target in (("PROPFIND", "/de"), ("PROPFIND", "/deep/file"), ("PROPFIND", "/other"), ("GET", "/deep/"),
+                           ("PUT", "/deep/x"), ("DELETE", "/deep"), ("MKCOL", "/deep/other")):
+        assert ask(server, method, target).status == 404, (method, target)
+
+
+def test_what_lies_above_a_prefix_is_behind_the_same_door(serve):
+    server = serve("--path-prefix", "/deep/files", "--auth", "anna:secret@/:rw")
+    assert ask(server, "PROPFIND", "/deep", "Depth: 1").status == 401
+    anna = "Authorization: Basic YW5uYTpzZWNyZXQ="
+    assert ask(server, "PROPFIND", "/deep", anna, "Depth: 1").status == 207
+    assert ask(server, "PROPFIND", "/dee", anna, "Depth: 1").status == 404
+
+
 def test_office_saves_under_a_lock(wire, server):
     (server.root / "a.docx").write_text("old")
     office = ("User-Agent: Microsoft Office Word 2014",)

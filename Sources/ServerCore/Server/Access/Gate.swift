@@ -141,6 +141,9 @@ package final class Gate: AccessControl {
         do {
             path = try RequestTarget.decode(path: head.target.path, below: prefix).path
         } catch {
+            if let folder = PrefixFolders.answer(head, above: prefix) {
+                return admit(head, to: .root, rules).answering(folder)
+            }
             return .refuse(Response(error))
         }
         if path.bytes.starts(with: Self.linkMark) { return admit(link: head, rules) }

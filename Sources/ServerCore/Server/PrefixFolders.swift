@@ -1,0 +1,49 @@
+import DirectoryRoot
+
+/// The folders above a path prefix, which hold nothing but the way to the share.
+///
+/// Clients come down from the top: Windows asks about each parent of what it mounts, and others make the parents that
+/// they do not find. RFC 4918 §5.1.
+enum PrefixFolders {
+    /// The answer for such a folder.
+    /// - Parameters:
+    ///   - head: a request whose target is not below the prefix.
+    ///   - prefix: `/a/b`, of characters that mean nothing in XML.
+    /// - Returns: nil for every other place and method.
+    static func answer(_ head: RequestHeadView, above prefix: String) -> Response? {
+        var path = head.target.path
+        while path.last == UInt8(ascii: "/") { path.removeLast() }
+        let rest = prefix.utf8.dropFirst(path.count)
+        guard prefix.utf8.starts(with: path), rest.first == UInt8(ascii: "/") else { return nil }
+        let allowed: ResponseFields = ["Allow": "OPTIONS, PROPFIND"]
+        switch head.method {
+        case .options:
+            var fields = allowed
+            fields.add("DAV", "1, 2, 3")
+            fields.add("MS-Author-Via", "DAV")
+            return Response(.ok, fields: fields)
+        case .mkcol:
+            return Response(HTTPError(.methodNotAllowed, "Something is at this address already.", fields: allowed))
+        case .propfind:
+            let here = String(decoding: path, as: UTF8.self)
+            let next = String(decoding: rest.dropFirst().prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+            let listsMembers = head.fields["depth"] != "0"
+            return multiStatus(listsMembers ? ["\(here)/", "\(here)/\(next)/"] : ["\(here)/"])
+        default: return nil
+        }
+    }
+
+    /// Says of each place that it is a folder, and no more.
+    private static func multiStatus(_ places: [String]) -> Response {
+        var xml = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">"
+        for place in places {
+            xml += """
+                <D:response><D:href>\(place)</D:href><D:propstat><D:prop><D:resourcetype><D:collection/></D:resourcetype>\
+                </D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>
+                """
+        }
+        xml += "</D:multistatus>"
+        return Response(
+            .multiStatus, fields: ["Content-Type": "application/xml; charset=utf-8"], body: .bytes(Array(xml.utf8)))
+    }
+}

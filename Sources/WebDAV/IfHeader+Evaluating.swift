@@ -7,11 +7,11 @@ internal import ServerCore
 extension IfHeader {
     /// What is known of one resource.
     private struct State {
-        /// Nil where nothing is, and of a folder.
-        var tag: String?
+        /// Of the content as it is and as gzip, as either may have been given out; none of a folder and of nothing.
+        var tags: [String]
         var locks: [ActiveLock]
 
-        static let none = State(tag: nil, locks: [])
+        static let none = State(tags: [], locks: [])
     }
 
     /// Whether any of the lists holds; each resource that is named is looked up once.
@@ -25,7 +25,7 @@ extension IfHeader {
                 let isTrue =
                     switch condition.subject {
                     case .state(let token): state.locks.contains { $0.token == token }
-                    case .entityTag(let tag): state.tag == tag
+                    case .entityTag(let tag): state.tags.contains(tag)
                     }
                 return isTrue != condition.isNegated
             }
@@ -54,9 +54,10 @@ extension IfHeader {
     /// The entity tag and the locks of a resource; none of one that this requester may not see.
     private static func look(at path: SharePath, _ share: Share) throws(RootError) -> State {
         do {
-            let attributes = try share.existing(path)
-            let tag = attributes.flatMap { $0.isDirectory ? nil : $0.entityTag.text }
-            return State(tag: tag, locks: try share.locks(covering: path))
+            let file = try share.existing(path).flatMap { $0.isDirectory ? nil : $0 }
+            return State(
+                tags: file.map { [$0.entityTag.text, $0.entityTag.gzipText] } ?? [],
+                locks: try share.locks(covering: path))
         } catch {
             switch error {
             case .notFound, .forbidden, .invalidName: return .none

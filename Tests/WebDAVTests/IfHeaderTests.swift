@@ -37,7 +37,8 @@ struct IfHeaderTests {
         arguments: [
             "", " ", "()", "(", "(<a:b>", "<a:b>", "<a:b> <c:d> (<e:f>)", "(<a:b>) </x> (<c:d>)", "(Not)",
             "(Not Not <a:b>)", "(<a:b>) garbage", "[\"x\"]", "(\"x\")", "(<>)", "(<a b:c>)", "([x])", "([\"x])",
-            "([\"x\")", "(<nocolon>)", "(<a:b>), (<c:d>)", "(No <a:b>)", "<> (<a:b>)", "([W\"x\"])", "(<a:<b>)",
+            "([\"x\")", "(<nocolon>)", "(<a:b>), (<c:d>)", "(No <a:b>)", "<> (<a:b>)", "<relative> (<a:b>)",
+            "<//> <a:b>", "([W\"x\"])", "(<a:<b>)",
         ])
     func malformed(text: String) {
         #expect(throws: HTTPError.self) { try IfHeader(header: text) }

@@ -87,7 +87,14 @@ public struct Request: Sendable {
     /// very parser that the request's own target went through.
     /// - Throws: ``HTTPError`` 400 when malformed or outside the prefix, 502 when it names another server.
     public func resolve(reference: String) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
-        let target = try RequestTarget(Array(reference.utf8)[...])
+        try resolve(reference: Array(reference.utf8)[...])
+    }
+
+    /// The same from the bytes as they came: a name need not be UTF-8, in a target or here.
+    public func resolve(
+        reference: ArraySlice<UInt8>
+    ) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
+        let target = try RequestTarget(reference)
         guard !target.isAsterisk else { throw HTTPError(.badRequest, "“*” is not an address.") }
         if let other = target.authority, !Self.sameServer(other, authority) {
             throw HTTPError(.badGateway, "That address is on another server: this one cannot reach it.")
@@ -173,6 +180,9 @@ public struct RequestFields: Sendable {
         guard lines.count > 1 else { return RequestHead.text(first) }
         return lines.map { RequestHead.text($0) }.joined(separator: ", ")
     }
+
+    /// Each line's value, byte for byte, without the blanks around it.
+    public func bytes(_ name: String) -> [ArraySlice<UInt8>] { head.lines(name) }
 
     /// Each line's value.
     public func values(_ name: String) -> [String] {

@@ -65,7 +65,8 @@ extension IfHeader {
                 switch byte {
                 case UInt8(ascii: "<"):
                     // Untagged lists may not be followed by tagged ones, and each tag needs a list.
-                    guard !expectsList, lists.isEmpty || resource != nil, let tag = bracketed(by: UInt8(ascii: ">"))
+                    guard !expectsList, lists.isEmpty || resource != nil, let tag = bracketed(by: UInt8(ascii: ">")),
+                        tag.hasPrefix("/") || AbsoluteURI.isValid(tag)
                     else { return nil }
                     resource = tag
                     expectsList = true

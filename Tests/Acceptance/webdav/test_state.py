@@ -91,3 +91,17 @@ def test_a_large_listing_is_streamed_and_compressed_for_who_wants_it(server):
         hrefs = [element.text for element in ET.fromstring(body).iter(DAV + "href")]
         assert len(hrefs) == 3001
         assert all(re.fullmatch(r"/(%[0-9A-F]{2}|[\w.!$()*+,:=@~-])*", href) for href in hrefs)
+
+
+def test_a_destination_is_bytes_as_a_target_is(server):
+    """The same bytes name the same file, escaped or not, UTF-8 or not, in a target and in a Destination."""
+    (server.root / "a").write_text("a")
+    for raw, name in ((b"/raw\xff\xfe", b"raw\xff\xfe"), (b"/%72aw%FF%fe", b"raw\xff\xfe"), ("/ü".encode(), "ü".encode())):
+        for method in ("COPY", "MOVE"):
+            answer = ask(server, method, "/a", b"Destination: " + raw)
+            assert answer.status == 201, (method, raw)
+            assert name in os.listdir(os.fsencode(server.root))
+            assert ask(server, "GET", raw).text == "a"
+            if method == "MOVE":
+                assert ask(server, "COPY", raw, "Destination: /a").status == 201
+            assert ask(server, "DELETE", raw).status == 204

@@ -8,9 +8,7 @@ public final class UploaderHandler: Handler {
     public let methods: [Method] = [.get, .head, .post]
 
     let configuration: UploaderConfiguration
-    let assets: AssetStore
-    let page: PageWriter
-    let info: InfoDocument
+    private let parts: PageParts
     let checksums = ArchiveChecksums()
     let searches: Slots
     let archives: Slots
@@ -21,13 +19,15 @@ public final class UploaderHandler: Handler {
     /// - Throws: ``RootError`` when that directory cannot be read.
     public init(_ configuration: UploaderConfiguration = UploaderConfiguration()) throws {
         self.configuration = configuration
-        assets = try AssetStore(replacedBy: configuration.assetsDirectory)
-        info = InfoDocument(configuration: configuration, languages: assets.languages)
-        page = PageWriter(assets: assets, info: info)
+        parts = try PageParts(configuration)
         searches = Slots(configuration.maxSearches)
         archives = Slots(configuration.maxArchives)
         eventStreams = EventStreams(limit: configuration.maxEventStreams)
     }
+
+    var assets: AssetStore { parts.made.assets }
+    var page: PageWriter { parts.made.page }
+    var info: InfoDocument { parts.made.info }
 
     /// Decides from the head alone.
     public func answer(_ request: Request) -> Answer {

@@ -1,9 +1,29 @@
+import ServerCore
+import Synchronization
+
 /// One file of the page, in memory for as long as the server runs.
-struct Asset: Sendable {
+final class Asset: Sendable {
     /// The name below the folder of the assets: `app.js`, `languages/de.json`.
     let name: String
     let mediaType: String
     let bytes: [UInt8]
-    /// The gzip form; nil where it is not smaller.
-    let compressed: [UInt8]?
+    private let packed = Mutex<[UInt8]?>(nil)
+
+    init(name: String, mediaType: String, bytes: [UInt8]) {
+        self.name = name
+        self.mediaType = mediaType
+        self.bytes = bytes
+    }
+
+    /// The gzip form, made when it is first wanted; nil where it is not smaller.
+    var compressed: [UInt8]? {
+        let form = packed.withLock { packed in
+            if let packed { return packed }
+            // Without memory for it, the plain bytes do.
+            let made = (try? Deflater(level: 9).finish(bytes)) ?? bytes
+            packed = made.count < bytes.count ? made : []
+            return packed ?? []
+        }
+        return form.isEmpty ? nil : form
+    }
 }

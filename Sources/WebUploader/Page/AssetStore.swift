@@ -17,21 +17,25 @@ struct AssetStore: Sendable {
 
     private static let maxBytes = 16 * 1024 * 1024
 
-    /// Reads all the files.
-    /// - Parameter directory: a directory whose files replace those of the program; waits for the disk.
+    /// The program's own files.
+    init() { self.init(Self.bundled()) }
+
+    /// The program's files, and in their place those of a directory; waits for the disk.
+    /// - Parameter directory: in the process's own terms.
     /// - Throws: ``RootError`` when the directory cannot be read or is larger than 16 MiB.
-    init(replacedBy directory: String?) throws {
+    init(replacedBy directory: String) throws {
         var files = Self.bundled()
-        if let directory { try Self.read(directory, into: &files) }
+        try Self.read(directory, into: &files)
+        self.init(files)
+    }
+
+    private init(_ files: [String: File]) {
         var hash = SHA256()
         var assets: [String: Asset] = [:]
         for (name, file) in files.sorted(by: { $0.key < $1.key }) {
             hash.update(data: Array(name.utf8) + [0])
             hash.update(data: file.bytes)
-            let compressed = try Deflater(level: 9).finish(file.bytes)
-            assets[name] = Asset(
-                name: name, mediaType: file.mediaType, bytes: file.bytes,
-                compressed: compressed.count < file.bytes.count ? compressed : nil)
+            assets[name] = Asset(name: name, mediaType: file.mediaType, bytes: file.bytes)
         }
         self.assets = assets
         var writer = TextWriter()

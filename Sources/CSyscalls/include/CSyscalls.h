@@ -8,6 +8,7 @@
 
 #include "Sockets.h"
 #include "Confinement.h"
+#include "Memory.h"
 
 // What one statx says, in the same shape on every system.
 struct sys_attributes {

@@ -1,3 +1,4 @@
+import CSyscalls
 import Logging
 import NIOCore
 import NIOPosix
@@ -46,7 +47,7 @@ final class Runtime: Sendable {
         _ configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, counters: Counters
     ) async throws -> Runtime {
         let proxies = try TrustedProxies(configuration.access.trustedProxies)
-        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount
+        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : max(1, System.coreCount / 2)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let threads = configuration.ioThreads > 0 ? configuration.ioThreads : min(32, max(8, System.coreCount * 4))
         let pool = PoolThreads(count: threads)
@@ -70,6 +71,8 @@ final class Runtime: Sendable {
                     throw error
                 }
             }
+            // When those who waited for the start have been answered.
+            group.next().scheduleTask(in: .milliseconds(250)) { sys_forget_code() }
             return Runtime(
                 engine: engine, addresses: addresses, group: group, rooms: rooms, listeners: channels,
                 contexts: contexts)

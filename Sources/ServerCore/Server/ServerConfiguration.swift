@@ -23,7 +23,10 @@ public struct ServerConfiguration: Sendable {
     public var limits = Limits()
     /// Threads for what may wait for a disk; 0 chooses by the number of processors.
     public var ioThreads = 0
-    /// Event loops; 0 is one for each processor.
+    /// Event loops; 0 is one for every two processors.
+    ///
+    /// Fewer loops with more to do each wake less often for the same work; the kernel's side of the network and the
+    /// threads for the disk use the other half.
     public var eventLoops = 0
     /// One line for each request; nil for none.
     public var accessLog: AccessLog?

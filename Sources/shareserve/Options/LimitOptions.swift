@@ -44,6 +44,6 @@ struct LimitOptions: SettingsGroup {
     @Option(help: .init("Threads for the disk.", valueName: "number"))
     var ioThreads: String?
 
-    @Option(help: .init("Event loops for the network.", valueName: "number"))
+    @Option(help: .init("Event loops for the network; default: half the processors.", valueName: "number"))
     var eventLoops: String?
 }

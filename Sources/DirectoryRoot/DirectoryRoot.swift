@@ -19,6 +19,8 @@ public final class DirectoryRoot: Sendable {
     /// The open root; owned by this object.
     package let descriptor: Int32
     package let resolver: Resolver
+    /// The device number of the root when it is on a file system without a disk; nil otherwise.
+    package let memoryDevice: UInt64?
     /// Held while a write looks at its precondition and the locks and then changes a name.
     package let commitLock: CommitLock
     /// What this system and file system can do; tests take abilities away.
@@ -54,6 +56,7 @@ public final class DirectoryRoot: Sendable {
         descriptor = opened.release()
         resolver = Resolver(
             root: descriptor, home: RootHome(descriptor: descriptor, path: path), method: method)
+        memoryDevice = sys_is_memory(descriptor) == 1 ? status.device : nil
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
         // An unnamed file gets its name by way of /proc.

@@ -10,13 +10,13 @@ public final class Entry: Sendable {
     package let descriptor: Int32
     /// Where it really is, from the root: not the path it was asked for when that led through a link.
     package let realPath: SharePath
-    /// When it was opened, in milliseconds of the coarse clock; 0 when that had to wait.
-    package let openedAt: Int64
+    /// Whether it is on a file system that has no disk.
+    package let isInMemory: Bool
 
     package init(
-        descriptor: Int32, attributes: FileAttributes, realPath: SharePath = .root, openedAt: Int64 = 0
+        descriptor: Int32, attributes: FileAttributes, realPath: SharePath = .root, isInMemory: Bool = false
     ) {
-        self.openedAt = openedAt
+        self.isInMemory = isInMemory
         self.descriptor = descriptor
         self.attributes = attributes
         self.realPath = realPath
@@ -38,8 +38,18 @@ public final class Entry: Sendable {
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
     ) throws(RootError) -> Int {
         guard !buffer.isEmpty else { return 0 }
-        let count = sys_pread_nowait(descriptor, buffer.baseAddress, buffer.count, offset)
+        let count = peek(buffer.baseAddress, buffer.count, at: offset)
         guard count >= 0 else { throw .wouldBlock }
         return count
+    }
+
+    /// The same with the kernel's answer: a count, `-EAGAIN` when the disk would have to be waited for, `-EOPNOTSUPP` when
+    /// the kernel can't tell.
+    package func peek(_ bytes: UnsafeMutableRawPointer?, _ count: Int, at offset: Int64) -> Int {
+        if isInMemory { return sys_pread(descriptor, bytes, count, offset) }
+        let answer = sys_pread_nowait(descriptor, bytes, count, offset)
+        // Older kernels don't know of tmpfs that it never waits.
+        guard answer == -Int(sys_not_supported), sys_is_memory(descriptor) == 1 else { return answer }
+        return sys_pread(descriptor, bytes, count, offset)
     }
 }

@@ -20,7 +20,7 @@ extension Share {
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
         return Entry(
             descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath,
-            openedAt: waiting ? 0 : max(1, sys_coarse_milliseconds()))
+            isInMemory: opened.attributes.device == root.memoryDevice)
     }
 
     /// What is at `path`, following links that stay inside the root.

@@ -2,6 +2,14 @@ import DirectoryRoot
 import TestSupport
 import Testing
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 @Suite("Policy and rights") struct PolicyTests {
     @Test("No deletes, no overwrites") func refusals() throws {
         var policy = RootPolicy()
@@ -138,19 +146,37 @@ import Testing
         #expect(throws: RootError.notDirectory) { try view.list() }
     }
 
-    @Test("An open entry is believed only while nothing changed") func revalidation() throws {
+    @Test("An open entry is believed only while nothing changed", arguments: ["f", "d/f"])
+    func revalidation(name: String) throws {
         let fixture = try Fixture()
-        try fixture.put("/a/../f", "one")
-        let path = try SharePath(decoding: "/f")
+        try fixture.directory.makeDirectory("d")
+        try fixture.put("/" + name, "one")
+        let path = try SharePath(decoding: "/" + name)
+        _ = try fixture.share.open(path)
+        func isHeld(_ entry: Entry) -> Bool {
+            name.withCString { fixture.share.root.holds(entry, at: $0, isNested: path.depth > 1) }
+        }
+        let entry = try fixture.share.open(path, waiting: false)
+        #expect(isHeld(entry))
+        try fixture.put("/" + name, "two")
+        #expect(!isHeld(entry))
+        let second = try fixture.share.open(path, waiting: false)
+        #expect(isHeld(second))
+        _ = try fixture.remove("/" + name)
+        #expect(!isHeld(second))
+    }
+
+    @Test("An open entry is not believed where its directory gave its place to a link") func swappedDirectory() throws {
+        let outside = try TemporaryDirectory()
+        let fixture = try Fixture()
+        try fixture.directory.makeDirectory("d")
+        try fixture.put("/d/f", "one")
+        let path = try SharePath(decoding: "/d/f")
         _ = try fixture.share.open(path)
         let entry = try fixture.share.open(path, waiting: false)
-        #expect(fixture.share.validate(entry, at: path))
-        try fixture.put("/f", "two")
-        #expect(!fixture.share.validate(entry, at: path))
-        let pooled = try fixture.share.open(path)
-        #expect(!fixture.share.validate(pooled, at: path))
-        let second = try fixture.share.open(path, waiting: false)
-        _ = try fixture.remove("/f")
-        #expect(!fixture.share.validate(second, at: path))
+        #expect(fixture.share.root.holds(entry, at: "d/f", isNested: true))
+        let (from, to) = (fixture.directory.path(of: "d"), outside.path(of: "d"))
+        #expect(rename(from, to) == 0 && symlink(to, from) == 0)
+        #expect(!fixture.share.root.holds(entry, at: "d/f", isNested: true))
     }
 }

@@ -28,6 +28,8 @@ final class Engine: Sendable {
     let log: AccessLog?
     /// Connections in all.
     let maxConnections: Int
+    /// How long a connection may be idle: asked for with every request.
+    let idleSeconds: UInt32
     private let perAddress = Mutex<[String: Int]>([:])
 
     init(
@@ -41,6 +43,7 @@ final class Engine: Sendable {
         let files = max(64, (Int(sys_raise_file_limit()) - 128) / 4 * 3)
         maxConnections = configuration.limits.connections > 0 ? configuration.limits.connections : min(16_384, files)
         limits = configuration.limits
+        idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
         self.access = access
         self.proxies = proxies

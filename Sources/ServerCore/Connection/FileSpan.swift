@@ -25,6 +25,10 @@ struct FileSpan {
     /// are in memory.
     mutating func isWarm() -> Bool {
         if offset < warmUntil { return true }
+        if entry.isInMemory {
+            warmUntil = end
+            return true
+        }
         let last = min(end, offset + Self.piece) - 1
         guard isCached(offset), isCached(last) else { return false }
         warmUntil = last + 1
@@ -33,10 +37,8 @@ struct FileSpan {
 
     private func isCached(_ position: Int64) -> Bool {
         var byte: UInt8 = 0
-        let count = sys_pread_nowait(entry.descriptor, &byte, 1, position)
         // At the end of a file that shrank there is nothing to wait for.
-        if count >= 0 { return true }
-        return count == -Int(sys_not_supported) && sys_is_memory(entry.descriptor) == 1
+        return entry.peek(&byte, 1, at: position) >= 0
     }
 
     /// Brings the next piece into memory; waits for the disk.

@@ -220,8 +220,7 @@ extension HTTP1Connection {
         let out = room.out
         if span.count <= 64 * 1_024, rate == nil, engine.rate == nil {
             if Int(span.count) > out.room { flush(more: true) }
-            let count = sys_pread_nowait(
-                span.entry.descriptor, out.free.baseAddress, Int(span.count), span.offset)
+            let count = span.entry.peek(out.free.baseAddress, Int(span.count), at: span.offset)
             if count == Int(span.count) {
                 out.advance(by: count)
                 return fileEnded(isPiece: isPiece)
@@ -244,7 +243,7 @@ extension HTTP1Connection {
             warm(span)
             return false
         }
-        guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, 64 * 1_024))) }
+        guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, 128 * 1_024))) }
         flush(more: true)
         guard outstanding == 0, phase != .closed else { return false }
         let wanted = Int(min(span.count, span.warmUntil - span.offset, limit))
@@ -271,11 +270,13 @@ extension HTTP1Connection {
         let wanted = Int(min(span.count, Int64(limit), max(span.warmUntil - span.offset, 1)))
         var buffer = context.channel.allocator.buffer(capacity: wanted)
         let offset = span.offset
-        let descriptor = span.entry.descriptor
+        let entry = span.entry
         var count = 0
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { free in
-            count = sys_pread_nowait(descriptor, free.baseAddress, wanted, offset)
-            if count == -Int(sys_not_supported) { count = sys_pread(descriptor, free.baseAddress, wanted, offset) }
+            count = entry.peek(free.baseAddress, wanted, at: offset)
+            if count == -Int(sys_not_supported) {
+                count = sys_pread(entry.descriptor, free.baseAddress, wanted, offset)
+            }
             return max(count, 0)
         }
         if count == -Int(sys_again) {

@@ -182,7 +182,7 @@ extension HTTP1Connection {
             return false
         }
         phase = .head
-        setDeadline(engine.limits.idleTime)
+        setDeadline(seconds: engine.idleSeconds)
         return true
     }
 

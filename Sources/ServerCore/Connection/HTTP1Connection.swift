@@ -222,7 +222,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         while true {
             switch phase {
             case .head:
-                guard inbound.readableBytes > 0, !closesAfter, readHead() else { return }
+                guard inbound.readableBytes > 0, !closesAfter else { return }
+                if answerAgain() { continue }
+                guard readHead() else { return }
             case .exchange:
                 if isAsking { return }
                 if !isBodyDone { receiveBody() }
@@ -276,7 +278,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     // MARK: - Time
 
     func setDeadline(_ time: Duration) {
-        let seconds = UInt32(clamping: min(max(time.components.seconds, 1), 1_000_000))
+        setDeadline(seconds: Limits.ticks(time))
+    }
+
+    func setDeadline(seconds: UInt32) {
         // The tick may be due at once, so one more.
         deadline = room.tick &+ seconds &+ 1
     }

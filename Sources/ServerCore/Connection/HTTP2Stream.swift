@@ -439,7 +439,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         var buffer = ByteBufferAllocator().buffer(capacity: wanted)
         var count = 0
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { free in
-            count = sys_pread_nowait(span.entry.descriptor, free.baseAddress, wanted, span.offset)
+            count = span.entry.peek(free.baseAddress, wanted, at: span.offset)
             if count == -Int(sys_not_supported) {
                 count = sys_pread(span.entry.descriptor, free.baseAddress, wanted, span.offset)
             }
@@ -517,7 +517,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     // MARK: - The room's calls
 
     private func setDeadline(_ time: Duration) {
-        deadline = room.tick &+ UInt32(clamping: min(max(time.components.seconds, 1), 1_000_000)) &+ 1
+        deadline = room.tick &+ Limits.ticks(time) &+ 1
     }
 
     func secondPassed(_ tick: UInt32) {

@@ -25,11 +25,16 @@ final class LoopRoom {
     struct Composed {
         let file: OpenFileCache.File
         let isSecure: Bool
+        /// Whose connections it may be given to: a loop may serve more than one.
+        let engine: ObjectIdentifier
+        /// The head of the request that it answers; empty for a long one.
+        let question: OutBuffer
         let answer: OutBuffer
     }
 
     private var endsTurn = false
     private let composing = OutBuffer(capacity: 80 * 1_024)
+    private let question = OutBuffer(capacity: 2 * 1_024)
 
     /// Seconds since this room was made; moves while there are connections.
     ///
@@ -103,10 +108,16 @@ final class LoopRoom {
         eachMember { $0.secondPassed(tick) }
     }
 
-    /// Composes an answer for the rest of this turn; nothing when `compose` says that it could not.
-    func compose(_ file: OpenFileCache.File, isSecure: Bool, _ compose: (OutBuffer) -> Bool) {
+    /// Composes an answer to `head` for the rest of this turn; nothing when `compose` says that it could not.
+    func compose(
+        _ file: OpenFileCache.File, to head: [UInt8], isSecure: Bool, of engine: Engine,
+        _ compose: (OutBuffer) -> Bool
+    ) {
         composed = nil
         composing.clear()
+        question.clear()
+        // One that does not fit is left out.
+        question.append(head)
         guard compose(composing) else { return }
         if !endsTurn {
             endsTurn = true
@@ -117,7 +128,8 @@ final class LoopRoom {
                 bound.value.composed = nil
             }
         }
-        composed = Composed(file: file, isSecure: isSecure, answer: composing)
+        composed = Composed(
+            file: file, isSecure: isSecure, engine: ObjectIdentifier(engine), question: question, answer: composing)
     }
 
     /// Writes the `Date` line of now.

@@ -1,11 +1,10 @@
-import CSyscalls
 import DirectoryRoot
 
 /// The files that one loop answered GET with a moment ago: open, with the head composed, so that asking for them again
-/// costs one `statx` instead of an open and everything behind it.
+/// costs a look at what is there instead of an open and everything behind it.
 ///
-/// Never stale: each use compares what stands at the path now with what was opened, by number, size and both times, and
-/// a path that leads through a link is not kept at all. Few, and each only for some seconds after its last use, so that a
+/// Never stale: each use compares what stands at the path now with what was opened; see ``DirectoryRoot/holds(_:at:isNested:)``.
+/// A path that leads through a link is not kept at all. Few, and each only for some seconds after its last use, so that a
 /// deleted file gives its room back and the file system can be unmounted. Only what the kernel opened without asking the
 /// disk comes in, and an open file keeps its directories in the kernel's memory: asking again does not wait either.
 final class OpenFileCache {
@@ -16,8 +15,9 @@ final class OpenFileCache {
         /// The fields with `Content-Length`, each line ended.
         let lines: [UInt8]
         /// From the root, ended by NUL.
-        fileprivate let path: [CChar]
-        fileprivate let root: DirectoryRoot
+        private let path: [CChar]
+        private let isNested: Bool
+        private let root: DirectoryRoot
         /// Under which rules of access it was given.
         let rules: UInt64
         /// How often it was asked for in the last second.
@@ -32,6 +32,7 @@ final class OpenFileCache {
             self.entry = entry
             self.lines = lines
             self.path = path
+            isNested = path.contains(CChar(UInt8(ascii: "/")))
             self.root = root
             self.rules = rules
             lastUse = tick
@@ -43,13 +44,10 @@ final class OpenFileCache {
         }
 
         fileprivate var isCurrent: Bool {
-            var now = sys_attributes()
-            guard sys_statat(root.descriptor, path, &now) == 0 else { return false }
-            let then = entry.attributes
-            return now.inode == then.inode && now.device == then.device && now.size == UInt64(clamping: then.size)
-                && now.modified == then.modified.seconds
-                && Int64(now.modified_ns) == Int64(then.modified.nanoseconds)
-                && now.changed == then.changed.seconds && Int64(now.changed_ns) == Int64(then.changed.nanoseconds)
+            path.withUnsafeBufferPointer { path in
+                guard let name = path.baseAddress else { return false }
+                return root.holds(entry, at: name, isNested: isNested)
+            }
         }
     }
 

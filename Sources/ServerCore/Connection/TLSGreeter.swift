@@ -16,8 +16,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     init(engine: Engine, room: LoopRoom) {
         self.engine = engine
         self.room = room
-        let seconds = UInt32(clamping: min(max(engine.limits.headTime.components.seconds, 1), 1_000_000))
-        deadline = room.tick &+ seconds &+ 1
+        deadline = room.tick &+ Limits.ticks(engine.limits.headTime) &+ 1
     }
 
     func handlerAdded(context: ChannelHandlerContext) {

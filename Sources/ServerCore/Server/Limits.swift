@@ -40,4 +40,9 @@ public struct Limits: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// A time limit in the whole seconds that connections count: at least one.
+    static func ticks(_ time: Duration) -> UInt32 {
+        UInt32(clamping: min(max(time.components.seconds, 1), 1_000_000))
+    }
 }

@@ -136,14 +136,14 @@ class Nginx(Peer):
         config.write_text(f"""
 load_module /usr/lib/nginx/modules/ngx_http_dav_ext_module.so;
 daemon off; worker_processes auto; pid {self.place}/pid; error_log /dev/null;
-user root;
+{"user root;" if os.geteuid() == 0 else ""}
 events {{ worker_connections 8192; }}
 http {{
   include /etc/nginx/mime.types; default_type application/octet-stream;
   access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000; keepalive_timeout 600;
   open_file_cache max=10000 inactive=60s; open_file_cache_valid 60s; open_file_cache_min_uses 1;
   client_max_body_size 0; client_body_temp_path {self.root}/.nginx; client_body_buffer_size 128k;
-  gzip on; gzip_types text/plain; gzip_min_length 1000; {secrets}
+  gzip on; gzip_comp_level 5; gzip_types text/plain; gzip_min_length 1000; {secrets}
   server {{ {listen} root {self.root}; autoindex on;
     dav_methods PUT DELETE MKCOL COPY MOVE; dav_ext_methods PROPFIND OPTIONS; create_full_put_path on; dav_access all:rw; }}
 }}""")
@@ -180,6 +180,13 @@ webdav.is-readonly = "disable"
 class Apache(Peer):
     name = "apache"
 
+    def user(self):
+        """It serves nobody as root."""
+        if os.geteuid() != 0:
+            return ""
+        self.place.chmod(0o777)
+        return "User www-data\nGroup www-data"
+
     def command(self):
         config = self.place / "apache.conf"
         modules = "/usr/lib/apache2/modules"
@@ -189,8 +196,7 @@ ServerName 127.0.0.1
 Listen 127.0.0.1:{self.port}
 PidFile {self.place}/pid
 ErrorLog /dev/null
-User root
-Group root
+{self.user()}
 """ + "\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so" for name in ("mpm_event", "dav", "dav_fs", "mime", "authz_core"))
             + f"""
 TypesConfig /etc/mime.types
@@ -206,7 +212,6 @@ Dav On
 </Directory>
 """)
         return ["apache2", "-DFOREGROUND", "-f", str(config)]
-
 
 
 class Rclone(Peer):

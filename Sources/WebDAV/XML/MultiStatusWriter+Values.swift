@@ -1,0 +1,142 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// The values of properties, each in its element.
+///
+/// RFC 4918 §15.
+extension MultiStatusWriter {
+    /// Writes one live property with its value; false when the resource does not have it.
+    mutating func append(
+        _ property: LiveProperty, of name: ArraySlice<UInt8>, _ attributes: FileAttributes, dead: [DeadProperty],
+        locks: [ShownLock]
+    ) -> Bool {
+        switch property {
+        case .creationdate:
+            xml.append("<D:creationdate>")
+            dates.appendInternet((attributes.created ?? attributes.modified).seconds, to: &xml)
+            xml.append("</D:creationdate>")
+        case .displayname:
+            if !dead.isEmpty, let set = dead.first(where: { $0.name == property.name }) {
+                append(set, attributes)
+            } else {
+                xml.append("<D:displayname>")
+                xml.appendText(name)
+                xml.append("</D:displayname>")
+            }
+        case .getcontentlength:
+            guard !attributes.isDirectory else { return false }
+            xml.append("<D:getcontentlength>")
+            xml.append(number: attributes.size)
+            xml.append("</D:getcontentlength>")
+        case .getcontenttype:
+            guard !attributes.isDirectory else { return false }
+            xml.append("<D:getcontenttype>")
+            appendMediaType(name)
+            xml.append("</D:getcontenttype>")
+        case .getetag:
+            guard !attributes.isDirectory else { return false }
+            xml.append("<D:getetag>")
+            scratch.removeAll(keepingCapacity: true)
+            attributes.entityTag.write(to: &scratch)
+            xml.append(bytes: scratch)
+            xml.append("</D:getetag>")
+        case .getlastmodified:
+            xml.append("<D:getlastmodified>")
+            dates.appendHTTP(attributes.modified.seconds, to: &xml)
+            xml.append("</D:getlastmodified>")
+        case .resourcetype:
+            xml.append(
+                attributes.isDirectory
+                    ? "<D:resourcetype><D:collection/></D:resourcetype>" : "<D:resourcetype/>")
+        case .supportedlock: xml.append(Self.supportedLock)
+        case .lockdiscovery:
+            if locks.isEmpty {
+                xml.append("<D:lockdiscovery/>")
+            } else {
+                xml.appendLockDiscovery(locks, prefix: prefix)
+            }
+        default: return appendUncommon(property, attributes, dead: dead)
+        }
+        return true
+    }
+
+    private mutating func appendUncommon(
+        _ property: LiveProperty, _ attributes: FileAttributes, dead: [DeadProperty]
+    ) -> Bool {
+        switch property {
+        case .quotaAvailableBytes:
+            guard let space else { return false }
+            xml.append("<D:quota-available-bytes>")
+            xml.append(number: space.available)
+            xml.append("</D:quota-available-bytes>")
+        case .quotaUsedBytes:
+            guard let space else { return false }
+            xml.append("<D:quota-used-bytes>")
+            xml.append(number: space.used)
+            xml.append("</D:quota-used-bytes>")
+        case .supportedReportSet:
+            guard attributes.isDirectory else { return false }
+            xml.append("<D:supported-report-set><D:supported-report><D:report><D:sync-collection/>")
+            xml.append("</D:report></D:supported-report></D:supported-report-set>")
+        case .ocIdentifier, .ocFileIdentifier:
+            let isShort = property == .ocFileIdentifier
+            xml.append(isShort ? "<oc:fileid" : "<oc:id")
+            xml.append(" xmlns:oc=\"http://owncloud.org/ns\">")
+            xml.append(number: Int64(truncatingIfNeeded: attributes.inode & 0x7FFF_FFFF_FFFF_FFFF))
+            xml.append(isShort ? "</oc:fileid>" : "</oc:id>")
+        case .ocPermissions:
+            xml.append("<oc:permissions xmlns:oc=\"http://owncloud.org/ns\">")
+            xml.append(attributes.isDirectory ? "RGDNVCK" : "RGDNVW")
+            xml.append("</oc:permissions>")
+        case .ocSize:
+            guard !attributes.isDirectory else { return false }
+            xml.append("<oc:size xmlns:oc=\"http://owncloud.org/ns\">")
+            xml.append(number: attributes.size)
+            xml.append("</oc:size>")
+        case .ocChecksums:
+            guard !checksums.isEmpty else { return false }
+            xml.append("<oc:checksums xmlns:oc=\"http://owncloud.org/ns\"><oc:checksum>")
+            xml.appendText(Array(OwnCloudChecksum.text(of: checksums).utf8))
+            xml.append("</oc:checksum></oc:checksums>")
+        case .syncToken:
+            guard let syncToken else { return false }
+            xml.append("<D:sync-token>")
+            xml.append(bytes: syncToken.text.utf8)
+            xml.append("</D:sync-token>")
+        default: return false
+        }
+        return true
+    }
+
+    /// Writes a kept property, unless something else than this server has put there what is no element.
+    mutating func append(_ property: DeadProperty, _ attributes: FileAttributes) {
+        if property.name == WindowsTime.modified {
+            appendWindowsModified(attributes)
+        } else if property.isWellFormed {
+            xml.append(bytes: property.xml)
+        }
+    }
+
+    /// What Windows set once is what the file says today.
+    mutating func appendWindowsModified(_ attributes: FileAttributes) {
+        xml.append("<Z:Win32LastModifiedTime xmlns:Z=\"urn:schemas-microsoft-com:\">")
+        dates.appendHTTP(attributes.modified.seconds, to: &xml)
+        xml.append("</Z:Win32LastModifiedTime>")
+    }
+
+    private mutating func appendMediaType(_ name: ArraySlice<UInt8>) {
+        let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
+        let suffix = name[dot...]
+        if lastMediaType.isEmpty || !suffix.elementsEqual(lastExtension) {
+            lastExtension = Array(suffix)
+            lastMediaType = Array(FileResponder.mediaType(of: name).utf8)
+        }
+        xml.append(bytes: lastMediaType)
+    }
+
+    private static let supportedLock: StaticString = """
+        <D:supportedlock><D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>\
+        </D:lockentry><D:lockentry><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype>\
+        </D:lockentry></D:supportedlock>
+        """
+}

@@ -1,0 +1,38 @@
+internal import DirectoryRoot
+internal import ServerCore
+
+/// Elements that more than one answer holds.
+extension XMLWriter {
+    /// A `status` element.
+    mutating func appendStatus(_ status: Status) {
+        append("<D:status>HTTP/1.1 ")
+        append(number: Int64(status.code))
+        append(" ")
+        append(bytes: status.reason.utf8)
+        append("</D:status>")
+    }
+
+    /// A `lockdiscovery` element.
+    ///
+    /// RFC 4918 §15.8.
+    mutating func appendLockDiscovery(_ locks: [ShownLock], prefix: [UInt8]) {
+        append("<D:lockdiscovery>")
+        for shown in locks {
+            let lock = shown.lock
+            append("<D:activelock><D:locktype><D:write/></D:locktype><D:lockscope>")
+            append(lock.isExclusive ? "<D:exclusive/>" : "<D:shared/>")
+            append("</D:lockscope><D:depth>")
+            append(lock.isRecursive ? "infinity" : "0")
+            append("</D:depth>")
+            append(bytes: lock.owner)
+            append("<D:timeout>Second-")
+            append(number: max(0, lock.timeLeft.components.seconds))
+            append("</D:timeout><D:locktoken><D:href>")
+            appendText(Array(lock.token.uri.utf8)[...])
+            append("</D:href></D:locktoken><D:lockroot>")
+            appendHref(shown.root, prefix: prefix)
+            append("</D:lockroot></D:activelock>")
+        }
+        append("</D:lockdiscovery>")
+    }
+}

@@ -28,6 +28,7 @@ public final class DirectoryRoot: Sendable {
     package let scratch: ScratchFolder
     /// What lives in `.shareserve/`.
     package let state: SharedState
+    package let writes = WritesUnderWay()
 
     /// Opens the directory at `path` (in the process's own terms), and removes old leftovers of uploads.
     /// - Throws: ``RootError/notFound``, ``RootError/notDirectory``, ``RootError/forbidden``, ``RootError/system(errno:call:)``.

@@ -26,17 +26,27 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     private var failure: RootError?
     /// Up to here the kernel was told to write back.
     private var flushed: Int64 = 0
+    /// All the bytes that will come, where that is known, and how far those who look on were told.
+    private let size: Int64?
+    private var told: Int64 = 0
+    private let began: Timestamp
 
     /// How much is written before the disk is set to work on it.
     private static let flushInterval: Int64 = 8 << 20
+    /// How much is written before it is told: small files are there before anybody could look.
+    private static let toldInterval: Int64 = 256 << 10
 
-    init(share: Share, path: SharePath, replacing: Replacement, file: TemporaryFile) {
+    init(share: Share, path: SharePath, replacing: Replacement, size: Int64?, file: TemporaryFile) {
         self.share = share
         self.path = path
         self.replacing = replacing
         self.file = file
+        self.size = size
+        began = share.root.state.clock.wall()
         limit = share.root.policy.maxUploadSize ?? .max
     }
+
+    deinit { endTelling() }
 
     /// Appends all the bytes, or throws; waits for the disk.
     ///
@@ -55,6 +65,15 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
             }
             try self.flush(file)
         }
+        guard written - told >= Self.toldInterval else { return }
+        told = written
+        share.root.writes.note(
+            WritesUnderWay.Write(target: path, length: size, offset: written, user: share.user, began: began), of: self)
+    }
+
+    private func endTelling() {
+        if told > 0 { share.root.writes.end(self) }
+        told = 0
     }
 
     /// The same for an array.
@@ -75,6 +94,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
         try guarded { (file) throws(RootError) in
             let result = try self.share.commit(file, to: self.path, replacing: self.replacing, modified: self.modified)
             self.file = nil
+            self.endTelling()
             return result
         }
     }
@@ -91,6 +111,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
             let target = try share.writable(other, orElse: .isDirectory)
             let result = try share.commit(file, to: target, replacing: replacing, modified: modified)
             self.file = nil
+            endTelling()
             return result
         } catch {
             if error != .exists {
@@ -102,7 +123,10 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     }
 
     /// Drops the content at once instead of at the end of this object's life.
-    public func abandon() { file = nil }
+    public func abandon() {
+        file = nil
+        endTelling()
+    }
 
     private func admit(_ count: Int) throws(RootError) {
         let (total, overflow) = written.addingReportingOverflow(Int64(count))

@@ -53,7 +53,7 @@ extension Share {
         if let size, size > root.policy.maxUploadSize ?? .max { throw .tooLarge }
         try root.requireSpace(for: size ?? 0, at: location.directory.number)
         let file = try TemporaryFile(in: root, near: location.directory)
-        return PendingUpload(share: self, path: path, replacing: replacing, file: file)
+        return PendingUpload(share: self, path: path, replacing: replacing, size: size, file: file)
     }
 
     /// Sets times of a file or directory as a client asked (`X-OC-Mtime`, Win32LastModifiedTime); nil leaves one alone.

@@ -38,6 +38,16 @@ import Testing
         #expect(await wait(for: ["new", "last"], from: stream) == ["new", "last"])
     }
 
+    @Test("Files on their way to a name are not told of by the number that the kernel gives them")
+    func unnamed() async throws {
+        let stream = try share.changes(in: SharePath("a"))
+        let upload = try share.beginUpload(to: SharePath("a/whole"), replacing: .nothing)
+        try upload.write([UInt8](repeating: 1, count: 400_000))
+        _ = try upload.commit()
+        try directory.write("x", to: "a/#12")
+        #expect(await wait(for: ["whole", "#12"], from: stream) == ["whole", "#12"])
+    }
+
     @Test("Hidden names and those without the right to read never leak")
     func hidden() async throws {
         var policy = RootPolicy()

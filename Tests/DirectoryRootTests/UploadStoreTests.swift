@@ -137,6 +137,30 @@ import Testing
         #expect(throws: RootError.forbidden) { try reader.createUpload(UploadSpec(target: nil, length: 1)) }
     }
 
+    @Test("What comes in one request shows as long as it is under way, once it is large")
+    func writesUnderWay() throws {
+        var anna = share
+        anna.user = "anna"
+        let upload = try anna.beginUpload(to: SharePath("big"), replacing: .nothing, size: 600_000)
+        try upload.write([UInt8](repeating: 1, count: 1_000))
+        #expect(try share.uploadsInProgress(below: .root).isEmpty)
+        try upload.write([UInt8](repeating: 1, count: 399_000))
+        let found = try #require(share.uploadsInProgress(below: .root).first)
+        #expect(found.record.target == SharePath("big") && found.record.user == "anna")
+        #expect(found.record.length == 600_000 && found.offset == 400_000)
+        var stranger = share
+        stranger.rights = RightsMap(rules: [(.root, .readOnly), (SharePath("big"), .none)])
+        #expect(try stranger.uploadsInProgress(below: .root).isEmpty)
+        _ = try upload.commit()
+        #expect(try share.uploadsInProgress(below: .root).isEmpty)
+        do {
+            let given = try share.beginUpload(to: SharePath("other"), replacing: .nothing)
+            try given.write([UInt8](repeating: 1, count: 400_000))
+            #expect(try share.uploadsInProgress(below: .root).count == 1)
+        }
+        #expect(try share.uploadsInProgress(below: .root).isEmpty)
+    }
+
     @Test("An upload belongs to its user and to the part of the share it was begun in")
     func ownership() throws {
         try directory.makeDirectory("in")

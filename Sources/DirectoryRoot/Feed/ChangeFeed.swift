@@ -21,6 +21,7 @@ package final class ChangeFeed: Sendable {
         var watch: Int32?
         var poll: FolderPoll?
         var isShown: @Sendable ([UInt8]) -> Bool
+        var isThere: @Sendable ([UInt8]) -> Bool
         var continuation: AsyncStream<FolderChange>.Continuation
         var pending: FolderChange?
         var since: ContinuousClock.Instant = .now
@@ -47,9 +48,11 @@ package final class ChangeFeed: Sendable {
     /// - Parameters:
     ///   - directory: open for reading.
     ///   - isShown: which names may be told of.
+    ///   - isThere: whether a name that a file without one may go by is a member's.
     /// - Returns: the changes, gathered.
     func subscribe(
-        to directory: SharedDescriptor, isShown: @escaping @Sendable ([UInt8]) -> Bool
+        to directory: SharedDescriptor, isShown: @escaping @Sendable ([UInt8]) -> Bool,
+        isThere: @escaping @Sendable ([UInt8]) -> Bool
     ) -> AsyncStream<FolderChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: FolderChange.self, bufferingPolicy: .bufferingNewest(8))
@@ -66,7 +69,7 @@ package final class ChangeFeed: Sendable {
             let id = state.nextID
             state.nextID += 1
             state.subscribers[id] = Subscriber(
-                watch: watch, poll: nil, isShown: isShown, continuation: continuation)
+                watch: watch, poll: nil, isShown: isShown, isThere: isThere, continuation: continuation)
             if let watch { state.subscribersOf[watch, default: []].insert(id) }
             if !state.isRunning {
                 state.isRunning = true
@@ -137,7 +140,9 @@ package final class ChangeFeed: Sendable {
         for id in listeners {
             if event.isOfDirectory || event.endsWatch {
                 add(.all, to: id, in: &state)
-            } else if !event.name.isEmpty, state.subscribers[id]?.isShown(event.name) == true {
+            } else if !event.name.isEmpty, let subscriber = state.subscribers[id], subscriber.isShown(event.name),
+                !event.mayBeOfUnnamedFile || subscriber.isThere(event.name)
+            {
                 add(.names([event.name]), to: id, in: &state)
             }
         }

@@ -24,6 +24,9 @@ extension Share {
         return root.state.feed.subscribe(to: directory) { [rights, policy = root.policy] name in
             guard let path = try? folder.appending(name), policy.shows(path) else { return false }
             return rights.rights(at: path).contains(.read) || rights.leadsToReadable(below: path)
+        } isThere: { name in
+            guard let member = try? path.appending(name) else { return false }
+            return (try? attributes(of: member)) != nil
         }
     }
 }

@@ -86,10 +86,11 @@ extension Share {
         try root.state.uploads.remove(id)
     }
 
-    /// The uploads that go on below a folder where this requester may look, with targets from ``base``.
+    /// The uploads that go on below a folder where this requester may look, with targets from ``base``: the resumable
+    /// ones of every process, and what this process takes in one request.
     public func uploadsInProgress(below path: SharePath) throws(RootError) -> [UploadProgress] {
         let folder = try absolute(path)
-        return try root.state.uploads.all().compactMap { progress in
+        return try (root.state.uploads.all() + root.writes.all()).compactMap { progress in
             guard let target = progress.record.target, !progress.record.isFinished, folder.isAncestor(of: target),
                 rights.rights(at: target).contains(.read), let shown = target.relative(to: base)
             else { return nil }

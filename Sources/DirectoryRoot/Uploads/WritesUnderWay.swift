@@ -1,0 +1,39 @@
+import Synchronization
+
+/// The larger contents that this process is writing and that get their names when they are whole, for those who look on.
+package final class WritesUnderWay: Sendable {
+    /// One of them.
+    struct Write {
+        /// Where it will be, from the root.
+        var target: SharePath
+        /// All the bytes that will come, where that is known.
+        var length: Int64?
+        var offset: Int64
+        var user: String?
+        var began: Timestamp
+    }
+
+    private let writes = Mutex<[ObjectIdentifier: Write]>([:])
+
+    /// Notes how far a content has come.
+    func note(_ write: Write, of upload: PendingUpload) {
+        writes.withLock { $0[ObjectIdentifier(upload)] = write }
+    }
+
+    /// Forgets a content that has its name or is given up.
+    func end(_ upload: PendingUpload) {
+        writes.withLock { $0[ObjectIdentifier(upload)] = nil }
+    }
+
+    /// All of them, as uploads that nobody can go on with.
+    func all() -> [UploadProgress] {
+        writes.withLock { Array($0.values) }.map { write in
+            let record = UploadRecord(
+                id: "", target: write.target, length: write.length, metadata: [], modified: nil, mediaType: nil,
+                isPartial: false, parts: [], user: write.user, created: write.began, touched: write.began,
+                phase: .receiving)
+            return UploadProgress(record: record, offset: write.offset)
+        }
+        .sorted { $0.record.created < $1.record.created }
+    }
+}

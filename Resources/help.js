@@ -1,14 +1,12 @@
 // The keys, read from the actions themselves.
 
-import { actions, dialog, h, keyLabel, memory, t } from "./app.js";
+import {actions, dialog, h, keyLabel, memory, t} from "./app.js"
 
 export function showKeys() {
-	const box = dialog(t("Keyboard shortcuts"), { kind: "wide" });
-	const row = (words, ...keys) => h("div", h("dt", words), h("dd", keys.map((key) => [h("kbd", key), " "])));
-	box.body.append(h("dl.keys", row(t("Move in the list"), "\u2191", "\u2193"), row(t("Select further"), keyLabel("Shift") + "+\u2193"),
-		row(t("Select or not"), t("Space")), row(t("Find by name"), "A\u2013Z"), row(t("Open the menu"), keyLabel("Shift+F10")), row(t("Clear selection or filter"), "Esc"),
-		actions.filter((one) => one.keys.length).map((one) => row(t(one.label), ...one.keys.map(keyLabel)))),
-	h("label.choice", h("input", { type: "checkbox", checked: memory.get("letters", true), onchange: (event) => memory.set("letters", event.target.checked) }),
-		t("Keys without Ctrl or Alt")));
-	box.show();
+	const row = (words, ...keys) => h("div", h("dt", words), h("dd", keys.map(key => [h("kbd", keyLabel(key)), " "])))
+	dialog(t("Keyboard shortcuts"), [h("dl.keys", row(t("Move in the list"), "\u2191", "\u2193"), row(t("Select further"), "Shift+\u2193"),
+		row(t("Select or not"), t("Space")), row(t("Find by name"), "A\u2013Z"), row(t("Open the menu"), "Shift+F10"),
+		actions.filter(one => one.keys.length).map(one => row(t(one.label), ...one.keys))),
+	h("label.choice", h("input", {type: "checkbox", checked: memory.get("letters", true), onchange: event => memory.set("letters", event.target.checked)}),
+		t("Keys without Ctrl or Alt"))], [], {kind: "wide"})
 }

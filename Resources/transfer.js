@@ -1,432 +1,411 @@
 // The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
 
-import { address, ApiError, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, makeFolder, nameOf, numbered, parentOf, pathOf,
-	readFolder, remoteDigest, request, shown, t, toast, touch } from "./app.js";
-import { askConflict } from "./conflict.js";
-import { records, send, sendResumable, tusVersion } from "./tus.js";
+import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, kindOf, makeFolder, nameOf, numbered,
+	parentOf, pathOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
+import {askConflict} from "./conflict.js"
+import {records, send, sendResumable, tusVersion} from "./tus.js"
 
-export { fromClipboard, fromDrop, fromPicker } from "./gather.js";
+export {fromClipboard, fromDrop, fromPicker} from "./gather.js"
 
-const parallel = 3;
+const parallel = 3
 /** From this size on an upload is worth a record of how far it came. */
-const resumableFrom = 1 << 20;
-const items = [];
-let running = 0;
+const resumableFrom = 1 << 20
+const items = []
+let running = 0
 
-const isActive = (item) => ["waiting", "sending", "retrying", "asking"].includes(item.state);
-const isOver = (item) => ["done", "skipped", "failed"].includes(item.state);
-const mayPause = (item) => isActive(item) && item.state !== "asking";
-const mayResume = (item) => item.state === "paused" || item.state === "missing";
-const mayRetry = (item) => item.state === "failed" && Boolean(item.file);
-const mayCancel = (item) => !isOver(item) && item.state !== "verifying";
+const among = (...states) => ({state}) => states.includes(state)
+const isActive = among("waiting", "sending", "retrying", "asking"), isOver = among("done", "skipped", "failed"), isMissing = among("missing")
+const mayPause = among("waiting", "sending", "retrying"), mayResume = among("paused", "missing"), hasFailed = among("failed")
+const mayRetry = item => hasFailed(item) && item.file
+const mayCancel = item => !isOver(item) && item.state !== "verifying"
 
 /** SHA-256 in a worker: pages from plain http have no crypto.subtle, and no browser hashes a stream. */
-const digests = new Map();
-let worker = null;
+const digests = []
+let worker
 function digestOf(file) {
-	worker ??= Object.assign(new Worker(new URL("hash.js", import.meta.url)), { onmessage: ({ data: { id, digest } }) => {
-		const { resolve, reject } = digests.get(id);
-		digests.delete(id);
-		if (digest) resolve(digest);
-		else reject(new Error(t("The file can't be read any more: choose it again")));
-	} });
-	return new Promise((resolve, reject) => {
-		const id = Math.random();
-		digests.set(id, { resolve, reject });
-		worker.postMessage({ id, file });
-	});
+	worker ??= Object.assign(new Worker(new URL("hash.js", import.meta.url)), {onmessage: ({data}) => {
+		const {resolve, reject} = digests.shift()
+		if (data) resolve(data)
+		else reject(new Error(t("The file can't be read any more: choose it again")))
+	}})
+	worker.postMessage(file)
+	return new Promise((resolve, reject) => { digests.push({resolve, reject}) })
 }
 
 /** Queues what `source` yields, `{ file, path, handle }` or `{ folder }`, below the folder at `target`. */
 export async function upload(source, target) {
-	const batch = { policy: null, size: 0 };
+	const batch = {policy: null, size: 0}
 	try {
-		for await (const { file, path, handle, folder } of source) {
-			if (folder) await ensureFolder(target, folder.split("/"));
+		for await (const {file, path, handle, folder} of source) {
+			if (folder) await ensureFolder(target, folder.split("/"))
 			else {
-				const steps = path.split("/");
-				batch.size += 1;
-				add({ file, name: steps.pop(), size: file.size, target, folder: steps, batch, handle });
+				const steps = path.split("/")
+				batch.size += 1
+				add({file, name: steps.pop(), size: file.size, target, folder: steps, batch, handle})
 			}
 		}
 	} catch (error) {
-		fail(error);
+		fail(error)
 	}
 }
 
 function add(item) {
-	item.key = records.keyOf(item);
+	item.key = records.keyOf(item)
 	// The same file chosen again takes the place of the line that waited for it.
-	const waiting = items.findIndex((other) => other.state === "missing" && other.key === item.key);
-	if (waiting >= 0) items.splice(waiting, 1)[0].row?.remove();
-	if (items.some((other) => isActive(other) && other.key === item.key)) return;
-	items.push(Object.assign(item, { state: "waiting", sent: 0, tries: 0, samples: [] }));
-	pump();
+	const waiting = items.find(other => isMissing(other) && other.key === item.key)
+	if (waiting) forget(waiting)
+	if (items.some(other => isActive(other) && other.key === item.key)) return
+	items.push(Object.assign(item, {state: "waiting", sent: 0, tries: 0, samples: []}))
+	pump()
 }
 
-const folderHref = (target, steps) => target + steps.map((step) => encodeName(step) + "/").join("");
+function forget(item) {
+	items.splice(items.indexOf(item), 1)
+	item.row?.remove()
+}
 
-const folders = new Map();
+const folderHref = (target, steps) => target + steps.map(step => encodeName(step) + "/").join("")
+
+const folders = new Map()
 function ensureFolder(target, steps) {
-	if (!steps.length) return Promise.resolve();
-	const href = folderHref(target, steps);
+	if (!steps.length) return Promise.resolve()
+	const href = folderHref(target, steps)
 	if (!folders.has(href)) {
 		folders.set(href, ensureFolder(target, steps.slice(0, -1)).then(() => makeFolder(href)).then(() => {
-			contents.set(href, Promise.resolve(null));
-			if (target === app.href) touch(steps[0]);
-		}).catch((error) => {
-			if (error.status === 405) return;
-			folders.delete(href);
-			throw error;
-		}));
+			contents.set(href, null)
+			if (target === app.href) touch(steps[0])
+		}, error => {
+			if (error.status === 405) return
+			folders.delete(href)
+			throw error
+		}))
 	}
-	return folders.get(href);
+	return folders.get(href)
 }
 
 /** What lies in a target folder, read once a run; null where it is new or may not be seen. */
-const contents = new Map();
+const contents = new Map()
 function contentsOf(href) {
-	if (!contents.has(href)) contents.set(href, readFolder(href).then((one) => (one.may("read") ? one : null), () => null));
-	return contents.get(href);
+	if (!contents.has(href)) contents.set(href, readFolder(href).then(one => (one.may("read") ? one : null), () => null))
+	return contents.get(href)
 }
 
 function pump() {
-	keepAwake(items.some(isActive));
+	keepAwake(items.some(isActive))
 	while (running < parallel) {
-		const next = items.find((item) => item.state === "waiting");
-		if (!next) break;
-		running += 1;
-		next.state = "sending";
+		const next = items.find(among("waiting"))
+		if (!next) break
+		running += 1
+		next.state = "sending"
 		start(next).finally(() => {
-			running -= 1;
-			pump();
-		});
+			running -= 1
+			pump()
+		})
 	}
 	if (!items.some(isActive)) {
-		folders.clear();
-		contents.clear();
+		folders.clear()
+		contents.clear()
 	}
-	drawSoon();
+	drawSoon()
 }
 
 async function start(item) {
-	item.abort = new AbortController();
-	item.samples = [];
+	item.abort = new AbortController()
+	item.samples = []
 	try {
-		if (item.size > (info.maxUploadSize ?? Infinity)) throw new ApiError(413);
-		const folder = folderHref(item.target, item.folder);
-		await ensureFolder(item.target, item.folder);
-		item.href ??= folder + encodeName(item.name);
-		const { file } = item;
-		item.local ??= () => (item.digest ??= digestOf(file));
-		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder))) return;
-		const answer = await deliver(item);
-		item.sent = item.size;
+		if (item.size > (info.maxUploadSize ?? Infinity)) throw new ApiError(413)
+		const folder = folderHref(item.target, item.folder)
+		await ensureFolder(item.target, item.folder)
+		item.href ??= folder + encodeName(item.name)
+		const {file} = item
+		item.local ??= () => (item.digest ??= digestOf(file))
+		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder))) return
+		const answer = await deliver(item)
+		item.sent = item.size
 		records.remove(item);
-		(await contentsOf(folder))?.add([{ name: nameOf(item.href), size: item.size, modified: file.lastModified }]);
-		if (item.target === app.href) touch(item.folder[0] ?? nameOf(item.href));
-		item.state = "verifying";
-		verify(item, answer);
+		(await contentsOf(folder))?.add([{name: nameOf(item.href), size: item.size, modified: file.lastModified}])
+		if (item.target === app.href) touch(item.folder[0] ?? nameOf(item.href))
+		item.state = "verifying"
+		verify(item, answer)
 	} catch (error) {
-		const { status } = error;
-		if (item.abort.signal.aborted) return;
-		if ((status === 412 || status === 409) && item.tries < 3) {
-			item.tries += 1;
-			const folder = parentOf(item.href);
-			contents.delete(folder);
-			item.conflict = null;
+		const {status} = error
+		if (item.abort.signal.aborted) return
+		if ((status === 412 || status === 409) && item.tries++ < 3) {
+			const folder = parentOf(item.href)
+			contents.delete(folder)
+			item.conflict = null
 			// Where nobody may look, the name beside is tried.
-			if (!await contentsOf(folder)) item.href = childOf(folder, numbered(item.name, item.tries + 1));
-			item.state = "waiting";
-		} else if (status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507) backOff(item, error);
-		else finish(item, "failed", error.message);
+			if (!await contentsOf(folder)) item.href = childOf(folder, numbered(item.name, item.tries + 1))
+			item.state = "waiting"
+		} else if (status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507) backOff(item, error)
+		else finish(item, "failed", error.message)
 	}
 }
 
 async function deliver(item) {
-	const report = (sent) => {
-		if (sent > item.sent) item.tries = 0;
-		item.sent = sent;
-		drawSoon();
-	};
-	if (item.size >= resumableFrom && info.uploads !== false && !item.plain) {
-		item.local().catch(() => {});
-		try {
-			return await sendResumable(item, report);
-		} catch (error) {
-			if (![404, 405, 501].includes(error.status) || item.sent) throw error;
-			item.plain = true;
-		}
+	const report = sent => {
+		if (sent > item.sent) item.tries = 0
+		item.sent = sent
+		drawSoon()
 	}
-	return send("PUT", address(item.href), { headers: {
-		"Content-Type": item.file.type || "application/octet-stream", "X-OC-Mtime": String(item.file.lastModified / 1000),
-		"Want-Repr-Digest": "sha-256=10", ...(item.conflict !== "replace" && { "If-None-Match": "*" }),
-	}, body: item.file, report, signal: item.abort.signal });
+	if (item.size >= resumableFrom) {
+		item.local().catch(() => {})
+		return sendResumable(item, report)
+	}
+	return send("PUT", address(item.href), {headers: {...wantDigest, "X-OC-Mtime": item.file.lastModified / 1000,
+		...(item.conflict !== "replace" && {"If-None-Match": "*"})}, body: item.file, report, signal: item.abort.signal})
 }
 
-let asking = Promise.resolve();
+let asking = Promise.resolve()
 
 /** Decides about a name that is taken; false: nothing is sent. */
 async function settle(item, listing) {
-	const theirs = listing?.get(item.name);
-	const { signal } = item.abort;
-	if (!theirs) return true;
+	const theirs = listing?.get(item.name), {signal} = item.abort
+	if (!theirs) return true
 	if (!theirs.isFolder && theirs.size === item.size) {
-		const there = await remoteDigest(theirs.href, signal).catch(() => null);
-		if (there && there === await item.local()) return finish(item, "skipped", t("identical, already there"));
+		const there = await remoteDigest(theirs.href, signal).catch(() => null)
+		if (there && there === await item.local()) return finish(item, "skipped", t("identical, already there"))
 	}
-	item.state = "asking";
-	drawSoon();
-	const folder = parentOf(theirs.href);
-	const ours = { name: item.name, size: item.size, modified: item.file.lastModified, file: item.file };
-	const turn = asking.then(() => (signal.aborted ? {} : item.batch.policy ?? askConflict({ ours, theirs, folder, several: item.batch.size > 1 })));
-	asking = turn;
-	const answer = await turn;
-	if (signal.aborted) return false;
-	if (answer.all) item.batch.policy = answer;
-	if (answer.choice === "skip") return finish(item, "skipped", t("skipped"));
-	item.state = "sending";
-	item.conflict = "replace";
+	item.state = "asking"
+	drawSoon()
+	const folder = parentOf(theirs.href), ours = {...item, kind: kindOf(item.name), modified: item.file.lastModified}
+	const turn = asking.then(() => (signal.aborted ? {} : item.batch.policy ?? askConflict({ours, theirs, folder, several: item.batch.size > 1})))
+	asking = turn
+	const answer = await turn
+	if (signal.aborted) return false
+	if (answer.all) item.batch.policy = answer
+	if (answer.choice === "skip") return finish(item, "skipped", t("skipped"))
+	item.state = "sending"
+	item.conflict = "replace"
 	if (answer.choice === "keep" || theirs.isFolder) {
-		const name = listing.freeName(item.name, false);
-		listing.add([{ name }]);
-		item.href = childOf(folder, name);
-		item.conflict = "fail";
+		const name = listing.freeName(item.name, false)
+		listing.add([{name}])
+		item.href = childOf(folder, name)
+		item.conflict = "fail"
 	}
-	return true;
+	return true
 }
 
 async function verify(item, answer) {
 	try {
-		const there = digestIn(answer.header("Repr-Digest")) ?? await remoteDigest(item.href).catch(() => null);
-		if (!there) finish(item, "done", t("uploaded"));
-		else if (there === await item.local()) finish(item, "done", t("uploaded and verified ✓"));
+		const there = digestIn(answer.header("Repr-Digest")) ?? await remoteDigest(item.href).catch(() => null)
+		if (!there) finish(item, "done", t("uploaded"))
+		else if (there === await item.local()) finish(item, "done", t("uploaded and verified ✓"))
 		else {
-			item.conflict = "replace";
-			finish(item, "failed", t("arrived damaged: try again"));
+			item.conflict = "replace"
+			finish(item, "failed", t("arrived damaged: try again"))
 		}
 	} catch (error) {
-		finish(item, "failed", error.message);
+		finish(item, "failed", error.message)
 	}
 }
 
 function finish(item, state, message) {
-	Object.assign(item, { state, message });
-	if (state !== "failed") item.file = item.local = null;
+	Object.assign(item, {state, message})
+	if (state !== "failed") item.file = item.local = null
 	if (!items.some(isActive)) {
-		const failed = items.filter((one) => one.state === "failed").length;
-		const done = items.filter((one) => one.state === "done" && !one.told);
-		for (const one of done) one.told = true;
-		if (failed) toast(sayFailed(failed), { kind: "bad" });
-		else if (done.length) toast(t("{n} file uploaded|{n} files uploaded", { n: done.length }), { seconds: 5 });
+		const failed = items.filter(hasFailed).length
+		const done = items.filter(one => one.state === "done" && !one.told)
+		for (const one of done) one.told = true
+		if (failed) toast(sayFailed(failed), {kind: "bad"})
+		else if (done.length) toast(sayDone(done.length), {seconds: 5})
 	}
-	drawSoon();
-	return false;
+	drawSoon()
+	return false
 }
 
-const sayFailed = (n) => t("{n} file could not be uploaded|{n} files could not be uploaded", { n });
+const sayDone = n => t("{n} file uploaded|{n} files uploaded", {n})
+const sayFailed = n => t("{n} file could not be uploaded|{n} files could not be uploaded", {n})
 
 function backOff(item, error) {
-	item.tries += 1;
-	if (item.tries > 12) return finish(item, "failed", error.message);
-	item.state = "retrying";
-	item.message = error.message;
-	item.timer = setTimeout(wake, Math.min(30, 2 ** (item.tries - 1)) * (750 + Math.random() * 500), item);
-	return drawSoon();
+	item.tries += 1
+	if (item.tries > 12) return finish(item, "failed", error.message)
+	item.state = "retrying"
+	item.message = error.message
+	item.timer = setTimeout(wake, Math.min(30, 2 ** (item.tries - 1)) * (750 + Math.random() * 500), item)
+	return drawSoon()
 }
 
 function wake(item) {
-	clearTimeout(item.timer);
-	item.state = "waiting";
-	pump();
+	clearTimeout(item.timer)
+	item.state = "waiting"
+	pump()
 }
 
 addEventListener("online", () => {
-	for (const item of items) if (item.state === "retrying" || mayRetry(item)) resume(item);
-});
+	for (const item of items) if (item.state === "retrying" || mayRetry(item)) resume(item)
+})
 
 function pause(item) {
-	clearTimeout(item.timer);
-	item.state = "paused";
-	item.abort?.abort();
+	clearTimeout(item.timer)
+	item.state = "paused"
+	item.abort?.abort()
 }
 
 function resume(item) {
 	item.tries = 0;
-	if (item.state === "missing") findAgain(item);
-	else wake(item);
+	(isMissing(item) ? findAgain : wake)(item)
 }
 
 function cancel(item) {
-	clearTimeout(item.timer);
-	item.state = "cancelled";
-	item.abort?.abort();
-	const record = records.get(item);
-	if (record) request("DELETE", record.url, { headers: tusVersion }).catch(() => {});
-	records.remove(item);
-	items.splice(items.indexOf(item), 1);
-	item.row?.remove();
-	pump();
+	clearTimeout(item.timer)
+	item.state = "cancelled"
+	item.abort?.abort()
+	const record = records.get(item)
+	if (record) request("DELETE", record.url, {headers: tusVersion}).catch(() => {})
+	records.remove(item)
+	forget(item)
+	pump()
 }
 
 /** After a reload: what has a handle goes on, the rest waits for its file to be chosen again. */
 export async function restore() {
 	for (const record of await records.unfinished()) {
-		if (items.some((item) => item.key === record.key)) continue;
-		const item = { ...record, samples: [], sent: record.offset, tries: 0, batch: { size: 1 }, state: "missing", message: t("choose the file again to go on") };
-		items.push(item);
-		if (await item.handle?.queryPermission?.({ mode: "read" }) === "granted") await findAgain(item);
+		if (items.some(item => item.key === record.key)) continue
+		const item = {...record, samples: [], sent: record.offset, tries: 0, batch: {size: 1}, state: "missing", message: t("choose the file again to go on")}
+		items.push(item)
+		if (await item.handle?.queryPermission?.({mode: "read"}) === "granted") await findAgain(item)
 	}
-	drawSoon();
+	drawSoon()
 }
 
 async function findAgain(item) {
-	const use = (file) => {
-		if (records.keyOf({ ...item, name: file.name, size: file.size, file }) !== item.key) return toast(t("This is another file"), { kind: "bad" });
-		item.file = file;
-		return wake(item);
-	};
-	if (!item.handle) return h("input", { type: "file", onchange: (event) => event.target.files[0] && use(event.target.files[0]) }).click();
-	try {
-		if (await item.handle.requestPermission?.({ mode: "read" }) !== "denied") use(await item.handle.getFile());
-	} catch (error) {
-		fail(error);
+	const use = file => {
+		if (records.keyOf({...item, name: file.name, size: file.size, file}) !== item.key) return toast(t("This is another file"), {kind: "bad"})
+		item.file = file
+		return wake(item)
 	}
-	return undefined;
+	if (!item.handle) return h("input", {type: "file", onchange: event => use(event.target.files[0])}).click()
+	try {
+		if (await item.handle.requestPermission?.({mode: "read"}) !== "denied") use(await item.handle.getFile())
+	} catch (error) {
+		fail(error)
+	}
+	return undefined
 }
 
-app.ownUploads = () => new Set(items.map((item) => item.href && pathOf(item.href)));
+app.ownUploads = () => new Set(items.map(item => item.href && pathOf(item.href)))
 
-// The panel
-
-const title = h("h2", { id: "transfers-title" });
-const about = h("p.about", { role: "status" });
-const total = h("progress", { max: 1, "aria-labelledby": title.id });
-const list = h("ol");
-const forAll = (label, iconName, which, work) => Object.assign(iconButton(t(label), iconName, () => {
-	for (const item of items.filter(which)) work(item);
-	draw();
-}), { which });
-const all = [forAll("Pause all", "pause", mayPause, pause), forAll("Resume all", "play", (item) => item.state === "paused", resume),
-	forAll("Retry all", "retry", mayRetry, resume), forAll("Cancel all", "close", mayCancel, cancel)];
+const title = h("h2", {id: "transfers-title"}), about = h("p.about", {role: "status"})
+const total = h("progress", {max: 1, "aria-labelledby": title.id}), list = h("ol")
+const forAll = (label, iconName, which, work) => Object.assign(iconButton(label, iconName, () => {
+	for (const item of items.filter(which)) work(item)
+	draw()
+}), {which})
+const all = [forAll(t("Pause all"), "pause", mayPause, pause), forAll(t("Resume all"), "play", among("paused"), resume),
+	forAll(t("Retry all"), "retry", mayRetry, resume), forAll(t("Cancel all"), "close", mayCancel, cancel)]
 const hide = iconButton(t("Close"), "close", () => {
-	for (const item of items.filter(isOver)) item.row?.remove();
-	items.splice(0, items.length, ...items.filter((item) => !isOver(item)));
-	draw();
-});
-const panel = h("section.transfers", { "aria-labelledby": title.id, hidden: true }, h("header", h("div.line", title, all, hide), total, about), list);
-document.body.append(panel);
+	items.filter(isOver).forEach(forget)
+	draw()
+})
+const panel = h("section.transfers", {"aria-labelledby": title.id, hidden: true}, h("header", h("div.line", title, all, hide), total, about), list)
+document.body.append(panel)
 
 function speedOf(holder, sent) {
-	const now = performance.now();
-	holder.samples.push([now, sent]);
-	while (holder.samples.length > 2 && now - holder.samples[0][0] > 6000) holder.samples.shift();
-	const [[since, before]] = holder.samples;
-	holder.speed = now > since ? Math.max(0, (sent - before) * 1000 / (now - since)) : 0;
-	return holder.speed && t("{size}/s", { size: formatSize(holder.speed) });
+	const now = performance.now()
+	holder.samples.push([now, sent])
+	while (holder.samples.length > 2 && now - holder.samples[0][0] > 6000) holder.samples.shift()
+	const [[since, before]] = holder.samples
+	holder.speed = now > since ? Math.max(0, (sent - before) * 1000 / (now - since)) : 0
+	return holder.speed && t("{size}/s", {size: formatSize(holder.speed)})
 }
 
-const percentOf = (share) => t("{percent} %", { percent: Math.floor(share * 100) });
-const joined = (...parts) => parts.filter(Boolean).join(" \u00b7 ");
-const together = { samples: [] };
-let drawing = null;
+const percentOf = share => t("{percent} %", {percent: Math.floor(share * 100)})
+const joined = (...parts) => parts.filter(Boolean).join(" \u00b7 ")
+const together = {samples: []}
+let drawing
 
 function drawSoon() {
-	drawing ??= setTimeout(draw, 150);
+	drawing ??= setTimeout(draw, 150)
 }
 
-const rank = { asking: 0, sending: 0, verifying: 0, retrying: 0, failed: 1, missing: 1, paused: 2, waiting: 3, done: 4, skipped: 4 };
+const rank = {asking: 0, sending: 0, verifying: 0, retrying: 0, failed: 1, missing: 1, paused: 2, waiting: 3, done: 4, skipped: 4}
 
 function draw() {
-	clearTimeout(drawing);
-	drawing = null;
-	const counted = items.filter((item) => item.state !== "missing");
-	const open = counted.filter((item) => !isOver(item)).length;
-	const failed = items.filter((item) => item.state === "failed").length;
-	const busy = items.some(isActive);
-	const bytes = counted.reduce((sum, item) => sum + item.size, 0);
-	const sent = counted.reduce((sum, item) => sum + (isOver(item) ? item.size : item.sent), 0);
-	const share = bytes ? sent / bytes : open ? 0 : 1;
-	if (!busy) together.samples = [];
-	const speed = busy && speedOf(together, sent);
-	panel.hidden = !items.length;
-	title.textContent = open ? t("Uploading {done} of {n}", { n: counted.length, done: counted.length - open }) : failed ? sayFailed(failed)
-		: counted.length ? t("{n} transfer finished|{n} transfers finished", { n: counted.length }) : t("Unfinished uploads");
-	total.hidden = about.hidden = !counted.length;
-	total.value = share;
+	clearTimeout(drawing)
+	drawing = null
+	const counted = items.filter(item => !isMissing(item))
+	const open = counted.filter(item => !isOver(item)).length
+	const failed = items.filter(hasFailed).length, busy = items.some(isActive)
+	const bytes = counted.reduce((sum, item) => sum + item.size, 0)
+	const sent = counted.reduce((sum, item) => sum + (isOver(item) ? item.size : item.sent), 0)
+	const share = bytes ? sent / bytes : open ? 0 : 1
+	if (!busy) together.samples = []
+	const speed = busy && speedOf(together, sent)
+	panel.hidden = !items.length
+	title.textContent = open ? t("Uploading {done} of {n}", {n: counted.length, done: counted.length - open}) : failed ? sayFailed(failed)
+		: counted.length ? sayDone(counted.length) : t("Unfinished uploads")
+	total.hidden = about.hidden = !counted.length
+	total.value = share
 	about.textContent = joined(percentOf(share), `${formatSize(sent)} / ${formatSize(bytes)}`, speed,
-		speed && share < 1 && t("ready {time}", { time: formatUntil((bytes - sent) / together.speed) }));
-	for (const one of all) one.hidden = !items.some(one.which);
-	hide.hidden = open > 0 || counted.length < items.length;
-	const rows = [...items].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, 60).map(drawItem);
-	for (const row of [...list.children]) if (!rows.includes(row)) row.remove();
-	rows.forEach((row, i) => { if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null); });
-	showProgress(busy ? percentOf(share) : "", share);
-	if (busy) drawing = setTimeout(draw, 400);
+		speed && share < 1 && t("ready {time}", {time: formatUntil((bytes - sent) / together.speed)}))
+	for (const one of all) one.hidden = !items.some(one.which)
+	hide.hidden = open > 0 || counted.length < items.length
+	const rows = [...items].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, 60).map(drawItem)
+	for (const row of [...list.children]) if (!rows.includes(row)) row.remove()
+	rows.forEach((row, i) => { if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null) })
+	showProgress(busy ? percentOf(share) : "", share)
+	if (busy) drawing = setTimeout(draw, 400)
 }
 
-const stateWords = () => ({ waiting: t("Waiting"), asking: t("Waiting for your answer"), paused: t("Paused"), verifying: t("Verifying") });
+const stateWords = () => ({waiting: t("Waiting"), asking: t("Waiting for your answer"), paused: t("Paused"), verifying: t("Verifying")})
 
 function drawItem(item) {
-	const name = shown([...item.folder, item.name].join("/"));
+	const name = shown([...item.folder, item.name].join("/"))
 	if (!item.row) {
-		item.bar = h("progress", { max: 1, "aria-label": name });
-		item.how = h("span.how");
+		item.bar = h("progress", {max: 1, label: name})
+		item.how = h("span.how")
 		item.buttons = [[t("Pause"), "pause", pause, mayPause], [t("Resume"), "play", resume, mayResume], [t("Retry"), "retry", resume, mayRetry],
 			[t("Cancel"), "close", cancel, mayCancel]].map(([label, iconName, work, which]) => Object.assign(iconButton(`${label}: ${name}`, iconName, () => {
-			work(item);
-			draw();
-		}), { which }));
-		item.row = h("li", h("span.what", h("bdi", name)), item.how, h("span.buttons", item.buttons), item.bar);
+			work(item)
+			draw()
+		}), {which}))
+		item.row = h("li", h("span.what", h("bdi", name)), item.how, h("span.buttons", item.buttons), item.bar)
 	}
-	const { state, message } = item;
-	const share = item.size ? item.sent / item.size : 0;
-	item.row.className = state;
-	item.bar.value = share;
-	item.bar.hidden = isOver(item);
-	item.how.textContent = isOver(item) || state === "missing" ? joined(formatSize(item.size), message)
+	const {state, message} = item, share = item.size ? item.sent / item.size : 0
+	item.row.className = state
+	item.bar.value = share
+	item.bar.hidden = isOver(item)
+	item.how.textContent = isOver(item) || isMissing(item) ? joined(formatSize(item.size), message)
 		: state === "sending" ? joined(percentOf(share), formatSize(item.size), speedOf(item, item.sent))
-			: state === "retrying" ? joined(t("Waiting for the connection"), message) : stateWords()[state];
-	for (const one of item.buttons) one.hidden = !one.which(item);
-	return item.row;
+			: state === "retrying" ? joined(t("Waiting for the connection"), message) : stateWords()[state]
+	for (const one of item.buttons) one.hidden = !one.which(item)
+	return item.row
 }
 
-// What shows outside the panel
-
-const pen = Object.assign(document.createElement("canvas"), { width: 32, height: 32 }).getContext("2d");
-const favicon = document.querySelector("link[rel=icon]");
-const plainIcon = favicon.href;
+const pen = Object.assign(document.createElement("canvas"), {width: 32, height: 32}).getContext("2d")
+const favicon = document.querySelector("link[rel=icon]"), plainIcon = favicon.href
 
 function showProgress(percent, share) {
-	const prefix = percent && percent + " \u00b7 ";
-	if (prefix === app.titlePrefix) return;
-	app.titlePrefix = prefix;
-	document.title = prefix + app.folderTitle;
-	pen.clearRect(0, 0, 32, 32);
-	pen.lineWidth = 6;
+	const prefix = percent && percent + " \u00b7 "
+	if (prefix === app.titlePrefix) return
+	app.titlePrefix = prefix
+	document.title = prefix + app.folderTitle
+	pen.clearRect(0, 0, 32, 32)
+	pen.lineWidth = 6
 	for (const [color, part] of [["#8883", 1], ["#2f7bf0", share]]) {
-		pen.strokeStyle = color;
-		pen.beginPath();
-		pen.arc(16, 16, 12, -Math.PI / 2, (part * 2 - 0.5) * Math.PI);
-		pen.stroke();
+		pen.strokeStyle = color
+		pen.beginPath()
+		pen.arc(16, 16, 12, -Math.PI / 2, (part * 2 - 0.5) * Math.PI)
+		pen.stroke()
 	}
-	favicon.href = percent ? pen.canvas.toDataURL() : plainIcon;
+	favicon.href = percent ? pen.canvas.toDataURL() : plainIcon
 }
 
-const leaving = (event) => event.preventDefault();
-let awake = false, lock = null;
+const leaving = event => event.preventDefault()
+let awake = false, lock
 
 function keepAwake(wanted) {
-	if (wanted === awake) return;
+	if (wanted === awake) return
 	awake = wanted;
-	(wanted ? addEventListener : removeEventListener)("beforeunload", leaving);
-	if (wanted) holdLock();
-	else lock?.release().catch(() => {});
+	(wanted ? addEventListener : removeEventListener)("beforeunload", leaving)
+	if (wanted) holdLock()
+	else lock?.release().catch(() => {})
 }
 
 /** A page that is not seen loses the lock: it is taken again when it is. */
 async function holdLock() {
-	lock = await navigator.wakeLock?.request("screen").catch(() => null);
+	lock = await navigator.wakeLock?.request("screen").catch(() => null)
 }
-addEventListener("visibilitychange", () => { if (awake && !document.hidden) holdLock(); });
+addEventListener("visibilitychange", () => { if (awake && !document.hidden) holdLock() })
 addEventListener("pagehide", () => records.letGo(items));

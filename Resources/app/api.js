@@ -1,101 +1,95 @@
-// Part of app.js: talking to the server. An `href` is the percent-encoded path of a file or folder below `base`.
+// Talking to the server. An `href` is the percent-encoded path of a file or folder below `base`.
 
 /** An answer that says no, in words for people. `status` 0: no answer came. */
 export class ApiError extends Error {
 	constructor(status, text) {
-		super(messageFor(status, text?.trim() ?? ""));
-		this.status = status;
+		super(messageFor(status, text))
+		this.status = status
 	}
 }
 
 function messageFor(status, text) {
-	if (text && text.length < 400 && !text.startsWith("<")) return text;
-	const known = { 0: "The server does not answer", 401: "Log in to do this", 403: "You may not do this here", 404: "It is not there any more",
-		412: "It was changed by somebody else", 413: "Too large for this server", 423: "Somebody has locked it", 507: "The disk is full" };
-	return known[status] ? t(known[status]) : t("The server answered {status}", { status: String(status) });
+	if (text && text.length < 400) return text.trim()
+	const known = {0: "The server does not answer", 401: "Log in", 403: "You may not do this here", 404: "It is not there any more",
+		412: "It was changed by somebody else", 413: "Too large for this server", 423: "Somebody has locked it", 507: "The disk is full"}
+	return known[status] ? t(known[status]) : t("The server answered {status}", {status: String(status)})
 }
 
-export const encodeName = (name) => encodeURIComponent(name.toWellFormed?.() ?? name);
+export const encodeName = name => encodeURIComponent(name.toWellFormed?.() ?? name)
 
 export function decodeName(encoded) {
 	try {
-		return decodeURIComponent(encoded);
+		return decodeURIComponent(encoded)
 	} catch {
-		return unescape(encoded);
+		return unescape(encoded)
 	}
 }
 
-export const pathOf = (href) => href.split("/").map(decodeName).join("/");
-export const parentOf = (href) => href.replace(/[^/]+\/?$/, "") || "/";
-export const lastOf = (href) => href.replace(/\/$/, "").split("/").at(-1);
-export const nameOf = (href) => decodeName(lastOf(href));
-export const childOf = (folder, name, isFolder) => folder + encodeName(name) + (isFolder ? "/" : "");
-export const address = (href) => base + href;
-export const apiAddress = (rest) => `${base}/.shareserve/${rest}`;
+export const pathOf = href => href.split("/").map(decodeName).join("/")
+export const parentOf = href => href.replace(/[^/]+\/?$/, "") || "/"
+export const lastOf = href => href.replace(/\/$/, "").split("/").at(-1)
+export const nameOf = href => decodeName(lastOf(href))
+export const folderName = href => shown(nameOf(href) || t("Home"))
+export const childOf = (folder, name, isFolder) => folder + encodeName(name) + (isFolder ? "/" : "")
+export const address = href => base + href
+export const apiAddress = rest => `${base}/.shareserve/${rest}`
 
-export async function request(method, target, { headers, body, signal, json } = {}) {
-	let answer;
-	try {
-		answer = await fetch(target, { method, signal, cache: "no-cache", body: json ? JSON.stringify(json) : body,
-			headers: json ? { "Content-Type": "application/json" } : headers });
-	} catch (error) {
-		throw error.name === "AbortError" ? error : new ApiError(0);
-	}
-	if (answer.ok) return answer;
-	const plain = answer.headers.get("Content-Type")?.startsWith("text/plain");
-	throw new ApiError(answer.status, plain ? await answer.text() : "");
+export const isPlain = contentType => contentType?.startsWith("text/plain")
+
+export async function request(method, target, {headers, body, signal} = {}) {
+	const answer = await fetch(target, {method, signal, cache: "no-cache", body, headers}).catch(error => {
+		throw error.name === "AbortError" ? error : new ApiError(0)
+	})
+	if (answer.ok) return answer
+	throw new ApiError(answer.status, isPlain(answer.headers.get("Content-Type")) && await answer.text())
 }
 
-/**
- * Reads a listing or a search line by line: `onHead` gets what stands before the entries, `onEntries` each batch.
- * An answer that ends before its closing line was cut: an error, not a short folder.
- */
-export async function readEntries(target, { onHead, onEntries, signal }) {
-	const answer = await request("GET", target, { headers: { Accept: "application/json" }, signal });
-	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-	let head = false, whole = false, rest = "";
-	const take = (lines) => {
-		const batch = [];
-		for (const line of lines) {
-			const text = line.trim();
-			if (!text) continue;
-			if (!head) {
-				head = true;
-				whole = /\]\s*\}$/.test(text);
-				const first = JSON.parse(whole ? text : text + "]}");
-				onHead?.(first);
-				batch.push(...first.entries);
-			} else if (text.startsWith("]")) whole = true;
-			else batch.push(JSON.parse(text.endsWith(",") ? text.slice(0, -1) : text));
-		}
-		if (batch.length) onEntries(batch);
-	};
+/** Asks the interface beside the files; what it answers is JSON. */
+export async function api(method, rest, json) {
+	const answer = await request(method, apiAddress(rest), json && {body: JSON.stringify(json), headers: {"Content-Type": "application/json"}})
+	return answer.status === 204 ? null : answer.json()
+}
+
+export const tagOf = answer => answer.headers.get("ETag")
+
+/** Reads a listing or a search, a line an entry, while it comes. Without its closing line it was cut: an error, not a short folder. */
+async function readEntries(target, {onHead, onEntries, signal}) {
+	const answer = await request("GET", target, {signal})
+	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+	let head = false, whole = false, rest = ""
 	for (;;) {
-		const { done, value } = await reader.read();
-		if (done) break;
-		const lines = (rest + value).split("\n");
-		rest = lines.pop();
-		take(lines);
+		const {done, value} = await reader.read()
+		if (done) break
+		rest += value
+		const start = head ? 0 : rest.indexOf("\n") + 1, end = rest.lastIndexOf("\n") + 1
+		if (!head && start) {
+			head = true
+			onHead?.(JSON.parse(rest.slice(0, start) + "]}"))
+		}
+		const lines = rest.slice(start, end).trim()
+		rest = rest.slice(end)
+		const last = ("\n" + lines).lastIndexOf("\n]")
+		whole ||= last >= 0
+		const batch = JSON.parse(`[${lines.slice(0, whole ? last : lines.length).replace(/^,|,\s*$/g, "")}]`)
+		if (batch.length) onEntries(batch)
 	}
-	take([rest]);
-	if (!whole) throw new ApiError(0);
+	if (!whole) throw new ApiError(0)
 }
 
 /** MOVE or COPY; 412 when the name is taken and may not be overwritten. */
 const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
-	headers: { Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F", Depth: "infinity" } });
+	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}})
 
-export const makeFolder = (href) => request("MKCOL", address(href));
+export const makeFolder = href => request("MKCOL", address(href))
 
-export async function remoteDigest(href, signal) {
-	const answer = await request("HEAD", address(href), { headers: { "Want-Repr-Digest": "sha-256=10" }, signal });
-	return digestIn(answer.headers.get("Repr-Digest"));
-}
+export const wantDigest = {"Want-Repr-Digest": "sha-256=10"}
 
-export const digestIn = (header) => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null;
+export const remoteDigest = async (href, signal) => digestIn((await request("HEAD", address(href), {headers: wantDigest, signal})).headers.get("Repr-Digest"))
+
+export const digestIn = header => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null
 
 /** `name (2).txt`: the n-th name beside a taken one. */
 export function numbered(name, n, isFolder) {
-	const end = stemLength(name, isFolder);
-	return `${name.slice(0, end)} (${n})${name.slice(end)}`;
+	const end = stemLength(name, isFolder)
+	return `${name.slice(0, end)} (${n})${name.slice(end)}`
 }

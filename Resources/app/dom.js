@@ -1,124 +1,118 @@
-// Part of app.js: building elements. Text goes in as text; nothing here reads markup.
+// Building elements. Text goes in as text; nothing here reads markup.
 
-/** An element: `h("p.note", { id }, "text", [children])`; what is null or false is left out, and so may be the properties. */
+/** An element: `h("p.note", { id }, "text", [children])`; what is null or false is left out. `label` is for those who hear the page. */
 export function h(tag, properties, ...children) {
-	const [name, ...classes] = tag.split(".");
-	const element = document.createElement(name);
-	if (name === "button") element.type = name;
-	if (classes.length) element.className = classes.join(" ");
+	const [name, ...classes] = tag.split("."), element = document.createElement(name)
+	if (name === "button") element.type = name
+	if (classes.length) element.className = classes.join(" ")
 	if (properties?.constructor !== Object) {
-		children.unshift(properties);
-		properties = {};
+		children.unshift(properties)
+		properties = {}
 	}
 	for (const [key, value] of Object.entries(properties)) {
-		if (value === undefined || value === null || value === false) continue;
-		if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-		else if (key in element) element[key] = value;
-		else element.setAttribute(key, value);
+		if ((value ?? false) === false) continue
+		if (key.startsWith("on")) element.addEventListener(key.slice(2), value)
+		else if (key === "label") element.ariaLabel = value
+		else if (key in element) element[key] = value
+		else element.setAttribute(key, value)
 	}
-	element.append(...children.flat(Infinity).filter((child) => child || child === 0));
-	return element;
+	element.append(...children.flat(Infinity).filter(child => child || child === 0))
+	return element
 }
 
-export function svg(tag, attributes, ...children) {
-	const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-	for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-	element.append(...children);
-	return element;
-}
+const blank = document.querySelector("template").content.firstChild
 
-export const icon = (name) => svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": true }, svg("use", { href: "#i-" + name }));
+export function icon(name) {
+	const copy = document.importNode(blank, true)
+	copy.firstChild.setAttribute("href", "#" + name)
+	return copy
+}
 
 /** A button with an icon; one of kind "compact" keeps its label for those who hear the page. */
-export function button(label, iconName, onclick, { kind = "", ...rest } = {}) {
-	return h("button", { className: "button " + kind, title: kind.includes("compact") ? label : undefined, onclick, ...rest },
-		iconName && icon(iconName), h("span.label", label));
-}
+export const button = (label, iconName, onclick, {kind = "", ...rest} = {}) =>
+	h("button", {className: "button " + kind, title: kind.includes("compact") && label, onclick, ...rest}, iconName && icon(iconName), h("span.label", label))
 
-export const iconButton = (label, iconName, onclick, { kind = "", ...rest } = {}) =>
-	button(label, iconName, onclick, { kind: "compact " + kind, ...rest });
+export const iconButton = (label, iconName, onclick, {kind = "", ...rest} = {}) =>
+	button(label, iconName, onclick, {kind: "compact " + kind, ...rest})
 
-export const field = (label, input) => h("label.field", h("span", label), input);
+export const field = (label, input) => h("label.field", h("span", label), input)
 
-const toasts = h("div.toasts", { role: "status", "aria-label": t("Messages") });
+/** A field for one line of text that no browser corrects. */
+const textInput = properties => h("input", {type: "text", autocomplete: "off", spellcheck: false, ...properties})
+
+const toasts = h("div.toasts", {role: "status", label: t("Messages")})
 
 /** A short message in the live region, with at most one thing to do about it. */
-export function toast(text, { action, run, kind = "", seconds = 8 } = {}) {
-	let timer;
-	const stop = () => clearTimeout(timer);
-	const wait = () => { timer = setTimeout(() => item.remove(), seconds * 1000); };
-	const close = () => { stop(); item.remove(); };
-	const item = h("div.toast", { onpointerenter: stop, onpointerleave: wait, onfocusin: stop, onfocusout: wait }, h("span", text),
-		action && button(action, null, () => { close(); run(); }), iconButton(t("Close"), "close", close));
-	if (kind) item.classList.add(kind);
+export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
+	let timer
+	const stop = () => clearTimeout(timer)
+	const wait = () => { timer = setTimeout(close, seconds * 1000) }
+	const close = () => {
+		stop()
+		item.remove()
+	}
+	const item = h("div", {className: "toast " + kind, onpointerenter: stop, onpointerleave: wait, onfocusin: stop, onfocusout: wait}, h("span", text),
+		action && button(action, null, () => { close(); run() }), iconButton(t("Close"), "close", close))
 	// A modal dialog makes the rest of the page inert: the region moves into the topmost one.
-	const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
-	if (toasts.parentNode !== top) top.append(toasts);
-	toasts.append(item);
-	if (toasts.childElementCount > 4) toasts.firstElementChild.remove();
-	wait();
+	const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body
+	if (toasts.parentNode !== top) top.append(toasts)
+	toasts.append(item)
+	if (toasts.childElementCount > 4) toasts.firstElementChild.remove()
+	wait()
 }
 
 export function placeToasts(from) {
-	if (!from || toasts.parentNode === from) document.body.append(toasts);
+	if (!from || toasts.parentNode === from) document.body.append(toasts)
 }
 
-export const fail = (error) => {
-	if (error.name !== "AbortError") toast(error.message, { kind: "bad", seconds: 15 });
-};
-
-/** A modal dialog, named by its title, gone from the document once closed. `keep`: only an answer closes it. */
-export function dialog(title, { kind = "", onclose, keep } = {}) {
-	const heading = h("h2", { id: "d" + Math.random() }, title);
-	const body = h("div.dialog-body");
-	const buttons = h("div.dialog-buttons");
-	const before = document.activeElement;
-	const element = h("dialog.dialog", { "aria-labelledby": heading.id, onclose: () => {
-		placeToasts(element);
-		element.remove();
-		if (before?.isConnected) before.focus({ preventScroll: true });
-		onclose?.(element.returnValue);
-	}, oncancel: (event) => { if (keep) event.preventDefault(); }, onkeydown: (event) => {
-		if (keep && event.key === "Escape") event.preventDefault();
-		event.stopPropagation();
-	} }, h("div.dialog-head", heading, !keep && iconButton(t("Close"), "close", () => element.close())), body, buttons);
-	if (kind) element.classList.add(kind);
-	document.body.append(element);
-	return { element, body, buttons, show: () => element.showModal(), close: (value) => element.close(value) };
+export const fail = error => {
+	if (error.name !== "AbortError") toast(error.message, {kind: "bad", seconds: 15})
 }
 
-export function confirm(title, text, yes) {
-	return new Promise((resolve) => {
-		const box = dialog(title, { onclose: (value) => resolve(value === "yes") });
-		box.element.setAttribute("role", "alertdialog");
-		box.body.append(h("p", text));
-		box.buttons.append(button(t("Cancel"), null, () => box.close()), button(yes, null, () => box.close("yes"), { kind: "danger", autofocus: true }));
-		box.show();
-	});
+/** Shows a modal dialog; `answer` resolves to what it was closed with. `keep`: only a button closes it. */
+export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {}) {
+	const before = document.activeElement
+	const hold = event => { if (keep) event.preventDefault() }
+	const box = h("dialog", {className: "dialog " + kind, label: title, oncancel: hold, onkeydown: event => {
+		if (event.key === "Escape") hold(event)
+		event.stopPropagation()
+	}, ...rest}, h("div.dialog-head", h("h2", title), !keep && iconButton(t("Close"), "close", () => box.close())),
+	h("div.dialog-body", body), h("div.dialog-buttons", buttons))
+	box.answer = new Promise(resolve => {
+		box.addEventListener("close", () => {
+			placeToasts(box)
+			box.remove()
+			if (before?.isConnected) before.focus({preventScroll: true})
+			resolve(box.returnValue)
+		})
+	})
+	document.body.append(box)
+	box.showModal()
+	return box
 }
 
-/** Asks for a name, its stem selected. Resolves to null when given up. */
+/** A button that closes the dialog around it, and gives `answer`. */
+export const closing = (label = t("Cancel"), answer, properties) => button(label, null, event => event.target.closest("dialog").close(answer), properties)
+
+export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
+	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
+
+/** Asks for a name, its stem selected. Resolves to "" when given up. */
 export function askName(title, value, isFolder) {
-	return new Promise((resolve) => {
-		let answer = null;
-		const input = h("input", { type: "text", value, autocomplete: "off", spellcheck: false, required: true });
-		const form = h("form", { method: "dialog", onsubmit: (event) => {
-			event.preventDefault();
-			answer = input.value;
-			box.close();
-		} }, field(t("Name"), input));
-		const box = dialog(title, { onclose: () => resolve(answer) });
-		box.body.append(form);
-		box.buttons.append(button(t("Cancel"), null, () => box.close()), button(t("Create"), null, () => form.requestSubmit(), { kind: "primary" }));
-		box.show();
-		input.focus();
-		input.setSelectionRange(0, stemLength(value, isFolder));
-	});
+	const input = textInput({value, required: true})
+	const form = h("form", {method: "dialog", onsubmit: event => {
+		event.preventDefault()
+		box.close(input.value)
+	}}, field(t("Name"), input))
+	const box = dialog(title, form, [closing(), button(t("Create"), null, () => form.requestSubmit(), {kind: "primary"})])
+	input.focus()
+	input.setSelectionRange(0, stemLength(value, isFolder))
+	return box.answer
 }
 
 /** Where the extension of a name begins; folders and dotfiles have none. */
 function stemLength(name, isFolder) {
-	const dot = name.lastIndexOf(".");
-	if (isFolder || dot <= 0) return name.length;
-	return /\.tar$/i.test(name.slice(0, dot)) ? dot - 4 : dot;
+	const dot = name.lastIndexOf(".")
+	if (isFolder || dot <= 0) return name.length
+	return /\.tar$/i.test(name.slice(0, dot)) ? dot - 4 : dot
 }

@@ -1,59 +1,56 @@
-// Part of app.js: what is dragged over the page, from outside (files) or from the list (to move or copy).
+// What is dragged over the page, from outside (files) or from the list (to move or copy).
 
-const internalType = "application/x-shareserve";
+const internalType = "application/x-shareserve"
 
 function watchDrop() {
-	const text = h("p");
-	const overlay = h("div.drop-overlay", { hidden: true }, h("div.drop-card", icon("upload"), text));
-	document.body.append(overlay);
-	let marked = null;
-	const mark = (element) => {
-		marked?.classList.remove("drop-target");
-		element?.classList.add("drop-target");
-		marked = element;
-	};
-	const targetOf = (event) => {
-		const element = app.list.folderAt(event.target) ?? event.target.closest?.("nav a") ?? null;
-		const href = element?.entry?.href ?? element?.dataset.folder ?? app.href;
-		return { element, href, name: nameOf(href) || t("Home") };
-	};
+	const text = h("p"), overlay = h("div.drop-overlay", {hidden: true}, h("div.drop-card", icon("upload"), text))
+	document.body.append(overlay)
+	let marked
+	const mark = element => {
+		marked?.classList.remove("drop-target")
+		element?.classList.add("drop-target")
+		marked = element
+	}
+	const targetOf = event => {
+		const element = app.list.folderAt(event.target) ?? event.target.closest?.("nav a")
+		const href = element?.entry?.href ?? element?.dataset.folder ?? app.href
+		return {element, href, name: nameOf(href) || t("Home")}
+	}
 	const clear = () => {
-		overlay.hidden = true;
-		mark(null);
-	};
-	const copies = (event) => event.ctrlKey || event.altKey;
+		overlay.hidden = true
+		mark(null)
+	}
+	const copies = event => event.ctrlKey || event.altKey
 
-	addEventListener("dragover", (event) => {
-		const inside = event.dataTransfer.types.includes(internalType);
-		if (!inside && !event.dataTransfer.types.includes("Files") || document.querySelector("dialog[open]")) return;
-		event.preventDefault();
-		const { element, href, name } = targetOf(event);
-		const allowed = inside ? element && href !== app.href : canCreate();
-		event.dataTransfer.dropEffect = !allowed ? "none" : inside && !copies(event) ? "move" : "copy";
-		mark(allowed ? element : null);
-		overlay.hidden = inside;
-		text.replaceChildren(...(allowed ? [t("Drop to upload to"), " ", h("strong", shown(name))] : [t("You may not upload here")]));
-	});
-	addEventListener("dragleave", (event) => { if (!event.relatedTarget) clear(); });
-	addEventListener("dragend", clear);
-	addEventListener("drop", async (event) => {
-		const { element, href } = targetOf(event);
-		const inside = event.dataTransfer.types.includes(internalType);
-		clear();
-		if (!inside && !event.dataTransfer.types.includes("Files")) return;
-		event.preventDefault();
+	addEventListener("dragover", event => {
+		const inside = event.dataTransfer.types.includes(internalType)
+		if (!inside && !event.dataTransfer.types.includes("Files") || document.querySelector("dialog[open]")) return
+		event.preventDefault()
+		const {element, href, name} = targetOf(event), allowed = inside ? element && href !== app.href : canCreate()
+		event.dataTransfer.dropEffect = !allowed ? "none" : inside && !copies(event) ? "move" : "copy"
+		mark(allowed ? element : null)
+		overlay.hidden = inside
+		text.replaceChildren(...(allowed ? [t("Drop to upload to"), " ", h("strong", shown(name))] : [t("You may not upload here")]))
+	})
+	addEventListener("dragleave", event => { if (!event.relatedTarget) clear() })
+	addEventListener("dragend", clear)
+	addEventListener("drop", async event => {
+		const {element, href} = targetOf(event), inside = event.dataTransfer.types.includes(internalType)
+		clear()
+		if (!inside && !event.dataTransfer.types.includes("Files")) return
+		event.preventDefault()
 		if (inside) {
-			if (!element || href === app.href) return;
-			const items = JSON.parse(event.dataTransfer.getData(internalType)).map((one) => ({ href: one, name: nameOf(one), isFolder: one.endsWith("/") }));
-			place(copies(event) ? "COPY" : "MOVE", items, href).catch(fail);
+			if (!element || href === app.href) return
+			const items = JSON.parse(event.dataTransfer.getData(internalType)).map(one => ({href: one, name: nameOf(one), isFolder: one.endsWith("/")}))
+			place(copies(event) ? "COPY" : "MOVE", items, href).catch(fail)
 		} else if (!canCreate()) {
-			toast(t("You may not upload here"), { kind: "bad" });
+			fail(new Error(t("You may not upload here")))
 		} else {
 			// All must be asked for before the event is over.
-			const items = [...event.dataTransfer.items].filter((item) => item.kind === "file").map((item) => ({
-				entry: item.webkitGetAsEntry?.(), file: item.getAsFile(), handle: item.getAsFileSystemHandle?.().catch(() => null) }));
-			const { upload, fromDrop } = await import("./transfer.js");
-			upload(fromDrop(items), href);
+			const items = [...event.dataTransfer.items].filter(item => item.kind === "file").map(item => ({
+				entry: item.webkitGetAsEntry?.(), file: item.getAsFile(), handle: item.getAsFileSystemHandle?.().catch(() => null)}))
+			const {upload, fromDrop} = await import("./transfer.js")
+			upload(fromDrop(items), href)
 		}
-	});
+	})
 }

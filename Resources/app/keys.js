@@ -1,97 +1,84 @@
-// Part of app.js: the keyboard and the clipboard. Letters alone find names; actions take the keys in their rows.
+// The keyboard and the clipboard. Letters alone find names; actions take the keys in their rows.
 
 /** `Ctrl+Shift+X` for an event; Command counts as Ctrl. */
 function keyName(event) {
-	const name = event.key.length === 1 ? event.key.toUpperCase() : event.key;
-	const shift = event.shiftKey && (/^[A-Z]$/.test(name) || name.length > 1);
-	return [(event.ctrlKey || event.metaKey) && "Ctrl", event.altKey && "Alt", shift && "Shift", name].filter(Boolean).join("+");
+	const name = event.key.length === 1 ? event.key.toUpperCase() : event.key
+	const shift = event.shiftKey && (/^[A-Z]$/.test(name) || name.length > 1)
+	return [(event.ctrlKey || event.metaKey) && "Ctrl", event.altKey && "Alt", shift && "Shift", name].filter(Boolean).join("+")
 }
 
-let typed = "", typedAt = 0;
+let typed = "", typedAt = 0
 
 function typeAhead(letter) {
-	const now = performance.now();
-	typed = (now - typedAt > 1000 ? "" : typed) + letter.toLowerCase();
-	typedAt = now;
-	const { visible } = app.listing;
-	const from = app.list.focused + (typed.length === 1 ? 1 : 0);
+	const now = performance.now()
+	typed = (now - typedAt > 1000 ? "" : typed) + letter.toLowerCase()
+	typedAt = now
+	const {visible} = app.listing, from = app.list.focused + (typed.length === 1 ? 1 : 0)
 	for (let i = 0; i < visible.length; i += 1) {
-		const index = (from + i) % visible.length;
-		if (visible[index].folded.startsWith(typed)) return moveTo(index);
+		const index = (from + i) % visible.length
+		if (visible[index].folded.startsWith(typed)) return moveTo(index)
 	}
-	return undefined;
+	return undefined
 }
 
-function moveTo(index, { shiftKey, ctrlKey, metaKey } = {}) {
-	const { list, listing } = app;
-	list.setFocused(index, true);
-	if (shiftKey) return list.selectTo(list.focused, true, true);
-	list.anchor = list.focused;
-	if (!ctrlKey && !metaKey && list.current) listing.selectOnly([list.current]);
-	return undefined;
+function moveTo(index, {shiftKey, ctrlKey, metaKey} = {}) {
+	const {list, listing} = app
+	list.setFocused(index, true)
+	if (shiftKey) return list.selectTo(list.focused, true, true)
+	list.anchor = list.focused
+	if (!ctrlKey && !metaKey && list.current) listing.selectOnly([list.current])
+	return undefined
 }
 
 function step(key) {
-	const { list, listing } = app;
-	const page = list.perRow * Math.max(1, Math.floor(innerHeight / list.rowHeight) - 3);
-	const aside = list.perRow > 1 ? (document.dir === "rtl" ? -1 : 1) : NaN;
-	const by = { ArrowDown: list.perRow, ArrowUp: -list.perRow, ArrowRight: aside, ArrowLeft: -aside, PageDown: page, PageUp: -page,
-		Home: -Infinity, End: Infinity }[key];
+	const {list, listing} = app, page = list.perRow * Math.max(1, Math.floor(innerHeight / list.rowHeight) - 3)
+	const aside = list.perRow > 1 ? (document.dir === "rtl" ? -1 : 1) : NaN
+	const by = {ArrowDown: list.perRow, ArrowUp: -list.perRow, ArrowRight: aside, ArrowLeft: -aside, PageDown: page, PageUp: -page,
+		Home: -Infinity, End: Infinity}[key]
 	// The first arrow of all goes to the first row, not past it.
-	if (by > 0 && document.activeElement === document.body && !listing.selection.size && !list.focused && key !== "End") return 0;
-	return by && list.focused + by;
+	if (by > 0 && document.activeElement === document.body && !listing.selection.size && !list.focused && key !== "End") return 0
+	return by && list.focused + by
 }
 
-const isField = (element) => element.matches?.("input:not([type=checkbox]), textarea, select") ?? false;
-const isBusy = (event) => event.defaultPrevented || isField(event.target) || document.querySelector("dialog[open]");
+const isField = element => element.matches?.("input:not([type=checkbox]), textarea, select") ?? false
+const isBusy = event => event.defaultPrevented || isField(event.target) || document.querySelector("dialog[open]")
 
 function watchKeys() {
-	addEventListener("keydown", (event) => {
-		if (isBusy(event)) return;
-		const { list, listing } = app;
-		const name = keyName(event);
-		const onRow = list.body.contains(event.target);
-		const inList = onRow || event.target === document.body;
-		const onControl = event.target.closest?.("a, button, input");
-		const plain = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+	addEventListener("keydown", event => {
+		if (isBusy(event)) return
+		const {list, listing} = app, name = keyName(event), onRow = list.body.contains(event.target)
+		const inList = onRow || event.target === document.body, onControl = event.target.closest?.("a, button, input")
+		const plain = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey
 		const used = (work, ...values) => {
-			event.preventDefault();
-			work(...values);
-		};
-		const target = inList && !event.altKey ? step(event.key) : undefined;
-		if (target !== undefined && !Number.isNaN(target)) return used(moveTo, target, event);
-		if (event.key === " " && onRow && !onControl) return used(() => list.toggle(list.focused));
-		if (inList && (event.key === "ContextMenu" || name === "Shift+F10")) return used(app.menuAtFocus);
-		if (event.key === "Enter") return onRow && !onControl && used(app.openEntry, list.current);
-		if (event.key === "Escape") return app.escape();
-		if (plain && !memory.get("letters", true)) return undefined;
-		if ((name === "Ctrl+C" || name === "Ctrl+X") && getSelection().toString()) return undefined;
-		if (name === "Ctrl+V") return pasteSoon();
-		const one = actions.find(({ keys }) => keys.includes(name));
-		if (one) {
-			if (one.scope === "selection" && !listing.selection.size && onRow) listing.selectOnly([list.current]);
-			return used(run, one);
+			event.preventDefault()
+			work(...values)
 		}
-		return plain && inList && event.key !== " " && used(typeAhead, event.key);
-	});
+		const target = inList && !event.altKey ? step(event.key) : undefined
+		if (target !== undefined && !Number.isNaN(target)) return used(moveTo, target, event)
+		if (event.key === " " && onRow && !onControl) return used(() => list.toggle(list.focused))
+		if (inList && (event.key === "ContextMenu" || name === "Shift+F10")) return used(app.menuAtFocus)
+		if (event.key === "Enter") return onRow && !onControl && used(app.openEntry, list.current)
+		if (plain && !memory.get("letters", true) || /^Ctrl\+[CX]$/.test(name) && getSelection().toString()) return undefined
+		// What was cut or copied here is pasted, unless the browser's own paste brings files.
+		if (name === "Ctrl+V") pasteTimer = setTimeout(run, 150, action("paste"))
+		else if (action(name)) {
+			if (needsSelection(action(name)) && !listing.selection.size && onRow) listing.selectOnly([list.current])
+			used(run, action(name))
+		} else if (plain && inList && event.key !== " ") used(typeAhead, event.key)
+		return undefined
+	})
 }
 
-let pasteTimer = null;
-
-/** What was cut or copied here is pasted, unless the browser's own paste brings files. */
-function pasteSoon() {
-	pasteTimer = setTimeout(() => run(action("paste")), 150);
-}
+let pasteTimer
 
 function watchPaste() {
-	addEventListener("paste", async (event) => {
-		if (isBusy(event)) return;
-		clearTimeout(pasteTimer);
-		const files = [...event.clipboardData.files];
-		const text = event.clipboardData.getData("text/plain");
-		if (!files.length && app.clipboard) return run(action("paste"));
-		if (!canCreate() || !(files.length || text)) return undefined;
-		const { upload, fromClipboard } = await import("./transfer.js");
-		return upload(fromClipboard(files, text), app.href);
-	});
+	addEventListener("paste", async event => {
+		if (isBusy(event)) return
+		clearTimeout(pasteTimer)
+		const files = [...event.clipboardData.files], text = event.clipboardData.getData("text/plain")
+		if (!files.length && app.clipboard) return run(action("paste"))
+		if (!canCreate() || !(files.length || text)) return undefined
+		const {upload, fromClipboard} = await import("./transfer.js")
+		return upload(fromClipboard(files, text), app.href)
+	})
 }

@@ -1,63 +1,56 @@
-// Part of app.js: what others change shows without a reload.
+// What others change shows without a reload.
 
-let source = null, pending = null;
-const changed = new Set();
+let source, pending
+const changed = new Set()
 
 /** Follows the folder shown; a page in the background lets go, and catches up when it is seen again. */
 function follow(href) {
-	source?.close();
-	source = null;
-	if (document.hidden) return;
-	source = new EventSource(apiAddress("events?in=" + encodeURIComponent(pathOf(href))));
-	let lost = false;
-	source.onopen = () => {
-		if (lost) app.refresh();
-		lost = false;
-	};
-	source.onerror = () => { lost = true; };
-	source.addEventListener("changed", (event) => {
-		for (const name of JSON.parse(event.data).names ?? ["/"]) touch(name);
-	});
-	source.addEventListener("uploads", (event) => showOthers(JSON.parse(event.data)));
+	source?.close()
+	if (document.hidden) return
+	source = new EventSource(apiAddress("events?in=" + encodeName(pathOf(href))))
+	source.onerror = ({target}) => { target.onopen = app.refresh }
+	source.addEventListener("changed", event => {
+		for (const name of JSON.parse(event.data).names ?? ["/"]) touch(name)
+	})
+	source.addEventListener("uploads", event => showOthers(JSON.parse(event.data)))
 }
 
 export function touch(name) {
-	changed.add(name);
-	pending ??= setTimeout(takeOver, 200);
+	changed.add(name)
+	pending ??= setTimeout(takeOver, 200)
 }
 
 async function takeOver() {
-	const names = [...changed];
-	changed.clear();
-	pending = null;
-	const { listing, href } = app;
-	if (listing.loading || listing.isSearch) return;
-	app.onRemoteChange?.(names);
-	if (names.includes("/") || names.length > 50) return void app.refresh();
-	const found = [];
+	const names = [...changed]
+	changed.clear()
+	pending = null
+	const {listing, href} = app
+	if (listing.loading || listing.isSearch) return
+	app.onRemoteChange(names)
+	if (names.includes("/") || names.length > 50) return void app.refresh()
+	const found = []
 	try {
-		await readEntries(`${address(href)}?json${names.map((name) => "&name=" + encodeName(name)).join("")}`, { onEntries: (batch) => found.push(...batch) });
+		await readEntries(`${address(href)}?json${names.map(name => "&name=" + encodeName(name)).join("")}`, {onEntries: batch => found.push(...batch)})
 	} catch (error) {
-		if (error.status === 404) app.refresh();
-		return;
+		if (error.status === 404) app.refresh()
+		return
 	}
-	if (app.listing !== listing) return;
-	const there = new Set(found.map((raw) => raw.name));
-	for (const name of names) if (!there.has(name)) listing.remove(name);
-	listing.add(found.filter((raw) => names.includes(raw.name)));
-	app.arrange();
+	if (app.listing !== listing) return
+	const there = new Set(found.map(raw => raw.name))
+	for (const name of names) if (!there.has(name)) listing.remove(name)
+	listing.add(found.filter(raw => names.includes(raw.name)))
+	app.arrange()
 }
 
 function showOthers(uploads) {
-	const mine = app.ownUploads?.() ?? new Set();
-	const others = uploads.filter((upload) => !mine.has(upload.path));
-	app.others.hidden = !others.length;
-	app.others.replaceChildren(...others.slice(0, 5).map((upload) => h("p", icon("upload"), h("span",
-		t("Somebody is uploading “{name}”: {percent} %", { name: shown(upload.name), percent: Math.floor(100 * upload.offset / (upload.size || Infinity)) })))));
+	const others = uploads.filter(upload => !app.ownUploads().has(upload.path))
+	app.others.hidden = !others.length
+	app.others.replaceChildren(...others.slice(0, 5).map(({name, size, offset}) => h("p.strip", icon("upload"), h("span",
+		t("Somebody is uploading “{name}”: {done}", {name: shown(name), done: size ? `${Math.floor(100 * offset / size)} %` : formatSize(offset)})))))
 }
 
 addEventListener("visibilitychange", () => {
-	if (!app.listing) return;
-	if (!document.hidden) app.refresh();
-	follow(app.href);
+	if (!app.listing) return
+	if (!document.hidden) app.refresh()
+	follow(app.href)
 });

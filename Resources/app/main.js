@@ -1,353 +1,332 @@
-// Part of app.js, the last one: the page's frame, its addresses, and the start.
+// The last part: the page's frame, its addresses, and the start.
 
-const pageTitle = info.title || "shareserve";
-app.view = { mode: "list", sort: "name", descending: false, hidden: false, ...memory.get("view", {}) };
+const pageTitle = info.title || "shareserve"
+app.view = {mode: "list", sort: "name", descending: false, hidden: false, ...memory.get("view", {})}
 
-const crumbs = h("nav.crumbs", { "aria-label": t("Breadcrumbs") });
-const bar = h("div.bar", { role: "toolbar", "aria-label": t("Actions") });
-const filter = h("input.filter", { type: "search", autocomplete: "off", spellcheck: false, placeholder: t("Filter this folder"), "aria-label": t("Filter this folder") });
-const find = h("div.find", { role: "search" }, filter, button(t("Search subfolders"), "search", () => search(filter.value)));
-const banner = h("div.banner", { role: "alert", hidden: true });
-const state = h("div.state", { hidden: true });
-const summary = h("p.summary", { "aria-live": "polite" });
-const searching = h("div.searching", { role: "status", hidden: true });
-const tools = h("div.tools");
-const skip = h("a.skip", { href: "#files", onclick: (event) => {
-	event.preventDefault();
-	app.list.setFocused(app.list.focused, true);
-} }, t("Skip to the files"));
-app.others = h("div.others", { role: "status", hidden: true });
+const crumbs = h("nav.crumbs", {label: t("Breadcrumbs")}), bar = h("div.bar", {role: "toolbar", label: t("Actions")})
+const filter = textInput({type: "search", className: "filter", placeholder: t("Filter this folder"), label: t("Filter this folder")})
+const find = h("div.find", {role: "search"}, filter, button(t("Search subfolders"), "search", () => search(filter.value)))
+const banner = h("div.banner.strip", {role: "alert", hidden: true}), state = h("div.state", {hidden: true})
+const summary = h("p.summary", {ariaLive: "polite"}), searching = h("div.searching.strip", {role: "status", hidden: true})
+const tools = h("div.tools")
+const skip = h("a.skip", {href: "#files", onclick: event => {
+	event.preventDefault()
+	app.list.setFocused(app.list.focused, true)
+}}, t("Skip to the files"))
+app.others = h("div.others", {role: "status", hidden: true})
 
-app.list = new ListView({ open: (entry) => app.openEntry(entry), menu: contextMenu,
-	sort: (column) => app.setView(app.view.sort === column ? { descending: !app.view.descending } : { sort: column, descending: false }) });
+app.list = new ListView({open: entry => app.openEntry(entry), menu: (x, y) => showMenu(menuItems(inScope("selection"), inScope("clipboard")), x, y, t("Actions")),
+	sort: column => app.setView(app.view.sort === column ? {descending: !app.view.descending} : {sort: column, descending: false})})
 
-const inScope = (...scopes) => actions.filter((one) => scopes.includes(one.scope));
+const inScope = (...scopes) => actions.filter(one => scopes.includes(one.scope))
 
-function contextMenu(x, y) {
-	const all = inScope("selection");
-	const cut = all.indexOf(action("cut"));
-	showMenu(menuItems(all.slice(0, cut), all.slice(cut)), x, y, t("Actions"));
-}
-
-const folderMenu = () => menuItems(inScope("folder"), inScope("view"), inScope("more"));
+const folderMenu = () => menuItems(inScope("folder"), inScope("view"), inScope("more"), inScope("session"))
 
 app.menuAtFocus = () => {
-	const row = document.activeElement.closest("tr");
-	const { left, top, bottom } = (row ?? app.list.element).getBoundingClientRect();
-	if (row?.entry) app.list.openMenu(row, { left: left + 48, bottom });
-	else showMenu(folderMenu(), left + 48, top + 48, t("Actions"));
-};
+	const row = document.activeElement.closest("tr"), {left, top, bottom} = (row ?? app.list.element).getBoundingClientRect()
+	if (row?.entry) app.list.openMenu(row, {left: left + 48, bottom})
+	else showMenu(folderMenu(), left + 48, top + 48, t("Actions"))
+}
 
 app.updateBar = () => {
-	const { listing } = app;
-	const count = listing.selection.size;
-	const phone = matchMedia("(pointer: coarse)").matches;
-	const usable = inScope(count ? "selection" : "folder").filter((one) => !one.menuOnly && (!one.phone || phone) && (one.enabled() || one.id === "rename"));
-	const signature = [count > 0, ...usable.map((one) => one.id + Boolean(one.enabled()))].join();
+	const {listing} = app, count = listing.selection.size, phone = matchMedia("(pointer: coarse)").matches
+	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (!one.phone || phone) && (one.enabled() || one.id === "rename"))
+	const signature = [count > 0, ...usable.map(one => one.id + Boolean(one.enabled()))].join()
 	if (bar.signature !== signature) {
-		bar.signature = signature;
-		bar.classList.toggle("selecting", count > 0);
+		bar.signature = signature
+		bar.classList.toggle("selecting", count > 0)
 		bar.replaceChildren(...(count ? [iconButton(t("Clear selection"), "close", () => listing.selectOnly([])), h("span.count")] : []),
-			...usable.map((one) => button(t(one.label), one.icon, () => run(one), { kind: one.kind, disabled: !one.enabled(),
-				title: t(one.label) + (one.keys[0] ? ` (${keyLabel(one.keys[0])})` : "") })));
-		fitBar();
+			...usable.map(one => buttonFor(one, {kind: one.kind, disabled: !one.enabled(),
+				title: t(one.label) + (one.keys[0] ? ` (${keyLabel(one.keys[0])})` : "")})))
+		fitBar()
 	}
-	if (count) bar.querySelector(".count").textContent = t("{n} selected", { n: count });
-};
+	if (count) bar.querySelector(".count").textContent = t("{n} selected", {n: count})
+}
 
 /** One line always: nothing below may jump when something is selected. */
 function fitBar() {
-	bar.classList.remove("tight");
-	bar.classList.toggle("tight", bar.scrollWidth > bar.clientWidth);
+	bar.classList.remove("tight")
+	bar.classList.toggle("tight", bar.scrollWidth > bar.clientWidth)
 }
 
 function updateTools() {
-	const grid = app.view.mode === "grid";
-	const logOutLabel = t("Log out {user}", { user: info.user ?? "" });
+	const grid = app.view.mode === "grid"
+	const tool = (id, kind, label = t(action(id).label, info), iconName = action(id).icon) => iconButton(label, iconName, () => run(action(id)), {kind})
 	const more = iconButton(t("More"), "more", () => {
-		const { left, bottom } = more.getBoundingClientRect();
-		const items = folderMenu();
-		if (info.canLogOut) items.push(null, { label: logOutLabel, icon: "user", run: logOut });
-		else if (info.canLogIn) items.push(null, { label: t("Log in"), icon: "user", run: () => showState("login") });
-		showMenu(items, left, bottom + 4, t("More"));
-	}, { "aria-haspopup": "menu" });
-	tools.replaceChildren(iconButton(t("QR code"), "qr", () => run(action("qr"))),
-		iconButton(t(grid ? "Show as list" : "Show as grid"), grid ? "list" : "grid", () => run(action("view"))),
-		iconButton(t("Keyboard shortcuts"), "keyboard", () => run(action("keys")), { kind: "wide-only" }),
-		info.canLogOut ? iconButton(logOutLabel, "user", logOut, { kind: "wide-only" }) : "", more);
+		const {left, bottom} = more.getBoundingClientRect()
+		showMenu(folderMenu(), left, bottom + 4, t("More"))
+	}, {ariaHasPopup: "menu"})
+	tools.replaceChildren(tool("qr"), grid ? tool("grid", "", t("Show as list"), "list") : tool("grid", "", t("Show as grid")), tool("keyboard", "wide-only"),
+		info.canLogOut ? tool("logOut", "wide-only") : "", more)
 }
 
-const logOut = () => request("POST", apiAddress("logout")).then(() => location.reload(), fail);
-
 function updateCrumbs() {
-	const parts = app.href.split("/").filter(Boolean);
+	const parts = app.href.split("/").filter(Boolean)
 	crumbs.replaceChildren(h("ol", ["", ...parts].map((part, i) => {
-		const href = "/" + parts.slice(0, i).map((one) => one + "/").join("");
-		return h("li", h("a", { href: address(href), "aria-current": i === parts.length && "page", "data-folder": href, onclick: (event) => {
-			if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-			event.preventDefault();
-			app.open(href);
-		} }, !i && icon("home"), h("bdi", i ? shown(decodeName(part)) : pageTitle)));
-	})));
-	crumbs.scrollLeft = document.dir === "rtl" ? -9999 : 9999;
-	app.folderTitle = parts.length ? `${shown(nameOf(app.href))} \u2013 ${pageTitle}` : pageTitle;
-	if (!app.titlePrefix) document.title = app.folderTitle;
+		const href = "/" + parts.slice(0, i).map(one => one + "/").join("")
+		return h("li", h("a", {href: address(href), ariaCurrent: i === parts.length && "page", "data-folder": href, onclick: event => {
+			if (event.ctrlKey || event.metaKey || event.shiftKey) return
+			event.preventDefault()
+			app.open(href)
+		}}, !i && icon("home"), h("bdi", i ? shown(decodeName(part)) : pageTitle)))
+	})))
+	crumbs.scrollLeft = document.dir === "rtl" ? -9999 : 9999
+	app.folderTitle = parts.length ? `${shown(nameOf(app.href))} \u2013 ${pageTitle}` : pageTitle
+	if (!app.titlePrefix) document.title = app.folderTitle
 }
 
 app.arrange = () => {
-	const { listing } = app;
-	app.list.show(listing, app.view);
-	const folders = listing.visible.filter((entry) => entry.isFolder).length;
-	const files = listing.visible.length - folders;
-	const bytes = listing.visible.reduce((sum, entry) => sum + Math.max(0, entry.size), 0);
-	summary.textContent = listing.loading ? t("Loading…") : [folders && t("{n} folder|{n} folders", { n: folders }), t("{n} file|{n} files", { n: files }),
-		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", { n: listing.hiddenCount })].filter(Boolean).join(" \u00b7 ");
-	showState(stateOf(listing));
-	app.updateBar();
-};
+	const {listing} = app
+	app.list.show(listing, app.view)
+	const folders = listing.visible.filter(entry => entry.isFolder).length
+	const files = listing.visible.length - folders
+	const bytes = listing.visible.reduce((sum, entry) => sum + Math.max(0, entry.size), 0)
+	summary.textContent = listing.loading ? t("Loading…") : [folders && t("{n} folder|{n} folders", {n: folders}), t("{n} file|{n} files", {n: files}),
+		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", {n: listing.hiddenCount})].filter(Boolean).join(" \u00b7 ")
+	showState(stateOf(listing))
+	app.updateBar()
+}
 
 function stateOf(listing) {
-	if (listing.failure || listing.loading || listing.visible.length) return listing.failure ?? null;
-	if (listing.isSearch || listing.filter) return "noMatch";
-	if (!listing.may("read")) return listing.may("create") ? "dropBox" : "forbidden";
-	if (listing.hiddenCount) return "onlyHidden";
-	return listing.may("create") ? "empty" : "emptyRead";
+	if (listing.failure || listing.loading || listing.visible.length) return listing.failure ?? null
+	if (listing.isSearch || listing.filter) return "noMatch"
+	if (!listing.may("read")) return listing.may("create") ? "dropBox" : "forbidden"
+	if (listing.hiddenCount) return "onlyHidden"
+	return listing.may("create") ? "empty" : "emptyRead"
 }
 
+/** What shows in place of the files: icon, title, words, and the action that helps. */
 const states = {
-	empty: () => ["folder", t("This folder is empty"), t("Drop files here, or use the buttons above.")],
-	emptyRead: () => ["folder", t("This folder is empty"), t("What others add shows here.")],
-	dropBox: () => ["upload", t("You can send files here"), t("What is here already is not shown to you.")],
-	forbidden: () => ["lock", t("You may not see this folder"), t("Ask whoever runs this server."),
-		info.canLogIn && button(t("Log in"), "user", () => showState("login"))],
-	notFound: () => ["search", t("There is nothing at this address"), t("It may have been moved or deleted."),
-		button(t("Go to the start"), "home", () => app.open("/"), { kind: "primary" })],
-	offline: () => ["retry", t("The server does not answer"), t("Check your connection."),
-		button(t("Try again"), "retry", () => app.open(app.href, { replace: true }), { kind: "primary" })],
-	noMatch: () => ["search", t("No name matches"), t("Try other words, or search the subfolders."), button(t("Clear the filter"), "close", () => clearFind())],
-	onlyHidden: () => ["eye", t("Only hidden files here"), t("Their names begin with a dot."), button(t("Show hidden files"), "eye", () => run(action("hidden")))],
-};
+	empty: ["folder", "This folder is empty", "Drop files here, or use the buttons above."],
+	emptyRead: ["folder", "This folder is empty", "What others add shows here."],
+	dropBox: ["upload", "You can send files here", "What is here already is not shown to you."],
+	forbidden: ["lock", "You may not see this folder", "Ask whoever runs this server.", "logIn"],
+	notFound: ["search", "There is nothing at this address", "It may have been moved or deleted.", "home"],
+	offline: ["retry", "The server does not answer", "Check your connection.", "retry"],
+	noMatch: ["search", "No name matches", "Try other words, or search the subfolders.", "close"],
+	onlyHidden: ["eye", "Only hidden files here", "Their names begin with a dot.", "hidden"],
+}
+
+const buttonFor = (one, properties) => button(t(one.label, info), one.icon, () => run(one), properties)
 
 async function showState(kind) {
-	app.list.element.hidden = kind !== null;
-	state.hidden = kind === null;
-	if (kind === "login") return state.replaceChildren((await import("./login.js")).loginForm());
-	if (kind === null) return state.replaceChildren();
-	const [iconName, title, text, todo] = states[kind]();
-	return state.replaceChildren(icon(iconName), h("h2", title), h("p", text), todo || "");
+	app.list.element.hidden = kind !== null
+	state.hidden = kind === null
+	if (kind === "login") return state.replaceChildren((await import("./login.js")).loginForm())
+	const [iconName, title, words, id] = states[kind] ?? []
+	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", t(words)),
+		action(id)?.enabled() ? buttonFor(action(id), {kind: "primary"}) : ""] : []))
 }
 
-app.setView = (change) => {
-	Object.assign(app.view, change);
-	memory.set("view", app.view);
-	if (change.mode) app.list.clear();
-	updateTools();
-	app.arrange();
-};
+app.setView = change => {
+	Object.assign(app.view, change)
+	memory.set("view", app.view)
+	if (change.mode) app.list.clear()
+	updateTools()
+	app.arrange()
+}
 
-app.setOffline = (offline) => {
-	banner.hidden = !offline;
-	banner.replaceChildren(icon("retry"), h("span", t("No connection to the server")), button(t("Try again"), null, () => app.refresh()));
-};
+app.setOffline = offline => {
+	banner.hidden = !offline
+	banner.replaceChildren(icon("retry"), h("span", t("The server does not answer")), buttonFor(action("retry")))
+}
 
-let reading = null;
+const failures = {401: "login", 403: "forbidden", 404: "notFound"}
+let reading
 
 async function load(href, inlined) {
-	reading?.abort();
-	reading = new AbortController();
-	const listing = new Listing(href);
+	reading?.abort()
+	reading = new AbortController()
+	const listing = new Listing(href)
 	const show = () => {
 		if (app.listing !== listing) {
-			app.href = href;
-			app.listing = listing;
-			listing.addEventListener("selection", app.updateBar);
-			updateCrumbs();
+			app.href = href
+			app.listing = listing
+			listing.addEventListener("selection", app.updateBar)
+			updateCrumbs()
 		}
-		app.arrange();
-	};
-	let drawn = -Infinity;
-	const onHead = (head) => { listing.rights = new Set(head.rights); };
-	const onEntries = (batch) => {
-		listing.add(batch);
+		app.arrange()
+	}
+	let drawn = -Infinity
+	const onEntries = batch => {
+		listing.add(batch)
 		// Sorting costs more the more there is: the pauses between two drawings grow with it.
-		if (performance.now() - drawn < Math.max(100, listing.entries.size / 50)) return;
-		show();
-		drawn = performance.now();
-	};
+		if (performance.now() - drawn < Math.max(100, listing.entries.size / 50)) return
+		show()
+		drawn = performance.now()
+	}
 	try {
 		if (inlined) {
-			onHead(inlined);
-			listing.add(inlined.entries);
-		} else {
-			await readEntries(address(href) + "?json", { onHead, onEntries, signal: reading.signal });
-		}
-		app.setOffline(false);
+			listing.rights = new Set(inlined.rights)
+			listing.add(inlined.entries)
+		} else await listing.read(onEntries, reading.signal)
+		app.setOffline(false)
 	} catch (error) {
-		if (error.name === "AbortError") return;
-		listing.failure = { 401: "login", 403: "forbidden", 404: "notFound" }[error.status] ?? "offline";
+		if (error.name === "AbortError") return
+		listing.failure = failures[error.status] ?? "offline"
 	}
-	listing.loading = false;
-	show();
-	if (listing.entries.size > 2000) listing.prepare();
+	listing.loading = false
+	show()
+	if (listing.entries.size > 2000) listing.prepare()
 }
 
-app.open = async (href, { replace, scroll = 0 } = {}) => {
-	const from = app.href;
-	clearFind(true);
+app.open = async (href, {replace, scroll = 0} = {}) => {
+	const from = app.href
+	clearFind(true)
 	if (!replace) {
-		history.replaceState({ scroll: scrollY }, "");
-		history.pushState(null, "", address(href));
+		history.replaceState({scroll: scrollY}, "")
+		history.pushState(null, "", address(href))
 	}
-	const done = load(href);
-	scrollTo(0, 0);
-	follow(href);
-	await done;
-	scrollTo(0, scroll);
+	const done = load(href)
+	scrollTo(0, 0)
+	follow(href)
+	await done
+	scrollTo(0, scroll)
 	// Back up, the folder left is the one at hand.
-	if (from !== href && parentOf(from) === href) app.list.focusEntry(nameOf(from));
-};
+	if (from !== href && parentOf(from) === href) app.list.focusEntry(nameOf(from))
+}
 
 app.refresh = async () => {
-	const { listing, href } = app;
-	if (listing.isSearch) return search(listing.term);
-	if (listing.failure) return load(href);
-	if (listing.loading) return undefined;
-	const fresh = [];
+	const {listing, href} = app
+	if (listing.isSearch) return void search(listing.term)
+	if (listing.failure) return void load(href)
+	if (listing.loading) return
+	const fresh = []
 	try {
-		await readEntries(address(href) + "?json", { onHead: (head) => { listing.rights = new Set(head.rights); },
-			onEntries: (batch) => { for (const raw of batch) fresh.push(raw); } });
+		await listing.read(batch => { for (const raw of batch) fresh.push(raw) })
 	} catch (error) {
-		if (error.status === 0) return app.setOffline(true);
-		return app.listing === listing ? load(href) : undefined;
+		if (error.status === 0) app.setOffline(true)
+		else if (app.listing === listing) load(href)
+		return
 	}
-	app.setOffline(false);
-	listing.replaceAll(fresh);
-	return app.listing === listing ? app.arrange() : undefined;
-};
-
-app.openEntry = async (entry, options) => (entry.isFolder ? app.open(entry.href) : (await import("./preview.js")).openPreview(entry, options));
-
-app.escape = () => {
-	if (app.listing.selection.size) app.listing.selectOnly([]);
-	else if (filter.value || app.listing.isSearch) clearFind();
-};
-
-app.focusFilter = () => filter.select();
-
-function clearFind(quiet) {
-	const { isSearch } = app.listing;
-	filter.value = app.listing.filter = "";
-	searchAbort?.abort();
-	searching.hidden = true;
-	if (location.hash.startsWith("#search=")) history.replaceState(history.state, "", location.pathname);
-	if (quiet) return;
-	if (isSearch) load(app.href);
-	else app.arrange();
+	app.setOffline(false)
+	listing.replaceAll(fresh)
+	if (app.listing === listing) app.arrange()
 }
 
-let searchAbort = null;
+app.openEntry = async (entry, options) => entry && (entry.isFolder ? app.open(entry.href) : (await import("./preview.js")).openPreview(entry, options))
+
+app.clear = () => {
+	if (app.listing.selection.size) app.listing.selectOnly([])
+	else if (filter.value || app.listing.isSearch) clearFind()
+}
+
+app.focusFilter = () => filter.select()
+
+function clearFind(quiet) {
+	const {isSearch} = app.listing
+	filter.value = app.listing.filter = ""
+	searchAbort?.abort()
+	searching.hidden = true
+	if (location.hash.startsWith("#search=")) history.replaceState(history.state, "", location.pathname)
+	if (quiet) return
+	if (isSearch) load(app.href)
+	else app.arrange()
+}
+
+let searchAbort
 
 async function search(words) {
-	const term = words.trim();
-	if (!term) return app.focusFilter();
-	searchAbort?.abort();
-	reading?.abort();
-	const abort = searchAbort = new AbortController();
-	const found = Object.assign(new Listing(app.href), { isSearch: true, term, rights: app.listing.rights });
-	found.addEventListener("selection", app.updateBar);
-	app.listing = found;
-	filter.value = words;
-	history.replaceState(history.state, "", `${location.pathname}#search=${encodeURIComponent(term)}`);
-	let drawn = 0;
+	const term = words.trim()
+	if (!term) return app.focusFilter()
+	searchAbort?.abort()
+	reading?.abort()
+	const abort = searchAbort = new AbortController()
+	const found = Object.assign(new Listing(app.href), {isSearch: true, term, rights: app.listing.rights})
+	found.addEventListener("selection", app.updateBar)
+	app.listing = found
+	filter.value = words
+	history.replaceState(history.state, "", `${location.pathname}#search=${encodeName(term)}`)
+	let drawn = 0
 	const draw = () => {
-		if (app.listing !== found) return;
-		drawn = performance.now();
-		app.arrange();
-		searching.hidden = false;
-		searching.replaceChildren(h("span", t(found.loading ? "Searching for “{term}”: {n} found" : "{n} found for “{term}”", { n: found.visible.length, term: shown(term) })),
-			found.loading ? button(t("Cancel search"), "close", () => abort.abort()) : button(t("Close search"), "close", () => clearFind()));
-	};
-	draw();
-	try {
-		await readEntries(apiAddress(`search?in=${encodeURIComponent(pathOf(app.href))}&q=${encodeURIComponent(term)}`), { onEntries: (batch) => {
-			found.add(batch);
-			if (performance.now() - drawn > 150) draw();
-		}, signal: abort.signal });
-	} catch (error) {
-		fail(error);
+		if (app.listing !== found) return
+		drawn = performance.now()
+		app.arrange()
+		searching.hidden = false
+		const values = {n: found.visible.length, term: shown(term)}
+		searching.replaceChildren(...(found.loading ? [h("span", t("Searching for “{term}”: {n} found", values)), button(t("Cancel"), "close", () => abort.abort())]
+			: [h("span", t("{n} found for “{term}”", values)), button(t("Close"), "close", () => clearFind())]))
 	}
-	found.loading = false;
-	return draw();
+	draw()
+	try {
+		await readEntries(apiAddress(`search?in=${encodeName(pathOf(app.href))}&q=${encodeName(term)}`), {onEntries: batch => {
+			found.add(batch)
+			if (performance.now() - drawn > 150) draw()
+		}, signal: abort.signal})
+	} catch (error) {
+		fail(error)
+	}
+	found.loading = false
+	return draw()
 }
 
 filter.addEventListener("input", () => {
-	if (app.listing.isSearch) return;
-	app.listing.filter = filter.value;
-	scrollTo(0, 0);
-	app.arrange();
-});
-filter.addEventListener("keydown", (event) => {
-	if (event.isComposing) return;
-	if (event.key === "Enter") search(filter.value);
-	else if (event.key === "Escape") clearFind();
+	if (app.listing.isSearch) return
+	app.listing.filter = filter.value
+	scrollTo(0, 0)
+	app.arrange()
+})
+filter.addEventListener("keydown", event => {
+	if (event.isComposing) return
+	if (event.key === "Enter") search(filter.value)
+	else if (event.key === "Escape") clearFind()
 	if (["Escape", "ArrowDown"].includes(event.key)) {
-		event.preventDefault();
-		app.list.setFocused(0, true);
-		filter.blur();
+		event.preventDefault()
+		app.list.setFocused(0, true)
+		filter.blur()
 	}
-});
+})
 
 function build() {
-	const main = h("main", { oncontextmenu: (event) => {
-		if (event.target.closest("a, input, button")) return;
-		event.preventDefault();
-		showMenu(folderMenu(), event.clientX, event.clientY, t("Actions"));
-	} }, h("div.commands", bar), banner, app.others, searching, state, app.list.element);
+	const main = h("main", {oncontextmenu: event => {
+		if (event.target.closest("a, input, button")) return
+		event.preventDefault()
+		showMenu(folderMenu(), event.clientX, event.clientY, t("Actions"))
+	}}, h("div.commands", bar), banner, app.others, searching, state, app.list.element)
 	document.getElementById("app").append(skip, h("header.top", h("h1.quiet", pageTitle), crumbs, find, tools), info.header ? h("p.note", info.header) : "",
-		main, h("footer.foot", summary, info.footer && h("p", info.footer)), ...makeInputs());
+		main, h("footer.foot", summary, info.footer && h("p", info.footer)), ...makeInputs())
 }
 
-addEventListener("popstate", (event) => {
-	const href = location.pathname.slice(base.length) || "/";
-	closeMenu();
-	if (app.preview?.onAddress()) return;
-	if (href !== app.href || app.listing.isSearch) app.open(href, { replace: true, scroll: event.state?.scroll });
-	else openFromHash();
-});
-addEventListener("offline", () => app.setOffline(true));
-addEventListener("online", () => app.refresh());
-addEventListener("resize", fitBar);
+addEventListener("popstate", event => {
+	const href = location.pathname.slice(base.length) || "/"
+	closeMenu()
+	if (app.onAddress()) return
+	if (href !== app.href || app.listing.isSearch) app.open(href, {replace: true, scroll: event.state?.scroll})
+	else openFromHash()
+})
+addEventListener("offline", () => app.setOffline(true))
+addEventListener("online", app.refresh)
+addEventListener("resize", fitBar)
 
 /** `#view=name` opens a preview, `#search=words` a search. */
 async function openFromHash() {
-	const [, kind, value] = /^#(view|search)=(.*)$/.exec(location.hash) ?? [];
-	const entry = kind === "view" && app.listing.get(decodeName(value));
-	if (entry) await app.openEntry(entry, { fromAddress: true });
-	else if (kind === "search") await search(decodeName(value));
+	const [, kind, value] = /^#(view|search)=(.*)$/.exec(location.hash) ?? []
+	if (kind === "view") await app.openEntry(app.listing.get(decodeName(value)), {fromAddress: true})
+	else if (kind === "search") await search(decodeName(value))
 }
 
 async function start() {
-	history.scrollRestoration = "manual";
-	app.href = location.pathname.slice(base.length).replace(/[^/]*$/, "") || "/";
-	build();
-	placeToasts();
-	updateTools();
-	updateCrumbs();
-	watchKeys();
-	watchPaste();
-	watchDrop();
-	const failure = { 401: "login", 403: "forbidden", 404: "notFound" }[boot.status];
+	history.scrollRestoration = "manual"
+	app.href = location.pathname.slice(base.length).replace(/[^/]*$/, "") || "/"
+	build()
+	placeToasts()
+	updateTools()
+	updateCrumbs()
+	watchKeys()
+	watchPaste()
+	watchDrop()
+	const failure = failures[boot.status]
 	if (failure) {
-		app.listing = Object.assign(new Listing(app.href), { failure, loading: false });
-		return app.arrange();
+		app.listing = Object.assign(new Listing(app.href), {failure, loading: false})
+		return app.arrange()
 	}
-	app.listing = new Listing(app.href);
-	await load(app.href, boot.listing);
-	scrollTo(0, history.state?.scroll ?? 0);
-	addEventListener("pagehide", () => history.replaceState({ scroll: scrollY }, ""));
-	setTimeout(follow, 0, app.href);
-	if (memory.get("unfinished", 0)) (await import("./transfer.js")).restore();
-	return openFromHash();
+	app.listing = new Listing(app.href)
+	await load(app.href, boot.listing)
+	scrollTo(0, history.state?.scroll ?? 0)
+	addEventListener("pagehide", () => history.replaceState({scroll: scrollY}, ""))
+	setTimeout(follow, 0, app.href)
+	if (memory.get("unfinished", 0)) (await import("./transfer.js")).restore()
+	return openFromHash()
 }
 
 start();

@@ -1,40 +1,36 @@
-// Part of app.js: menus, for the context menu and the buttons that open one.
+// Menus, for the context menu and the buttons that open one.
 
-let openMenu = null;
+let openMenu = null
 
 function closeMenu(giveFocusBack) {
-	openMenu?.element.remove();
-	if (giveFocusBack) openMenu?.before?.focus({ preventScroll: true });
-	openMenu = null;
+	openMenu?.element.remove()
+	if (giveFocusBack) openMenu?.before.focus({preventScroll: true})
+	openMenu = null
 }
 
 /** `items`: { label, icon, keys, run, kind }, or null for a line. */
 function showMenu(items, x, y, label) {
-	closeMenu();
-	const choices = [];
-	const element = h("div.menu", { role: "menu", "aria-label": label }, items.map((item) => {
-		if (!item) return h("hr", { role: "separator" });
-		choices.push(h("button", { className: "item " + (item.kind ?? ""), tabIndex: -1,
-			role: "menuitem", onclick: () => { closeMenu(true); item.run(); } },
-		icon(item.icon), h("span", item.label), item.keys && h("kbd", { "aria-hidden": "true" }, item.keys)));
-		return choices.at(-1);
-	}));
-	openMenu = { element, before: document.activeElement };
-	document.querySelector("main").append(element);
-	const { width, height } = element.getBoundingClientRect();
-	element.style.left = Math.max(8, Math.min(document.dir === "rtl" ? x - width : x, innerWidth - width - 8)) + "px";
-	element.style.top = Math.max(8, Math.min(y, innerHeight - height - 8)) + "px";
-	element.addEventListener("keydown", (event) => {
-		const at = choices.indexOf(document.activeElement);
-		const next = { ArrowDown: at + 1, ArrowUp: at + choices.length - 1, Home: 0, End: choices.length - 1 }[event.key];
-		if (next !== undefined) choices[next % choices.length].focus();
-		else if (event.key === "Escape" || event.key === "Tab") closeMenu(true);
-		else return;
-		event.preventDefault();
-		event.stopPropagation();
-	});
-	choices[0].focus({ preventScroll: true });
+	closeMenu()
+	const element = h("div.menu", {role: "menu", label}, items.map(item => (item ? h("button", {className: item.kind ?? "", tabIndex: -1,
+		role: "menuitem", onclick: () => { closeMenu(true); item.run() }}, icon(item.icon), h("span", item.label),
+	item.keys && h("kbd", {ariaHidden: "true"}, item.keys)) : h("hr"))))
+	const choices = [...element.querySelectorAll("button")]
+	openMenu = {element, before: document.activeElement}
+	document.querySelector("main").append(element)
+	const {width, height} = element.getBoundingClientRect()
+	element.style.left = Math.max(8, Math.min(document.dir === "rtl" ? x - width : x, innerWidth - width - 8)) + "px"
+	element.style.top = Math.max(8, Math.min(y, innerHeight - height - 8)) + "px"
+	element.addEventListener("keydown", event => {
+		const at = choices.indexOf(document.activeElement)
+		const next = {ArrowDown: at + 1, ArrowUp: at + choices.length - 1, Home: 0, End: choices.length - 1}[event.key]
+		if (next !== undefined) choices[next % choices.length].focus()
+		else if (event.key === "Escape" || event.key === "Tab") closeMenu(true)
+		else return
+		event.preventDefault()
+		event.stopPropagation()
+	})
+	choices[0].focus({preventScroll: true})
 }
 
-addEventListener("pointerdown", (event) => { if (!openMenu?.element.contains(event.target)) closeMenu(); }, true);
-addEventListener("scroll", () => closeMenu(true), { passive: true });
+addEventListener("pointerdown", event => { if (!openMenu?.element.contains(event.target)) closeMenu() }, true)
+addEventListener("scroll", () => closeMenu(true), {passive: true});

@@ -1,309 +1,313 @@
-// Part of app.js: the folder on screen, as list or tiles. Only the rows in sight exist as elements.
+// The folder on screen, as list or tiles. Only the rows in sight exist as elements.
 
-const columns = ["name", "size", "modified"];
+const columns = ["name", "size", "modified"]
+
+/** In pixels; Firefox draws nothing below 17.8 million. */
+const highest = 15e6
 
 class ListView {
 	constructor(handlers) {
-		Object.assign(this, { handlers, rows: new Map(), focused: 0, anchor: 0, listing: new Listing("/"), view: {} });
-		this.all = h("input", { type: "checkbox", "aria-label": t("Select all"),
-			onchange: () => this.listing.setSelected(this.listing.visible, this.all.checked) });
-		const titles = [t("Name"), t("Size"), t("Modified")];
-		this.headers = columns.map((column, i) => h("th." + column, { role: "columnheader" },
-			h("button", { onclick: () => handlers.sort(column) }, titles[i], icon("up"))));
-		this.body = h("tbody", { role: "rowgroup" });
-		this.element = h("table.files", { role: "grid", id: "files", "aria-label": t("Files"), "aria-multiselectable": "true" },
-			h("thead", { role: "rowgroup" }, h("tr", { role: "row", "aria-rowindex": 1 },
-				h("th.check", { role: "columnheader" }, h("label.tick", this.all)), this.headers, h("th.more", { role: "columnheader" }, h("span.quiet", t("Actions"))))),
-			this.body);
-		const on = (type, work) => this.body.addEventListener(type, (event) => {
-			const row = event.target.closest?.("tr");
-			if (row && row !== this.renaming) work.call(this, event, row);
-		});
-		on("click", this.clicked);
-		on("dblclick", (event, row) => { if (!event.target.closest("a, button, .tick")) handlers.open(row.entry); });
-		on("contextmenu", this.contextMenu);
-		on("focusin", (_, row) => this.setFocused(row.index));
-		on("dragstart", this.dragStarted);
-		on("pointerdown", this.pressed);
-		this.body.addEventListener("dragend", () => { this.dragged = null; });
-		addEventListener("scroll", () => this.layoutSoon(), { passive: true });
-		new ResizeObserver(() => this.layoutSoon()).observe(document.documentElement);
+		Object.assign(this, {handlers, rows: new Map(), focused: 0, anchor: 0, listing: new Listing("/"), view: {}})
+		this.all = h("input", {type: "checkbox", label: t("Select all"),
+			onchange: () => this.listing.setSelected(this.listing.visible, this.all.checked)})
+		const titles = [t("Name"), t("Size"), t("Modified")]
+		this.headers = columns.map((column, i) => h("th." + column, {role: "columnheader"},
+			h("button", {onclick: () => handlers.sort(column)}, titles[i], icon("up"))))
+		this.body = h("tbody", {role: "rowgroup"})
+		this.element = h("table.files", {role: "grid", id: "files", label: t("Files"), ariaMultiSelectable: true},
+			h("thead", {role: "rowgroup"}, h("tr", {role: "row", "aria-rowindex": 1},
+				h("th.check", {role: "columnheader"}, h("label.tick", this.all)), this.headers, h("th.more", {role: "columnheader"}, h("span.quiet", t("Actions"))))),
+			this.body)
+		const on = (type, work) => this.body.addEventListener(type, event => {
+			const row = event.target.closest?.("tr")
+			if (row && row !== this.renaming) work.call(this, event, row)
+		})
+		on("click", this.clicked)
+		on("dblclick", (event, row) => event.target.closest("a, button, .tick") || handlers.open(row.entry))
+		on("contextmenu", this.contextMenu)
+		on("focusin", (_, row) => this.setFocused(row.index))
+		on("dragstart", this.dragStarted)
+		on("pointerdown", this.pressed)
+		this.body.addEventListener("dragend", () => { this.dragged = null })
+		addEventListener("scroll", () => this.layoutSoon(), {passive: true})
+		new ResizeObserver(() => this.layoutSoon()).observe(document.documentElement)
 	}
 
 	/** Shows `listing` with `view`; rows that are still right stay. */
 	show(listing, view) {
 		if (listing !== this.listing) {
-			this.listing = listing;
-			this.focused = this.anchor = 0;
-			this.clear();
-			listing.addEventListener("selection", () => this.refreshSelection());
+			this.listing = listing
+			this.focused = this.anchor = 0
+			this.clear()
+			listing.addEventListener("selection", () => this.refreshSelection())
 		}
-		const before = listing.visible[this.focused];
-		const hadFocus = this.body.contains(document.activeElement);
-		this.view = view;
-		listing.arrange(view);
-		const { visible } = listing;
-		const now = before ? visible.indexOf(before) : -1;
-		this.focused = now >= 0 ? now : Math.max(0, Math.min(this.focused, visible.length - 1));
-		this.element.classList.toggle("tiles", view.mode === "grid");
+		const before = listing.visible[this.focused], hadFocus = this.body.contains(document.activeElement)
+		this.view = view
+		listing.arrange(view)
+		const {visible} = listing, now = before ? visible.indexOf(before) : -1
+		this.focused = now >= 0 ? now : Math.max(0, Math.min(this.focused, visible.length - 1))
+		this.element.classList.toggle("tiles", view.mode === "grid")
 		this.headers.forEach((header, i) => header.setAttribute("aria-sort",
-			view.sort !== columns[i] ? "none" : view.descending ? "descending" : "ascending"));
-		this.element.setAttribute("aria-rowcount", visible.length + 1);
-		this.layout();
-		if (hadFocus && !this.body.contains(document.activeElement)) this.setFocused(this.focused, true);
+			view.sort !== columns[i] ? "none" : view.descending ? "descending" : "ascending"))
+		this.element.setAttribute("aria-rowcount", visible.length + 1)
+		this.layout()
+		if (hadFocus && !this.body.contains(document.activeElement)) this.setFocused(this.focused, true)
 	}
 
 	clear() {
-		this.rows.clear();
-		this.body.replaceChildren();
+		this.rows.clear()
+		this.body.replaceChildren()
 	}
 
 	layoutSoon() {
 		this.frame ??= requestAnimationFrame(() => {
-			this.frame = null;
-			this.layout();
-		});
+			this.frame = null
+			this.layout()
+		})
 	}
 
-	/** A row's height, or a tile's width and height, come from the style sheet in units of the root's font size. */
+	/**
+	 * Sizes come from the style sheet, in units of the root's font size. Where all rows together are higher than browsers can
+	 * draw, scrolling by one pixel goes on by several. Gives the place in the window where the first row would be.
+	 */
 	measure() {
-		const style = getComputedStyle(this.element);
-		const length = (name) => parseFloat(style.getPropertyValue(name)) * parseFloat(getComputedStyle(document.documentElement).fontSize);
-		const tiles = this.view.mode === "grid";
-		this.perRow = tiles ? Math.max(1, Math.floor(this.body.clientWidth / length("--tile-width"))) : 1;
-		this.rowHeight = length(tiles ? "--tile-height" : "--row-height");
-		this.body.style.height = Math.ceil(this.listing.visible.length / this.perRow) * this.rowHeight + "px";
-		return this.body.getBoundingClientRect().top;
+		const style = getComputedStyle(this.element)
+		const length = name => parseFloat(style.getPropertyValue(name)) * parseFloat(getComputedStyle(document.documentElement).fontSize)
+		const tiles = this.view.mode === "grid"
+		this.perRow = tiles ? Math.max(1, Math.floor(this.body.clientWidth / length("--tile-width"))) : 1
+		this.rowHeight = length(tiles ? "--tile-height" : "--row-height")
+		const whole = this.rowOf(this.listing.visible.length + this.perRow - 1) * this.rowHeight, height = Math.min(whole, highest)
+		this.body.style.height = height + "px"
+		const {top} = this.body.getBoundingClientRect()
+		this.stretch = whole > height ? (whole - innerHeight) / (height - innerHeight) : 1
+		this.shift = Math.max(0, Math.min(-top, height - innerHeight)) * (this.stretch - 1)
+		return top - this.shift
+	}
+
+	rowOf(index) {
+		return Math.floor(index / this.perRow)
 	}
 
 	layout() {
-		const top = this.measure();
-		const { visible } = this.listing;
-		const first = Math.max(0, Math.floor(-top / this.rowHeight) - 6) * this.perRow;
-		const last = Math.min(visible.length, (Math.ceil((innerHeight - top) / this.rowHeight) + 6) * this.perRow);
-		const wanted = new Set([this.focused]);
-		for (let index = first; index < last; index += 1) wanted.add(index);
-		const keep = new Set();
-		let previous = null;
+		const top = this.measure(), {visible} = this.listing, first = Math.max(0, Math.floor(-top / this.rowHeight) - 6) * this.perRow
+		const last = Math.min(visible.length, (Math.ceil((innerHeight - top) / this.rowHeight) + 6) * this.perRow)
+		const wanted = new Set([this.focused])
+		for (let index = first; index < last; index += 1) wanted.add(index)
+		const keep = new Set()
+		let previous = null
 		// The order of elements is the order of rows: screen readers and the Tab key follow it.
 		for (const index of [...wanted].sort((a, b) => a - b)) {
-			const entry = visible[index];
-			if (!entry) continue;
-			const row = this.rowFor(entry);
-			keep.add(entry);
-			row.index = index;
-			row.setAttribute("aria-rowindex", index + 2);
-			row.tabIndex = index === this.focused ? 0 : -1;
-			row.style.top = Math.floor(index / this.perRow) * this.rowHeight + "px";
-			row.style.insetInlineStart = this.perRow > 1 ? `${100 * (index % this.perRow) / this.perRow}%` : "";
-			row.style.width = this.perRow > 1 ? `${100 / this.perRow}%` : "";
-			const place = previous ? previous.nextSibling : this.body.firstChild;
-			if (row !== place) this.body.insertBefore(row, place);
-			previous = row;
+			const entry = visible[index]
+			if (!entry) continue
+			const row = this.rowFor(entry)
+			keep.add(entry)
+			row.index = index
+			row.setAttribute("aria-rowindex", index + 2)
+			row.tabIndex = index === this.focused ? 0 : -1
+			row.style.top = this.rowOf(index) * this.rowHeight - this.shift + "px"
+			row.style.insetInlineStart = this.perRow > 1 ? `${100 * (index % this.perRow) / this.perRow}%` : ""
+			row.style.width = this.perRow > 1 ? `${100 / this.perRow}%` : ""
+			const place = previous ? previous.nextSibling : this.body.firstChild
+			if (row !== place) this.body.insertBefore(row, place)
+			previous = row
 		}
 		for (const [entry, row] of this.rows) {
-			if (keep.has(entry)) continue;
-			row.remove();
-			this.rows.delete(entry);
+			if (keep.has(entry)) continue
+			row.remove()
+			this.rows.delete(entry)
 		}
-		this.refreshSelection();
+		this.refreshSelection()
 	}
 
 	rowFor(entry) {
-		const known = this.rows.get(entry);
-		if (known && (known.version === entry.version || known === this.renaming)) return known;
-		const row = this.makeRow(entry);
-		this.rows.set(entry, row);
+		const known = this.rows.get(entry)
+		if (known && (known.version === entry.version || known === this.renaming)) return known
+		const row = this.makeRow(entry)
+		this.rows.set(entry, row)
 		if (known) {
-			const focus = known.contains(document.activeElement);
-			known.replaceWith(row);
-			if (focus) row.focus({ preventScroll: true });
+			const hadFocus = known.contains(document.activeElement)
+			known.replaceWith(row)
+			if (hadFocus) row.focus({preventScroll: true})
 		}
-		return row;
+		return row
 	}
 
 	makeRow(entry) {
-		const name = shown(entry.name);
-		const cell = (kind, ...content) => h("td." + kind, { role: "gridcell" }, content);
-		const row = h("tr." + (entry.isFolder ? "folder" : "file"), { role: "row", draggable: true },
-			cell("check", h("label.tick", h("input", { type: "checkbox", tabIndex: -1, "aria-label": t("Select {name}", { name }) }))),
-			cell("name", h("a.open", { href: address(entry.href), draggable: false, tabIndex: -1 }, this.thumbnail(entry), h("bdi", name)),
+		const name = shown(entry.name)
+		const cell = (kind, ...content) => h("td." + kind, {role: "gridcell"}, content)
+		const row = h("tr." + (entry.isFolder ? "folder" : "file"), {role: "row", draggable: true},
+			cell("check", h("label.tick", h("input", {type: "checkbox", tabIndex: -1, label: t("Select {name}", {name})}))),
+			cell("name", h("a.open", {href: address(entry.href), draggable: false, tabIndex: -1}, this.thumbnail(entry), h("bdi", name)),
 				this.listing.isSearch && h("span.place", h("bdi", shown(pathOf(parentOf(entry.href))))),
-				entry.locked && h("span.badge", icon("lock"), h("span", t("Locked by {name}", { name: entry.locked.owner ?? "?" })))),
+				entry.locked && h("span.badge", icon("lock"), h("span", t("Locked by {name}", {name: entry.locked.owner ?? "?"})))),
 			cell("size", entry.size < 0 ? "" : formatSize(entry.size)),
-			cell("modified", entry.modified && h("time", { dateTime: new Date(entry.modified).toISOString() }, formatDate(entry.modified))),
-			cell("more", h("button.button.compact", { tabIndex: -1, "aria-haspopup": "menu", "aria-label": t("Actions for {name}", { name }),
-				onclick: (event) => {
-					event.stopPropagation();
-					this.openMenu(row, event.currentTarget.getBoundingClientRect());
-				} }, icon("more"))));
-		return Object.assign(row, { entry, version: entry.version });
+			cell("modified", entry.modified && h("time", {dateTime: new Date(entry.modified).toISOString()}, formatDate(entry.modified))),
+			cell("more", iconButton(t("Actions for {name}", {name}), "more", event => {
+				event.stopPropagation()
+				this.openMenu(row, event.currentTarget.getBoundingClientRect())
+			}, {tabIndex: -1, ariaHasPopup: "menu", title: ""})))
+		return Object.assign(row, {entry, version: entry.version})
 	}
 
 	thumbnail(entry) {
-		const box = h("span.thumb.kind-" + entry.kind, icon(entry.kind));
+		const box = h("span.thumb.kind-" + entry.kind, icon(entry.kind))
 		if (this.view.mode === "grid" && entry.kind === "image" && entry.size > 0 && entry.size < 3e7) {
-			const image = h("img", { alt: "", loading: "lazy", decoding: "async", draggable: false,
-				onload: () => box.classList.add("loaded"), onerror: () => image.remove() });
+			const image = h("img", {alt: "", loading: "lazy", decoding: "async", draggable: false,
+				onload: () => box.classList.add("loaded"), onerror: () => image.remove()})
 			// Who scrolls past does not ask for every picture on the way.
-			setTimeout(() => { if (box.isConnected) image.src = address(entry.href); }, 120);
-			box.append(image);
+			setTimeout(() => { if (box.isConnected) image.src = address(entry.href) }, 120)
+			box.append(image)
 		}
-		return box;
+		return box
 	}
 
 	refreshSelection() {
-		const { selection, visible } = this.listing;
+		const {selection, visible} = this.listing
 		for (const [entry, row] of this.rows) {
-			const selected = selection.has(entry);
-			row.setAttribute("aria-selected", selected);
-			row.querySelector("input").checked = selected;
+			const selected = selection.has(entry)
+			row.setAttribute("aria-selected", selected)
+			row.querySelector("input").checked = selected
 		}
-		this.all.checked = selection.size > 0 && selection.size >= visible.length;
-		this.all.indeterminate = selection.size > 0 && !this.all.checked;
+		this.all.checked = selection.size > 0 && selection.size >= visible.length
+		this.all.indeterminate = selection.size > 0 && !this.all.checked
 	}
 
 	clicked(event, row) {
-		const { listing } = this;
+		const {listing} = this
 		if (event.target.closest(".tick")) {
-			if (event.target.tagName !== "INPUT") return;
-			if (event.shiftKey) this.selectTo(row.index, event.target.checked);
-			else listing.setSelected([row.entry], event.target.checked);
-			this.anchor = row.index;
-			return this.setFocused(row.index);
+			if (event.target.tagName !== "INPUT") return
+			if (event.shiftKey) this.selectTo(row.index, event.target.checked)
+			else listing.setSelected([row.entry], event.target.checked)
+			this.anchor = row.index
+			return this.setFocused(row.index)
 		}
-		const onLink = event.target.closest("a.open");
-		const more = event.ctrlKey || event.metaKey;
-		const touch = this.pointer === "touch";
-		if (onLink || event.shiftKey) event.preventDefault();
-		if (this.held) this.held = false;
-		else if (event.shiftKey) this.selectTo(row.index, true, !more);
-		else if (more) this.toggle(row.index);
-		else if (touch && !listing.selection.size) return this.handlers.open(row.entry);
-		else if (touch) this.toggle(row.index);
+		const onLink = event.target.closest("a.open"), more = event.ctrlKey || event.metaKey, touch = this.pointer === "touch"
+		if (onLink || event.shiftKey) event.preventDefault()
+		if (this.held) this.held = false
+		else if (event.shiftKey) this.selectTo(row.index, true, !more)
+		else if (more) this.toggle(row.index)
+		else if (touch && !listing.selection.size) return this.handlers.open(row.entry)
+		else if (touch) this.toggle(row.index)
 		else {
-			this.anchor = row.index;
-			if (onLink) return this.handlers.open(row.entry);
-			listing.selectOnly([row.entry]);
+			this.anchor = row.index
+			if (onLink) return this.handlers.open(row.entry)
+			listing.selectOnly([row.entry])
 		}
-		return this.setFocused(row.index, true);
+		return this.setFocused(row.index, true)
 	}
 
-	openMenu(row, { left, bottom }) {
-		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry]);
-		this.handlers.menu(left, bottom);
+	openMenu(row, {left, bottom}) {
+		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry])
+		this.handlers.menu(left, bottom)
 	}
 
 	contextMenu(event, row) {
-		event.preventDefault();
-		event.stopPropagation();
-		if (this.pointer === "touch") return;
-		this.setFocused(row.index, true);
-		const box = row.getBoundingClientRect();
-		this.openMenu(row, { left: event.clientX || box.left + 40, bottom: event.clientY || box.bottom });
+		event.preventDefault()
+		event.stopPropagation()
+		if (this.pointer === "touch") return
+		this.setFocused(row.index, true)
+		const box = row.getBoundingClientRect()
+		this.openMenu(row, {left: event.clientX || box.left + 40, bottom: event.clientY || box.bottom})
 	}
 
 	pressed(start, row) {
-		this.pointer = start.pointerType;
-		this.held = false;
-		if (this.pointer !== "touch") return;
-		const ended = new AbortController();
+		this.pointer = start.pointerType
+		this.held = false
+		if (this.pointer !== "touch") return
+		const ended = new AbortController()
 		const timer = setTimeout(() => {
-			this.held = true;
-			this.toggle(row.index);
-			navigator.vibrate?.(15);
-		}, 450);
-		const stop = (event) => {
-			if (event.type === "pointermove" && Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < 10) return;
-			clearTimeout(timer);
-			ended.abort();
-		};
-		for (const type of ["pointermove", "pointerup", "pointercancel"]) addEventListener(type, stop, { signal: ended.signal });
+			this.held = true
+			this.toggle(row.index)
+		}, 450)
+		const stop = event => {
+			if (event.type === "pointermove" && Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < 10) return
+			clearTimeout(timer)
+			ended.abort()
+		}
+		for (const type of ["pointermove", "pointerup", "pointercancel"]) addEventListener(type, stop, {signal: ended.signal})
 	}
 
 	/** Rows are dragged onto folders: to move, or with Ctrl or Alt to copy. */
 	dragStarted(event, row) {
-		if (this.pointer === "touch") return event.preventDefault();
-		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry]);
-		this.dragged = this.listing.selected;
-		event.dataTransfer.effectAllowed = "copyMove";
-		return event.dataTransfer.setData(internalType, JSON.stringify(this.dragged.map((entry) => entry.href)));
+		if (this.pointer === "touch") return event.preventDefault()
+		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry])
+		this.dragged = this.listing.selected
+		event.dataTransfer.effectAllowed = "copyMove"
+		return event.dataTransfer.setData(internalType, JSON.stringify(this.dragged.map(entry => entry.href)))
 	}
 
 	folderAt(target) {
-		const row = target.closest?.("tr.folder");
-		return row && !this.dragged?.includes(row.entry) ? row : null;
+		const row = target.closest?.("tr.folder")
+		return row && !this.dragged?.includes(row.entry) ? row : null
 	}
 
 	toggle(index) {
-		const entry = this.listing.visible[index];
-		this.anchor = index;
-		if (entry) this.listing.setSelected([entry], !this.listing.selection.has(entry));
+		const entry = this.listing.visible[index]
+		this.anchor = index
+		if (entry) this.listing.setSelected([entry], !this.listing.selection.has(entry))
 	}
 
 	selectTo(index, selected = true, only = false) {
-		const range = this.listing.visible.slice(Math.min(this.anchor, index), Math.max(this.anchor, index) + 1);
-		if (only) this.listing.selectOnly(range);
-		else this.listing.setSelected(range, selected);
+		const range = this.listing.visible.slice(Math.min(this.anchor, index), Math.max(this.anchor, index) + 1)
+		if (only) this.listing.selectOnly(range)
+		else this.listing.setSelected(range, selected)
 	}
 
 	/** One row takes part in the Tab order; `move` gives it the focus and brings it into sight. */
 	setFocused(index, move) {
-		const { visible } = this.listing;
-		if (!visible.length) return;
-		const old = this.rows.get(visible[this.focused]);
-		if (old) old.tabIndex = -1;
-		this.focused = Math.max(0, Math.min(visible.length - 1, index));
-		const row = this.rows.get(visible[this.focused]);
-		if (row) row.tabIndex = 0;
-		if (!move) return;
-		const top = this.measure() + Math.floor(this.focused / this.perRow) * this.rowHeight;
-		const head = this.element.tHead.getBoundingClientRect().bottom;
-		if (top < head) scrollBy(0, top - head);
-		else if (top + this.rowHeight > innerHeight - 16) scrollBy(0, top + this.rowHeight - innerHeight + 16);
-		this.layout();
-		this.rows.get(visible[this.focused])?.focus({ preventScroll: true });
+		const {visible} = this.listing
+		if (!visible.length) return
+		const old = this.rows.get(visible[this.focused])
+		if (old) old.tabIndex = -1
+		this.focused = Math.max(0, Math.min(visible.length - 1, index))
+		const row = this.rows.get(visible[this.focused])
+		if (row) row.tabIndex = 0
+		if (!move) return
+		const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - this.element.tHead.getBoundingClientRect().bottom
+		const below = top + this.rowHeight - innerHeight + 16
+		if (above < 0 || below > 0) scrollBy(0, (above < 0 ? above : below) / this.stretch)
+		this.layout()
+		this.rows.get(visible[this.focused])?.focus({preventScroll: true})
 	}
 
 	focusEntry(name) {
-		const index = this.listing.visible.findIndex((entry) => entry.name === name);
-		if (index < 0) return;
-		this.anchor = index;
-		this.setFocused(index, true);
+		const index = this.listing.visible.findIndex(entry => entry.name === name)
+		if (index < 0) return
+		this.anchor = index
+		this.setFocused(index, true)
 	}
 
 	get current() {
-		return this.listing.visible[this.focused];
+		return this.listing.visible[this.focused]
 	}
 
 	editName(entry) {
-		this.setFocused(this.listing.visible.indexOf(entry), true);
-		const row = this.rows.get(entry);
-		const link = row.querySelector("a.open");
-		return new Promise((resolve) => {
-			const finish = (name) => {
-				if (this.renaming !== row) return;
-				this.renaming = null;
-				const focus = document.activeElement === input;
-				input.remove();
-				link.hidden = false;
-				row.draggable = true;
-				if (focus) row.focus({ preventScroll: true });
-				this.layout();
-				resolve(name && name !== entry.name ? name : null);
-			};
-			const input = h("input.rename", { type: "text", value: entry.name, autocomplete: "off", spellcheck: false,
-				"aria-label": t("New name for {name}", { name: shown(entry.name) }), onblur: () => finish(input.value), onkeydown: (event) => {
-					event.stopPropagation();
-					if (event.key === "Enter") finish(input.value);
-					if (event.key === "Escape") finish(null);
-				} });
-			this.renaming = row;
-			row.draggable = false;
-			link.hidden = true;
-			link.after(input);
-			input.focus();
-			input.setSelectionRange(0, stemLength(entry.name, entry.isFolder));
-		});
+		this.setFocused(this.listing.visible.indexOf(entry), true)
+		const row = this.rows.get(entry), link = row.querySelector("a.open")
+		return new Promise(resolve => {
+			const finish = name => {
+				if (this.renaming !== row) return
+				this.renaming = null
+				const hadFocus = document.activeElement === input
+				input.remove()
+				link.hidden = false
+				row.draggable = true
+				if (hadFocus) row.focus({preventScroll: true})
+				this.layout()
+				resolve(name && name !== entry.name ? name : null)
+			}
+			const input = textInput({className: "rename", value: entry.name,
+				label: t("New name for {name}", {name: shown(entry.name)}), onblur: () => finish(input.value), onkeydown: event => {
+					event.stopPropagation()
+					if (event.key === "Enter") finish(input.value)
+					if (event.key === "Escape") finish(null)
+				}})
+			this.renaming = row
+			row.draggable = false
+			link.hidden = true
+			link.after(input)
+			input.focus()
+			input.setSelectionRange(0, stemLength(entry.name, entry.isFolder))
+		})
 	}
 }

@@ -1,64 +1,61 @@
-// Part of app.js: the words of the page, and how numbers, sizes and dates are written.
+// The words of the page, and how numbers, sizes and dates are written.
 
 /** What the server put into the document: base, assets, language, status, info, listing. */
-export const boot = JSON.parse(document.getElementById("boot").textContent);
-export const { base } = boot;
-export const info = boot.info ?? {};
+export const boot = JSON.parse(document.getElementById("boot").textContent)
+const {base} = boot
+export const info = boot.info ?? {}
 
-const { words } = JSON.parse(document.getElementById("words").textContent);
+/** Lines of `beginning of the English text=text`, the longest beginning first. */
+const words = document.getElementById("words").textContent.split("\n").map(line => line.split(/=(.*)/)).sort(([a], [b]) => b.length - a.length)
+const translations = {}
 
 export const memory = {
 	get(key, otherwise) {
 		try {
-			return JSON.parse(localStorage.getItem("shareserve." + key)) ?? otherwise;
+			return JSON.parse(localStorage.getItem("shareserve." + key)) ?? otherwise
 		} catch {
-			return otherwise;
+			return otherwise
 		}
 	},
 	set(key, value) {
 		try {
-			localStorage.setItem("shareserve." + key, JSON.stringify(value));
+			localStorage.setItem("shareserve." + key, JSON.stringify(value))
 		} catch {
-			// Private windows may refuse: the setting lasts as long as the page.
+			// Private windows may refuse.
 		}
 	},
-};
-
-const locale = navigator.languages?.find((tag) => tag.split("-")[0] === boot.language) ?? boot.language;
-const plural = new Intl.PluralRules(boot.language);
-const number = new Intl.NumberFormat(locale);
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
-const until = new Intl.RelativeTimeFormat(locale, { style: "short" });
-const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit, step) => new Intl.NumberFormat(locale,
-	{ style: "unit", unit, unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0 }));
-
-/**
- * `english` in the language chosen, `{name}` filled from `values`. Forms for one and for many stand side by side,
- * divided by `|`, in the order of the language's plural categories.
- */
-export function t(english, values = {}) {
-	let text = words[english] ?? english;
-	if (text.includes("|")) {
-		const { pluralCategories } = plural.resolvedOptions();
-		const order = ["zero", "one", "two", "few", "many", "other"].filter((one) => pluralCategories.includes(one));
-		const forms = text.split("|");
-		text = forms[order.indexOf(plural.select(values.n))] ?? forms.at(-1);
-	}
-	return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? number.format(values[name]) : values[name] ?? ""));
 }
 
-export const formatDate = (ms) => dates.format(ms);
+const locale = navigator.languages?.find(tag => tag.split("-")[0] === boot.language) ?? boot.language
+const plural = new Intl.PluralRules(boot.language), number = new Intl.NumberFormat(locale)
+const dates = new Intl.DateTimeFormat(locale, {dateStyle: "medium", timeStyle: "short"})
+const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
+const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit, step) => new Intl.NumberFormat(locale,
+	{style: "unit", unit, unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
+
+/** `english` in the language chosen, `{name}` filled from `values`. Forms stand side by side, in the order of the plural categories. */
+export function t(english, values = {}) {
+	let text = translations[english] ??= words.find(([start]) => start && english.startsWith(start))?.[1] ?? english
+	if (text.includes("|")) {
+		const {pluralCategories} = plural.resolvedOptions()
+		const order = ["zero", "one", "two", "few", "many", "other"].filter(one => pluralCategories.includes(one))
+		const forms = text.split("|")
+		text = forms[order.indexOf(plural.select(values.n))] ?? forms.at(-1)
+	}
+	return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? number.format(values[name]) : values[name] ?? ""))
+}
+
+export const formatDate = ms => dates.format(ms)
 
 export function formatSize(bytes) {
-	const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
-	return sizes[step].format(bytes / 1000 ** step);
+	const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
+	return sizes[step].format(bytes / 1000 ** step)
 }
 
 export function formatUntil(seconds) {
-	const [length, unit] = seconds < 90 ? [1, "second"] : seconds < 5400 ? [60, "minute"] : [3600, "hour"];
-	return until.format(Math.ceil(seconds / length), unit);
+	const [length, unit] = seconds < 90 ? [1, "second"] : seconds < 5400 ? [60, "minute"] : [3600, "hour"]
+	return until.format(Math.ceil(seconds / length), unit)
 }
 
 /** A name as it may be shown: what would hide, reorder or break text is made visible. */
-export const shown = (name) => name.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\ufffd");
-
+export const shown = name => name.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\ufffd")

@@ -93,20 +93,16 @@ static const unsigned char login_js[] = {
 #embed "../../Resources/login.js"
 };
 
-static const unsigned char en_json[] = {
-#embed "../../Resources/languages/en.json"
+static const unsigned char de_words[] = {
+#embed "../../Resources/languages/de.txt"
 };
 
-static const unsigned char de_json[] = {
-#embed "../../Resources/languages/de.json"
-};
-
-static const unsigned char zh_json[] = {
-#embed "../../Resources/languages/zh.json"
+static const unsigned char zh_words[] = {
+#embed "../../Resources/languages/zh.txt"
 };
 
 #define JAVASCRIPT "text/javascript; charset=utf-8"
-#define JSON "application/json"
+#define TEXT "text/plain; charset=utf-8"
 #define ASSET(name, type, array) {name, type, array, sizeof array}
 
 static const struct BundledAsset assets[] = {
@@ -127,9 +123,8 @@ static const struct BundledAsset assets[] = {
     ASSET("help.js", JAVASCRIPT, help_js),
     ASSET("trash.js", JAVASCRIPT, trash_js),
     ASSET("login.js", JAVASCRIPT, login_js),
-    ASSET("languages/en.json", JSON, en_json),
-    ASSET("languages/de.json", JSON, de_json),
-    ASSET("languages/zh.json", JSON, zh_json),
+    ASSET("languages/de.txt", TEXT, de_words),
+    ASSET("languages/zh.txt", TEXT, zh_words),
 };
 
 const struct BundledAsset *bundled_assets(size_t *count) {

@@ -56,14 +56,14 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         case .begin:
             writer.raw(#"{"path":"#)
             writer.json(top.folderPath)
-            writer.raw(#","entries":["#)
+            writer.raw(",\"entries\":[\n")
             state = .walking
             return writer.take()
         case .walking:
             var looked = 0
             while looked < Self.membersAtOnce, writer.count < 12 * 1024 {
                 guard let members = try nextMembers() else {
-                    writer.raw(results < Self.maxResults ? "\n]}\n" : "\n],\"more\":true}\n")
+                    writer.raw(results < Self.maxResults ? "]}\n" : "],\"more\":true}\n")
                     state = .done
                     break
                 }
@@ -98,10 +98,12 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private func look(at found: DirectoryMember) throws {
         guard let path = try? folder.appending(found.name) else { return }
         if pattern.matches(found.name) {
-            if results > 0 { writer.raw(",\n") } else { writer.raw("\n") }
+            if results > 0 { writer.raw(",") }
             results += 1
             let shown = [UInt8(ascii: "/")] + path.bytes + (found.attributes.isDirectory ? [UInt8(ascii: "/")] : [])
             member.write(path: path.bytes, shown: shown, found.attributes, to: &writer)
+            // The line ends here, not where the next begins: the page shows what it has a whole line of.
+            writer.raw("\n")
         }
         let identity = Identity(device: found.attributes.device, inode: found.attributes.inode)
         if found.attributes.isDirectory, entered.count < Self.maxFolders, entered.insert(identity).inserted {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// One file of the page, in memory for as long as the server runs.
 final class Asset: Sendable {
-    /// The name below the folder of the assets: `app.js`, `languages/de.json`.
+    /// The name below the folder of the assets: `app.js`, `languages/de.txt`.
     let name: String
     let mediaType: String
     let bytes: [UInt8]

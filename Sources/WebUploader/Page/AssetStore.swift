@@ -41,9 +41,10 @@ struct AssetStore: Sendable {
         var writer = TextWriter()
         for byte in hash.finalize().prefix(8) { writer.hex(byte) }
         self.hash = String(decoding: writer.take(), as: UTF8.self)
-        languages = assets.keys.filter { $0.hasPrefix("languages/") && $0.hasSuffix(".json") }
-            .map { String($0.dropFirst(10).dropLast(5)) }
-            .sorted { ($0 == "en" ? 0 : 1, $0) < ($1 == "en" ? 0 : 1, $1) }
+        // The page's own texts are English.
+        let words = assets.keys.filter { $0.hasPrefix("languages/") && $0.hasSuffix(".txt") }
+        let others = words.map { String($0.dropFirst(10).dropLast(4)) }.filter { $0 != "en" }
+        languages = ["en"] + others.sorted()
     }
 
     /// A file by its name.

@@ -10,7 +10,7 @@ struct PageWriter: Sendable {
     private let template: PageTemplate
     private let css: [UInt8]
     private let words: [String: [UInt8]]
-    /// Languages whose file says `"dir": "rtl"`.
+    /// Languages whose file has the line `dir=rtl`.
     private let rightToLeft: Set<String>
     private let assets: AssetStore
     private let info: InfoDocument
@@ -23,13 +23,14 @@ struct PageWriter: Sendable {
         self.info = info
         template = PageTemplate(assets["index.html"]?.bytes ?? [])
         css = assets["app.css"]?.bytes ?? []
-        // Data in a script element ends at the first `</script`, whatever the JSON says: no `<` may stay.
-        words = Dictionary(
+        // Data in a script element ends at the first `</script`, whatever it is: no `<` may stay.
+        let words = Dictionary(
             uniqueKeysWithValues: assets.languages.map { language in
-                (language, Self.withoutMarkup(assets["languages/" + language + ".json"]?.bytes ?? Array("{}".utf8)))
+                (language, (assets["languages/" + language + ".txt"]?.bytes ?? []).filter { $0 != UInt8(ascii: "<") })
             })
+        self.words = words
         rightToLeft = Set(
-            words.filter { String(decoding: $0.value.filter { $0 > 0x20 }, as: UTF8.self).contains(#""dir":"rtl""#) }
+            words.filter { $0.value.split(separator: UInt8(ascii: "\n")).contains { $0.elementsEqual("dir=rtl".utf8) } }
                 .keys)
         policy = Self.policy(css: css)
     }
@@ -50,7 +51,7 @@ struct PageWriter: Sendable {
             case "title": writer.html(info.configuration.title)
             case "css": writer.raw(css)
             case "assets": writer.html(assetsAddress(visitor))
-            case "words": writer.raw(words[language] ?? Array("{}".utf8))
+            case "words": writer.raw(words[language] ?? [])
             case "boot": boot(place, language, visitor, &writer)
             case "fallback": fallback(place, visitor, &writer)
             case "header": writer.html(info.configuration.header)
@@ -145,10 +146,6 @@ struct PageWriter: Sendable {
             + "frame-src 'self' blob:; object-src 'self' blob:; font-src 'self'; manifest-src 'self'; "
             + "form-action 'self'; base-uri 'none'; "
             + "frame-ancestors 'none'"
-    }
-
-    private static func withoutMarkup(_ json: [UInt8]) -> [UInt8] {
-        json.flatMap { $0 == UInt8(ascii: "<") ? Array(#"\u003c"#.utf8) : [$0] }
     }
 }
 

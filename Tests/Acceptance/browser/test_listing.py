@@ -100,14 +100,14 @@ def test_search_looks_below_and_can_be_cancelled(server, opened, shot):
     expect(page.get_by_text("20 found for")).to_be_visible()
     expect(row(page, "needle 7.txt")).to_contain_text("/d7/e/")
     shot(page, "search")
-    page.get_by_role("button", name="Close search").click()
+    page.locator(".searching").get_by_role("button", name="Close").click()
     expect(row(page, "d3")).to_be_visible()
 
     # A search that does not end by itself ends when it is told to.
     page.route("**/.shareserve/search*", lambda route: None)
     page.get_by_role("searchbox").fill("needle")
     page.get_by_role("searchbox").press("Enter")
-    page.get_by_role("button", name="Cancel search").click()
+    page.locator(".searching").get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("0 found for")).to_be_visible()
 
 
@@ -126,7 +126,7 @@ def test_dotfiles_stay_behind_a_switch(server, opened):
     assert names(page) == ["plain.txt"]
     expect(page.get_by_text("1 hidden")).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Show or hide hidden files").click()
+    page.get_by_role("menuitem", name="Hidden files").click()
     assert sorted(names(page)) == [".secret", "plain.txt"]
     page.reload()
     expect(row(page, ".secret")).to_be_visible()
@@ -160,7 +160,7 @@ def test_states_say_what_to_do(serve, opened, shot):
     page.goto(server.url + "/nothing/here/")
     expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
     shot(page, "not-found")
-    page.get_by_role("button", name="Go to the start").click()
+    page.get_by_role("main").get_by_role("button", name="Home").click()
     expect(row(page, "empty")).to_be_visible()
     page.expected += ["Failed to load", "ERR_"]
     server.kill()
@@ -178,3 +178,14 @@ def test_read_only_share_offers_nothing_to_change(serve, opened, shot):
     expect(page.get_by_role("button", name="Delete", exact=True)).to_have_count(0)
     expect(page.get_by_role("button", name="Download", exact=True)).to_be_visible()
     shot(page, "read-only")
+
+
+def test_search_shows_what_lies_far_apart(server, opened):
+    """Between two finds the server has long nothing to say but that it is still there."""
+    for part in "abc":
+        make_tree(server.root, {f"{part}/needle {part}.txt": "n", **{f"{part}/{n}/{n}.txt": "x" for n in range(400)}})
+    page = opened(server.url + "/")
+    page.get_by_role("searchbox").fill("needle")
+    page.get_by_role("button", name="Search subfolders").click()
+    expect(page.get_by_text("3 found for “needle”")).to_be_visible()
+    assert sorted(names(page)) == ["needle a.txt", "needle b.txt", "needle c.txt"]

@@ -54,6 +54,6 @@ for package in "${missing[@]}"; do
 done
 # Lists are fetched only where a package is unknown or its listed version is gone from the mirror.
 if [ $known = no ] || ! install; then
-    apt update || { tail -5 "$log" >&2; fail "could not install, is there a network? As root: apt-get update, apt-get install ${missing[*]}"; }
-    install || { tail -15 "$log" >&2; fail "could not install; see above, then as root: apt-get install ${missing[*]}"; }
+    apt update || { tail -5 "$log" >&2; fail "could not fetch the lists of packages (is there a network?); as root: apt-get update, apt-get install ${missing[*]}"; }
+    install || { tail -15 "$log" >&2; fail "could not install, see above (is there a network?); as root: apt-get install ${missing[*]}"; }
 fi

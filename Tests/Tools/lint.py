@@ -13,10 +13,12 @@ ROOMS = {
     "CZlib": set(),
     "CLibXML2": set(),
     "CSyscalls": set(),
+    "CChecksums": set(),
+    "CCrypt": set(),
     "CBundledAssets": set(),
     "DirectoryRoot": {"CSyscalls"},
-    "ServerCore": {"CSyscalls", "CZlib", "DirectoryRoot"},
-    "WebUploader": {"CBundledAssets", "DirectoryRoot", "ServerCore"},
+    "ServerCore": {"CCrypt", "CSyscalls", "CZlib", "DirectoryRoot"},
+    "WebUploader": {"CBundledAssets", "CChecksums", "DirectoryRoot", "ServerCore"},
     "WebDAV": {"CLibXML2", "DirectoryRoot", "ServerCore"},
     "shareserve": {"CSyscalls", "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader"},
 }
@@ -25,6 +27,7 @@ ONLY_IN = {
     "CLibXML2": "WebDAV/XML",
     "CZlib": "ServerCore/Coding",
     "CBundledAssets": "WebUploader",
+    "CCrypt": "ServerCore/Server/Access",
     "ArgumentParser": "shareserve",
     "Configuration": "shareserve",
 }

@@ -17,7 +17,7 @@ final class Engine: Sendable {
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
     /// Of all connections together.
-    let rate: RateBucket?
+    private let rate: RateBucket?
     /// The value of `Allow`: all methods that any handler knows.
     let allow: String
     private let methods: Set<Method>
@@ -67,6 +67,28 @@ final class Engine: Sendable {
     var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
 
     func beginShutDown() { shuttingDown.store(true, ordering: .relaxed) }
+
+    /// What a new connection keeps to.
+    func pace() -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate) }
+
+    /// Whether there may be one more connection: where there are too many, an idle one goes.
+    func makesWay(in room: LoopRoom) -> Bool {
+        counters.openConnections < maxConnections || room.shed(1) > 0
+    }
+
+    /// Counts an answer, and writes its line in the access log.
+    func record(
+        _ head: RequestHead, peer: String, user: String?, version: String, status: Int, bytes: Int64, beganAt: Int64
+    ) {
+        counters.answered(status)
+        guard let log else { return }
+        let record = AccessRecord(
+            peer: peer, user: user, method: head.bytes[head.methodRange], target: head.target, version: version,
+            status: status, bytes: bytes, time: AccessRecord.now,
+            milliseconds: max(0, sys_coarse_milliseconds() - beganAt), referer: head.lines("referer").first,
+            agent: head.lines("user-agent").first)
+        log.writer.add(record.line(log.format), pool)
+    }
 
     /// Takes one of the places for requests that tasks answer; false when all are taken.
     func enterFlight() -> Bool {

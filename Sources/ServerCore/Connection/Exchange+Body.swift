@@ -12,7 +12,10 @@ extension Exchange {
         var reader = LeasedBody(incoming: incoming, limit: engine.limits.bodyBytes)
         do {
             // What had come before the socket was lent.
-            while let bytes = try pipe.takeReady() { try bytes.withUnsafeBytes(consume) }
+            while let bytes = try pipe.takeReady() {
+                try bytes.withUnsafeBytes(consume)
+                try await pace.wait(after: bytes.count)
+            }
             try await receive(lease, &reader, consume)
         } catch {
             giveBack(lease, reader)
@@ -36,7 +39,7 @@ extension Exchange {
             case .bytes(let count):
                 try reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
                 burst += count
-                try await pause(after: count)
+                try await pace.wait(after: count)
                 // A share of the thread, then others' turn.
                 if burst > 8 * 1_024 * 1_024 {
                     burst = 0
@@ -44,6 +47,7 @@ extension Exchange {
                 }
             case .mail(let bytes):
                 try bytes.withUnsafeBytes { try reader.take($0, consume) }
+                try await pace.wait(after: bytes.count)
             case .nothing:
                 let isFast = burst >= 64 * 1_024
                 burst = 0
@@ -59,15 +63,6 @@ extension Exchange {
                 reader.isBroken = true
                 throw HTTPError(.badRequest, "The connection ended within the body.")
             }
-        }
-    }
-
-    /// Keeps to the rates that were set.
-    private func pause(after count: Int) async throws {
-        for bucket in [rate, engine.rate] {
-            guard let bucket else { continue }
-            let wait = bucket.spend(count)
-            if wait > .zero { try await Task.sleep(for: wait) }
         }
     }
 

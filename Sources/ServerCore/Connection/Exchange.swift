@@ -32,10 +32,11 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     private(set) weak var carrier: (any Carrier)?
     private var task: Task<Void, Never>?
     private(set) var isDetached = false
-    /// The connection's own rate, where there is one.
-    var rate: RateBucket?
+    /// The connection's.
+    let pace: Pace
 
-    init(engine: Engine, loop: any EventLoop, carrier: any Carrier) {
+    init(engine: Engine, loop: any EventLoop, carrier: any Carrier, pace: Pace) {
+        self.pace = pace
         self.engine = engine
         self.loop = loop
         self.carrier = carrier

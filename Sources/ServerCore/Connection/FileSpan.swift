@@ -1,5 +1,6 @@
 import CSyscalls
 import DirectoryRoot
+import NIOCore
 
 /// The part of a file that is still to be sent.
 struct FileSpan {
@@ -48,6 +49,44 @@ struct FileSpan {
         var byte: UInt8 = 0
         _ = sys_pread(entry.descriptor, &byte, 1, offset)
         _ = sys_pread(entry.descriptor, &byte, 1, last)
+    }
+
+    /// Does it on a thread of `pool`, then goes on with `next` on `loop`.
+    func warm(on pool: PoolThreads, _ loop: any EventLoop, _ next: @escaping @Sendable () -> Void) {
+        pool.submit {
+            warm()
+            loop.execute(next)
+        }
+    }
+
+    /// What ``read(upTo:with:)`` finds.
+    enum Read {
+        case bytes(ByteBuffer)
+        /// The disk would have to be waited for: see ``warm()``.
+        case cold
+        /// The file was cut while it was sent.
+        case gone
+    }
+
+    /// Reads a piece that is in memory, and moves on behind it.
+    mutating func read(upTo limit: Int, with allocator: ByteBufferAllocator) -> Read {
+        let wanted = Int(min(count, Int64(limit), max(warmUntil - offset, 1)))
+        var buffer = allocator.buffer(capacity: wanted)
+        var answer = 0
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { free in
+            answer = entry.peek(free.baseAddress, wanted, at: offset)
+            if answer == -Int(sys_not_supported) {
+                answer = sys_pread(entry.descriptor, free.baseAddress, wanted, offset)
+            }
+            return max(answer, 0)
+        }
+        if answer == -Int(sys_again) {
+            warmUntil = offset
+            return .cold
+        }
+        guard answer > 0 else { return .gone }
+        offset += Int64(answer)
+        return .bytes(buffer)
     }
 
     /// What ``warm()`` did is known here.

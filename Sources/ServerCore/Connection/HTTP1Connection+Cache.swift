@@ -96,7 +96,7 @@ extension HTTP1Connection {
 
     private func send(_ file: OpenFileCache.File) {
         let size = file.entry.attributes.size
-        if file.uses > 4, size <= 64 * 1_024, !closesAfter, head.minorVersion == 1, rate == nil, engine.rate == nil {
+        if file.uses > 4, size <= 64 * 1_024, !closesAfter, head.minorVersion == 1, !pace.isLimited {
             room.compose(file, to: head.bytes, isSecure: isSecure, of: engine) { out in
                 writeHead(of: file, to: out)
                 guard size > 0 else { return true }

@@ -114,9 +114,8 @@ extension HTTP1Connection {
     /// Sends of the body what the connection takes now.
     func pump() {
         // A share of one turn; others wait for their turn too.
-        var budget = 8 * 1_024 * 1_024
-        let isLimited = rate != nil || engine.rate != nil
-        if isLimited { budget = min(rate?.piece ?? budget, engine.rate?.piece ?? budget) }
+        var budget = min(8 * 1_024 * 1_024, pace.piece)
+        let isLimited = pace.isLimited
         let start = budget
         defer { if isLimited, start > budget { keepToRate(start - budget) } }
         while isAnswering, !isAnswered, canSend, !isPaused {
@@ -144,7 +143,7 @@ extension HTTP1Connection {
 
     /// Waits where the bytes just sent came too early.
     private func keepToRate(_ count: Int) {
-        let wait = max(rate?.spend(count) ?? .zero, engine.rate?.spend(count) ?? .zero)
+        let wait = pace.spend(count)
         guard wait > .zero else { return goOnLater() }
         isPaused = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
@@ -218,7 +217,7 @@ extension HTTP1Connection {
     /// Begins to send a file's span; a small one goes out with its head in one piece.
     func send(_ span: FileSpan, isPiece: Bool) {
         let out = room.out
-        if span.count <= 64 * 1_024, rate == nil, engine.rate == nil {
+        if span.count <= 64 * 1_024, !pace.isLimited {
             if Int(span.count) > out.room { flush(more: true) }
             let count = span.entry.peek(out.free.baseAddress, Int(span.count), at: span.offset)
             if count == Int(span.count) {
@@ -267,53 +266,29 @@ extension HTTP1Connection {
     private func copyPiece(_ span: inout FileSpan, upTo limit: Int) -> Bool {
         guard let context else { return false }
         flush(more: true)
-        let wanted = Int(min(span.count, Int64(limit), max(span.warmUntil - span.offset, 1)))
-        var buffer = context.channel.allocator.buffer(capacity: wanted)
-        let offset = span.offset
-        let entry = span.entry
-        var count = 0
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { free in
-            count = entry.peek(free.baseAddress, wanted, at: offset)
-            if count == -Int(sys_not_supported) {
-                count = sys_pread(entry.descriptor, free.baseAddress, wanted, offset)
-            }
-            return max(count, 0)
-        }
-        if count == -Int(sys_again) {
-            span.warmUntil = span.offset
+        switch span.read(upTo: limit, with: context.channel.allocator) {
+        case .bytes(let buffer):
+            write(buffer)
+            return true
+        case .cold:
             warm(span)
             return false
-        }
-        guard count > 0 else {
+        case .gone:
             breakOff()
             return false
         }
-        span.offset += Int64(count)
-        write(buffer)
-        return true
     }
 
     /// Has a thread bring the next piece into memory, then goes on.
     private func warm(_ span: FileSpan) {
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        let loop = room.loop
-        let identity = ObjectIdentifier(span.entry)
-        let offset = span.offset
         guard !isWarming else { return }
         isWarming = true
-        engine.pool.submit {
-            span.warm()
-            loop.execute {
-                let connection = bound.value
-                connection.isWarming = false
-                if case .file(var span, let isPiece) = connection.outgoing, ObjectIdentifier(span.entry) == identity,
-                    span.offset == offset
-                {
-                    span.markWarm()
-                    connection.outgoing = .file(span, isPiece: isPiece)
-                }
-                connection.goOn()
-            }
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        span.warm(on: engine.pool, room.loop) {
+            let connection = bound.value
+            connection.isWarming = false
+            connection.outgoing.markWarm(span)
+            connection.goOn()
         }
     }
 

@@ -79,7 +79,7 @@ extension HTTP1Connection {
 
     /// Asks off the loop, and dispatches back on it.
     private func ask(_ open: Admission, _ view: RequestHeadView) {
-        let exchange = Exchange(engine: engine, loop: room.loop, carrier: self)
+        let exchange = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
         self.exchange = exchange
         isAsking = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
@@ -114,14 +114,14 @@ extension HTTP1Connection {
         case .none: body = RequestBody(length: 0, pipe: nil)
         case .counted(let length):
             let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
-            let made = Exchange(engine: engine, loop: room.loop, carrier: self)
+            let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
             upstream = made
-            body = RequestBody(length: length, pipe: BodyPipe(upstream: made), coding: coding)
+            body = RequestBody(length: length, pipe: BodyPipe(upstream: made, pace: pace), coding: coding)
         case .chunked:
             let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
-            let made = Exchange(engine: engine, loop: room.loop, carrier: self)
+            let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
             upstream = made
-            body = RequestBody(length: nil, pipe: BodyPipe(upstream: made), coding: coding)
+            body = RequestBody(length: nil, pipe: BodyPipe(upstream: made, pace: pace), coding: coding)
         }
         pipe = body.pipe
         exchange = upstream
@@ -151,8 +151,7 @@ extension HTTP1Connection {
     }
 
     private func start(_ request: Request, _ work: @escaping @Sendable (Request) async throws -> Response) {
-        let exchange = exchange ?? Exchange(engine: engine, loop: room.loop, carrier: self)
-        exchange.rate = rate
+        let exchange = exchange ?? Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
         self.exchange = exchange
         exchange.start(request, sendsBody: !isHeadOnly, work)
     }
@@ -164,7 +163,9 @@ extension HTTP1Connection {
             // The rest of a body that nobody wanted; bounded by the choice made in `respond`.
             return false
         }
-        record()
+        engine.record(
+            head, peer: view?.peer ?? peer, user: user, version: head.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0",
+            status: status, bytes: isHeadOnly ? 0 : sentBytes, beganAt: beganAt)
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
         pipe = nil
@@ -184,19 +185,6 @@ extension HTTP1Connection {
         phase = .head
         setDeadline(seconds: engine.idleSeconds)
         return true
-    }
-
-    /// Counts an answer, and writes its line in the access log.
-    private func record() {
-        engine.counters.answered(status)
-        guard let log = engine.log else { return }
-        let record = AccessRecord(
-            peer: view?.peer ?? peer, user: user, method: head.bytes[head.methodRange], target: head.target,
-            version: head.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0", status: status,
-            bytes: isHeadOnly ? 0 : sentBytes, time: AccessRecord.now,
-            milliseconds: max(0, sys_coarse_milliseconds() - beganAt), referer: head.lines("referer").first,
-            agent: head.lines("user-agent").first)
-        log.writer.add(record.line(log.format), engine.pool)
     }
 
     // MARK: - Refusing

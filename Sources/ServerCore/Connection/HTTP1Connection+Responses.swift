@@ -11,6 +11,17 @@ enum Outgoing {
     case stream(isChunked: Bool, remaining: Int64?)
 }
 
+extension Outgoing {
+    /// Notes that the piece of `span` that comes next is in memory now, if it still comes next.
+    mutating func markWarm(_ span: FileSpan) {
+        guard case .file(var mine, let isPiece) = self, mine.entry === span.entry, mine.offset == span.offset else {
+            return
+        }
+        mine.markWarm()
+        self = .file(mine, isPiece: isPiece)
+    }
+}
+
 extension HTTP1Connection {
     func respond(_ response: Response, to exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isAnswering else { return }
@@ -35,6 +46,8 @@ extension HTTP1Connection {
         case .bytes(let bytes):
             sentBytes = Int64(bytes.count)
             bytes.withUnsafeBytes { emit($0) }
+            // Not worth waiting for by itself: what follows pays.
+            if pace.isLimited { _ = pace.spend(bytes.count) }
             finishAnswer()
         case .file(let entry, let range):
             sentBytes = Int64(range.count)

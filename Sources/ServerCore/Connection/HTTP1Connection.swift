@@ -85,8 +85,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var streamFraming = Outgoing.none
     var isPumpScheduled = false
     var isWarming = false
-    /// This connection's own rate.
-    let rate: RateBucket?
+    let pace: Pace
     var isPaused = false
 
     // Time
@@ -98,7 +97,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         self.room = room
         self.isSecure = isSecure
         parser = HTTP1HeadParser(limits: engine.headLimits)
-        rate = RateBucket(engine.limits.connectionRate)
+        pace = engine.pace()
         lastActivity = room.tick
     }
 
@@ -117,7 +116,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0, phase != .closed else { return }
         peer = context.channel.remoteAddress?.ipAddress ?? "unix"
-        if engine.counters.openConnections >= engine.maxConnections, room.shed(1) == 0 { return turnAway() }
+        guard engine.makesWay(in: room) else { return turnAway() }
         room.enter(self)
         engine.counters.opened()
         guard engine.enter(peer) else { return turnAway() }

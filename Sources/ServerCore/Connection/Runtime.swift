@@ -71,8 +71,7 @@ final class Runtime: Sendable {
                     throw error
                 }
             }
-            // When those who waited for the start have been answered.
-            group.next().scheduleTask(in: .milliseconds(250)) { sys_forget_code() }
+            sys_forget_code()
             return Runtime(
                 engine: engine, addresses: addresses, group: group, rooms: rooms, listeners: channels,
                 contexts: contexts)

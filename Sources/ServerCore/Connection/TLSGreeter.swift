@@ -31,9 +31,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
 
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0 else { return }
-        if engine.counters.openConnections >= engine.maxConnections, room.shed(1) == 0 {
-            return context.close(promise: nil)
-        }
+        guard engine.makesWay(in: room) else { return context.close(promise: nil) }
         room.enter(self)
         engine.counters.greeting()
         context.read()

@@ -24,8 +24,11 @@ final class BodyPipe: Sendable {
     }
 
     private let state: Mutex<State>
+    /// What the reader keeps to.
+    let pace: Pace
 
-    init(upstream: any Upstream) {
+    init(upstream: any Upstream, pace: Pace = .unlimited) {
+        self.pace = pace
         var state = State()
         state.upstream = upstream
         self.state = Mutex(state)
@@ -33,6 +36,7 @@ final class BodyPipe: Sendable {
 
     /// A body that is at hand.
     init(whole bytes: [UInt8]) {
+        pace = .unlimited
         var state = State()
         state.chunks = [bytes]
         state.buffered = bytes.count
@@ -99,8 +103,14 @@ final class BodyPipe: Sendable {
         return bytes
     }
 
-    /// The next bytes; nil at the end of a whole body.
+    /// The next bytes, no faster than the connection's rates allow; nil at the end of a whole body.
     func next() async throws -> [UInt8]? {
+        let bytes = try await nextAtOnce()
+        if let bytes { try await pace.wait(after: bytes.count) }
+        return bytes
+    }
+
+    private func nextAtOnce() async throws -> [UInt8]? {
         if let bytes = try takeNow() { return bytes.isEmpty ? nil : bytes }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -74,7 +74,10 @@ public struct RequestBody: AsyncSequence, Sendable {
     public func forEachPiece(_ consume: (UnsafeRawBufferPointer) throws -> Void) async throws {
         guard let pipe else { return }
         if case .identity = coding {
-            while let bytes = try pipe.takeReady() { try bytes.withUnsafeBytes(consume) }
+            while let bytes = try pipe.takeReady() {
+                try bytes.withUnsafeBytes(consume)
+                try await pipe.pace.wait(after: bytes.count)
+            }
             if pipe.isOver { return }
             if let exchange = pipe.upstream as? Exchange {
                 if try await exchange.receiveDirectly(draining: pipe, consume) { return }

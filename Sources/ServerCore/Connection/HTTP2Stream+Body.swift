@@ -1,0 +1,55 @@
+import NIOCore
+import NIOHTTP2
+
+extension HTTP2Stream {
+    func take(_ buffer: ByteBuffer) {
+        let count = buffer.readableBytes
+        engine.counters.received(count)
+        guard let pipe, !isAnswering, count > 0 else { return }
+        received &+= Int64(count)
+        if let limit = engine.limits.bodyBytes, received > limit {
+            return finishPipe(
+                .failure(HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")))
+        }
+        if pipe.isWanted { setDeadline(engine.limits.bodyStallTime) }
+        pipe.push(Array(buffer.readableBytesView))
+    }
+
+    func endBody() {
+        isBodyDone = true
+        if !isAnswering { deadline = .max }
+        finishPipe(.success(()))
+    }
+
+    func finishPipe(_ end: Result<Void, HTTPError>) {
+        let ended = pipe
+        pipe = nil
+        ended?.finish(end)
+    }
+
+    func readBody(of exchange: Exchange) {
+        guard exchange === self.exchange, !isBodyDone, !isAnswering else { return }
+        setDeadline(engine.limits.bodyStallTime)
+        readIfUseful()
+    }
+
+    func lendSocket(to exchange: Exchange) -> (SocketLease, HTTP1Connection.Incoming)? { nil }
+
+    func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody) {}
+
+    /// Goes on with what came while access was being decided.
+    func takeHeld() {
+        let payloads = held ?? []
+        held = nil
+        for payload in payloads {
+            switch payload {
+            case .headers(let block): if block.endStream { endBody() }
+            case .data(let frame):
+                if case .byteBuffer(let buffer) = frame.data { take(buffer) }
+                if frame.endStream { endBody() }
+            default: break
+            }
+        }
+        readIfUseful()
+    }
+}

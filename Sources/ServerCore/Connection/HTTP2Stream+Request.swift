@@ -1,0 +1,128 @@
+import CSyscalls
+import DirectoryRoot
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+extension HTTP2Stream {
+    func begin(_ block: HTTP2Frame.FramePayload.Headers) {
+        hasHead = true
+        isBodyDone = block.endStream
+        deadline = .max
+        beganAt = sys_coarse_milliseconds()
+        engine.counters.request()
+        do throws(HTTPError) {
+            let target = try readHead(block.headers)
+            isHeadOnly = head.method == .head
+            guard !engine.isShuttingDown else {
+                throw HTTPError(.serviceUnavailable, "The server is ending.", fields: ["Retry-After": "5"])
+            }
+            if let limit = engine.limits.bodyBytes, let length = head.contentLength, length > limit {
+                throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
+            }
+            var client = TrustedProxies.Client(
+                address: peer, scheme: "https",
+                authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "")
+            if !engine.proxies.isEmpty {
+                client = engine.proxies.client(of: client, fields: RequestFields(head: head))
+            }
+            let view = RequestHeadView(
+                head: head, method: head.method, target: target, authority: client.authority, scheme: client.scheme,
+                peer: client.address, isPrivate: true)
+            self.view = view
+            dispatch(engine.access.admit(view), view)
+        } catch {
+            respond(Response(error))
+        }
+    }
+
+    /// Makes a head as HTTP/1 would have brought it, with the same rules for what it may hold.
+    private func readHead(_ headers: HPACKHeaders) throws(HTTPError) -> RequestTarget {
+        let malformed = HTTPError(.badRequest, "The head of this request is malformed.")
+        var method = ""
+        var path = ""
+        var authority: String?
+        var lines: [(String, String)] = []
+        var size = 0
+        for (name, value, _) in headers {
+            size += name.utf8.count + value.utf8.count + 32
+            guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { throw malformed }
+            switch name {
+            case ":method": method = value
+            case ":path": path = value
+            case ":authority": authority = value
+            case ":scheme": break
+            case "host": authority = authority ?? value
+            default: lines.append((name, value))
+            }
+        }
+        guard size <= engine.limits.headBytes, lines.count <= engine.limits.fieldCount else {
+            throw HTTPError(.headerFieldsTooLarge, "The head of this request is larger than the server takes.")
+        }
+        guard path.utf8.count <= engine.limits.targetBytes else {
+            throw HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
+        }
+        guard !method.isEmpty, method.utf8.allSatisfy(ASCII.isToken), let authority else { throw malformed }
+        guard method != "CONNECT" else { throw HTTPError(.notImplemented, "This server is no proxy.") }
+        head.compose(method: method, target: path, lines: [("host", authority)] + lines)
+        try head.settle()
+        let target = try RequestTarget(head.target)
+        guard target.authority == nil, !target.isAsterisk || method == "OPTIONS" else { throw malformed }
+        return target
+    }
+
+    private func ask(_ open: Admission, _ view: RequestHeadView) {
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        let loop = room.loop
+        held = []
+        engine.settle(open) { decided in
+            loop.execute {
+                guard !bound.value.isOver else { return }
+                bound.value.dispatch(decided, view)
+                bound.value.takeHeld()
+            }
+        }
+    }
+
+    private func dispatch(_ admission: Admission, _ view: RequestHeadView) {
+        switch admission {
+        case .allow(let share, let prefix, let path):
+            user = share.user
+            answer(makeRequest(view, share: share, prefix: prefix, path: path))
+        case .refuse(let response): respond(response)
+        case .check, .verify: ask(admission, view)
+        }
+    }
+
+    private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
+        let exchange = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
+        self.exchange = exchange
+        var body = RequestBody(length: 0, pipe: nil)
+        if !isBodyDone {
+            body = RequestBody(
+                length: head.contentLength, pipe: BodyPipe(upstream: exchange, pace: pace),
+                coding: BodyCoding(head, maxRatio: engine.limits.expansionRatio))
+        }
+        pipe = body.pipe
+        let slash = view.target.path.isEmpty || view.target.path.last == UInt8(ascii: "/")
+        let storage = RequestStorage(
+            head: head, method: view.method, path: path, hasTrailingSlash: slash,
+            query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: engine.io,
+            prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer)
+        return Request(storage: storage)
+    }
+
+    private func answer(_ request: Request) {
+        guard let exchange else { return }
+        switch engine.route(request) {
+        case .pass: respond(.text(.notFound, "There is nothing at this address."))
+        case .now(let response):
+            if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
+                exchange.start(request, sendsBody: true) { _ in response }
+            } else {
+                respond(response)
+            }
+        case .later(let work): exchange.start(request, sendsBody: !isHeadOnly, work)
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import DirectoryRoot
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+extension HTTP2Stream {
+    func respond(_ response: Response, to exchange: Exchange) {
+        guard exchange === self.exchange else { return }
+        respond(response)
+    }
+
+    func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange) {
+        guard exchange === self.exchange, !isAnswering, !isOver, let context else { return }
+        var headers = HPACKHeaders()
+        headers.add(name: ":status", value: String(status.code))
+        for line in fields.lines { headers.add(name: line.name.lowercased(), value: line.value) }
+        context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers))), promise: nil)
+    }
+
+    func respond(_ plain: Response) {
+        guard !isAnswering, !isOver, let context else { return }
+        isAnswering = true
+        deadline = .max
+        var response = plain
+        if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
+        if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
+        status = response.status.code
+        var length: Int64?
+        switch response.body {
+        case .empty: length = 0
+        case .bytes(let bytes): length = Int64(bytes.count)
+        case .file(_, let range): length = Int64(range.count)
+        case .stream(let announced, _): length = announced
+        }
+        var headers = HPACKHeaders()
+        headers.add(name: ":status", value: String(response.status.code))
+        headers.add(name: "date", value: HTTPDate.text(HTTPDate.now))
+        for line in response.fields.lines where !HTTP1Connection.isOwn(line.name) {
+            headers.add(name: line.name.lowercased(), value: line.value)
+        }
+        if let length, response.status.allowsBody { headers.add(name: "content-length", value: String(length)) }
+        let hasBody = !isHeadOnly && response.status.allowsBody && length != 0
+        let block = HTTP2Frame.FramePayload.Headers(headers: headers, endStream: !hasBody)
+        context.writeAndFlush(wrapOutboundOut(.headers(block)), promise: nil)
+        guard hasBody else { return finish(ended: true) }
+        switch response.body {
+        case .empty: finish(ended: true)
+        case .bytes(let bytes):
+            sentBytes = Int64(bytes.count)
+            write(ByteBuffer(bytes: bytes), isLast: true)
+            if pace.isLimited { _ = pace.spend(bytes.count) }
+            finish(ended: true)
+        case .file(let entry, let range):
+            sentBytes = Int64(range.count)
+            outgoing = .file(FileSpan(entry, range), isPiece: false)
+            pump()
+        case .stream:
+            outgoing = .stream(isChunked: false, remaining: length)
+            pump()
+        }
+    }
+
+    private func write(_ buffer: ByteBuffer, isLast: Bool) {
+        guard let context, !isOver else { return }
+        let count = buffer.readableBytes
+        outstanding += count
+        sentBody += Int64(count)
+        engine.counters.sent(count)
+        if deadline == .max { setDeadline(engine.limits.readerStallTime) }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        promise.futureResult.whenComplete { _ in bound.value.written(count) }
+        context.writeAndFlush(
+            wrapOutboundOut(.data(.init(data: .byteBuffer(buffer), endStream: isLast))), promise: promise)
+    }
+
+    private func written(_ count: Int) {
+        outstanding -= count
+        guard !isOver else { return }
+        if outstanding > 0 { setDeadline(engine.limits.readerStallTime) } else { deadline = .max }
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        room.loop.execute { bound.value.pump() }
+    }
+
+    func pump(_ exchange: Exchange) {
+        guard exchange === self.exchange else { return }
+        pump()
+    }
+
+    private var canSend: Bool { outstanding < 256 * 1_024 && !isOver }
+
+    /// Sends of the body what the connection takes now, and no faster than the rates allow.
+    func pump() {
+        let start = sentBody
+        while isAnswering, canSend, !isPaused {
+            let room = pace.piece - Int(clamping: sentBody - start)
+            guard room > 0 else { break }
+            switch outgoing {
+            case .none: break
+            case .file(var span, let isPiece):
+                guard sendPiece(&span, isPiece: isPiece, upTo: min(64 * 1_024, room)) else { break }
+                continue
+            case .stream(_, let remaining):
+                guard pumpStream(remaining) else { break }
+                continue
+            }
+            break
+        }
+        keepToRate(Int(clamping: sentBody - start))
+    }
+
+    /// Waits where the bytes just sent came too early.
+    private func keepToRate(_ count: Int) {
+        guard pace.isLimited, count > 0, !isOver else { return }
+        let wait = pace.spend(count)
+        isPaused = true
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        room.loop.scheduleTask(in: TimeAmount(wait)) {
+            bound.value.isPaused = false
+            bound.value.pump()
+        }
+    }
+
+    private func pumpStream(_ remaining: Int64?) -> Bool {
+        guard let sink = exchange?.sink else { return false }
+        switch sink.next() {
+        case .nothing: return false
+        case .broken:
+            reset()
+            return false
+        case .end:
+            guard remaining ?? 0 == 0 else {
+                reset()
+                return false
+            }
+            write(ByteBuffer(), isLast: true)
+            finish(ended: true)
+            return false
+        case .piece(let piece):
+            let count: Int64
+            switch piece {
+            case .bytes(let bytes): count = Int64(bytes.count)
+            case .file(_, let range): count = Int64(range.count)
+            }
+            if let remaining, count > remaining {
+                reset()
+                return false
+            }
+            streamRest = remaining.map { $0 - count }
+            outgoing = .stream(isChunked: false, remaining: streamRest)
+            sentBytes &+= count
+            switch piece {
+            case .bytes(let bytes): write(ByteBuffer(bytes: bytes), isLast: false)
+            case .file(let entry, let range): outgoing = .file(FileSpan(entry, range), isPiece: true)
+            }
+            return true
+        }
+    }
+
+    private func sendPiece(_ span: inout FileSpan, isPiece: Bool, upTo limit: Int) -> Bool {
+        guard span.count > 0 else {
+            if isPiece {
+                outgoing = .stream(isChunked: false, remaining: streamRest)
+                return true
+            }
+            finish(ended: true)
+            return false
+        }
+        guard span.isWarm() else {
+            warm(span)
+            return false
+        }
+        switch span.read(upTo: limit, with: ByteBufferAllocator()) {
+        case .bytes(let buffer):
+            outgoing = .file(span, isPiece: isPiece)
+            write(buffer, isLast: !isPiece && span.count == 0)
+            return true
+        case .cold:
+            warm(span)
+            return false
+        case .gone:
+            // Never padded.
+            reset()
+            return false
+        }
+    }
+
+    private func warm(_ span: FileSpan) {
+        guard !isWarming else { return }
+        isWarming = true
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        span.warm(on: engine.pool, room.loop) {
+            let stream = bound.value
+            stream.isWarming = false
+            stream.outgoing.markWarm(span)
+            stream.pump()
+        }
+    }
+
+    /// The answer is on its way: the rest of the body is of no interest.
+    func finish(ended: Bool) {
+        guard !isOver else { return }
+        outgoing = .none
+        record()
+        exchange?.detach(cancelling: !isBodyDone)
+        exchange = nil
+        finishPipe(.failure(HTTPError(.badRequest, "The request was answered already.")))
+        if !isBodyDone {
+            // RFC 9113 §8.1: a whole answer may come before the whole request; the client is told to stop.
+            context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
+        }
+    }
+
+    /// Ends the stream within a body, so that nobody takes the part for the whole.
+    func reset() {
+        guard !isOver else { return }
+        if isAnswering { record() }
+        context?.writeAndFlush(wrapOutboundOut(.rstStream(.internalError)), promise: nil)
+        becomeOver()
+    }
+
+    private func record() {
+        engine.record(
+            head, peer: view?.peer ?? peer, user: user, version: "HTTP/2", status: status,
+            bytes: isHeadOnly ? 0 : sentBytes, beganAt: beganAt)
+    }
+}

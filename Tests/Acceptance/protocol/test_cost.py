@@ -1,0 +1,233 @@
+"""What a request costs, in figures that no other process on the machine can change: system calls, and allocations. A slower
+server needs more of them first."""
+
+import collections
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from server import SANITIZED, wait_until
+from wire import Wire
+
+pytestmark = [
+    pytest.mark.memory,
+    pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
+]
+MANY = 200
+# As measured, with a little room.
+PUT_CALLS = 24
+MEMBER_CALLS = 1.3
+CACHED_ALLOCATIONS = 1
+GET_ALLOCATIONS = 60
+PUT_ALLOCATIONS = 150
+MEMBER_ALLOCATIONS = 1.3
+COUNTER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+static _Atomic uint64_t none;
+static _Atomic uint64_t *count = &none;
+
+__attribute__((constructor)) static void begin(void) {
+    int file = open(getenv("ALLOCATION_COUNT"), O_RDWR | O_CLOEXEC);
+    void *page = file < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (page != MAP_FAILED) count = page;
+}
+static void one(void) { atomic_fetch_add_explicit(count, 1, memory_order_relaxed); }
+void *malloc(size_t size) { one(); return __libc_malloc(size); }
+void *calloc(size_t members, size_t size) { one(); return __libc_calloc(members, size); }
+void *realloc(void *old, size_t size) { one(); return __libc_realloc(old, size); }
+void *aligned_alloc(size_t alignment, size_t size) { one(); return __libc_memalign(alignment, size); }
+int posix_memalign(void **made, size_t alignment, size_t size) {
+    one();
+    *made = __libc_memalign(alignment, size);
+    return *made == NULL ? 12 : 0;
+}
+"""
+
+
+class Trace:
+    """Counts the system calls of a server while its block runs."""
+
+    def __init__(self, server, place):
+        self.server, self.place = server, place / "trace"
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            ["strace", "-f", "-q", "-o", str(self.place), "-p", str(self.server.pid)], stderr=subprocess.PIPE)
+        wait_until(self._is_attached, "strace is attached to every thread")
+        return self
+
+    def _is_attached(self):
+        assert self.process.poll() is None, self.process.stderr.read()
+        states = [path.read_text() for path in pathlib.Path(f"/proc/{self.server.pid}/task").glob("*/status")]
+        return states and all(f"TracerPid:\t{self.process.pid}" in state for state in states)
+
+    def __exit__(self, *_):
+        # What the last answer left to do.
+        time.sleep(0.3)
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        self.process.stderr.close()
+        self.calls = collections.Counter(re.findall(r"^\d+ +(\w+)\(", self.place.read_text(), re.MULTILINE))
+
+    def each(self, count):
+        """Calls for each of `count` requests; without those that wait or wake, whose number the scheduler decides."""
+        waiting = {"futex", "epoll_wait", "epoll_pwait", "restart_syscall", "timerfd_settime", "sched_yield"}
+        return {name: calls / count for name, calls in self.calls.items() if name not in waiting and calls >= count / 10}
+
+
+def get(wire, count, target):
+    for _ in range(count):
+        assert wire.ask("GET", target).status == 200
+
+
+def put(wire, count, name):
+    for index in range(count):
+        assert wire.ask("PUT", f"/{name}{index}", body=b"x" * 1_000).status == 201
+
+
+@pytest.fixture
+def warm(serve):
+    """A server with some files that has answered each kind of request before."""
+    server = serve("-q")
+    (server.root / "small").write_bytes(b"x" * 1_000)
+    for index in range(MANY + 50):
+        (server.root / f"one{index}").write_bytes(b"x" * 1_000)
+    (server.root / "many").mkdir()
+    for index in range(1_000):
+        (server.root / "many" / f"member {index}").touch()
+    with Wire(server) as wire:
+        get(wire, 50, "/small")
+        put(wire, 20, "warm")
+        for index in range(MANY, MANY + 50):
+            get(wire, 1, f"/one{index}")
+        for _ in range(5):
+            assert wire.ask("PROPFIND", "/many/", "Depth: 1").status == 207
+    return server
+
+
+def total(calls):
+    return sum(calls.values())
+
+
+def test_calls_of_a_cached_get(warm, folder):
+    with Wire(warm) as wire:
+        get(wire, 10, "/small")
+        with Trace(warm, folder) as trace:
+            get(wire, MANY, "/small")
+    calls = trace.each(MANY)
+    # Read, look whether the file is the same, read it, send.
+    assert set(calls) <= {"read", "recvfrom", "statx", "preadv2", "pread64", "sendto"}, calls
+    assert total(calls) <= 4.2, calls
+
+
+def test_calls_of_a_get_of_another_file_each_time(warm, folder):
+    with Wire(warm) as wire:
+        get(wire, 10, "/small")
+        with Trace(warm, folder) as trace:
+            for index in range(MANY):
+                get(wire, 1, f"/one{index}")
+    calls = trace.each(MANY)
+    assert set(calls) <= {"read", "recvfrom", "openat2", "statx", "preadv2", "pread64", "sendto", "close"}, calls
+    assert total(calls) <= 6.5, calls
+
+
+def test_calls_of_a_put(warm, folder):
+    with Wire(warm) as wire:
+        put(wire, 5, "before")
+        with Trace(warm, folder) as trace:
+            put(wire, MANY, "new")
+    calls = trace.each(MANY)
+    assert total(calls) <= PUT_CALLS, calls
+
+
+def test_calls_of_a_member_in_propfind(warm, folder):
+    with Wire(warm) as wire:
+        with Trace(warm, folder) as trace:
+            assert wire.ask("PROPFIND", "/many/", "Depth: 1").status == 207
+    calls = trace.each(1_000)
+    assert calls.get("statx", 0) <= 1.1, calls
+    assert total(calls) <= MEMBER_CALLS, calls
+
+
+@pytest.fixture
+def counted(folder, serve):
+    """A server whose allocations are counted; `counted.allocations()` says how many there were."""
+    source, library, page = folder / "count.c", folder / "count.so", folder / "count"
+    source.write_text(COUNTER)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source)], check=True)
+    page.write_bytes(bytes(4096))
+    server = serve("-q", environment={"LD_PRELOAD": str(library), "ALLOCATION_COUNT": str(page)})
+    server.allocations = lambda: int.from_bytes(page.read_bytes()[:8], "little")
+    assert server.allocations() > 1_000
+    return server
+
+
+def allocations(server, count, work):
+    work(50)
+    before = server.allocations()
+    work(count)
+    return (server.allocations() - before) / count
+
+
+def is_optimised():
+    """Allocations of a debug build say nothing about the one that is shipped."""
+    return os.environ.get("SHARESERVE_BINARY", "release").find("debug") < 0
+
+
+optimised = pytest.mark.skipif(not is_optimised() or SANITIZED, reason="the build for debugging allocates as it likes")
+
+
+@optimised
+def test_allocations_of_a_cached_get(counted):
+    (counted.root / "small").write_bytes(b"x" * 1_000)
+    with Wire(counted) as wire:
+        assert allocations(counted, MANY, lambda count: get(wire, count, "/small")) <= CACHED_ALLOCATIONS
+
+
+@optimised
+def test_allocations_of_a_put(counted):
+    names = iter(["before", "new"])
+    with Wire(counted) as wire:
+        assert allocations(counted, MANY, lambda count: put(wire, count, next(names))) <= PUT_ALLOCATIONS
+
+
+@optimised
+def test_allocations_of_a_get_of_another_file_each_time(counted):
+    for index in range(MANY + 50):
+        (counted.root / f"one{index}").write_bytes(b"x" * 1_000)
+    names = iter(range(MANY + 50))
+    with Wire(counted) as wire:
+        def work(count):
+            for _ in range(count):
+                get(wire, 1, f"/one{next(names)}")
+        assert allocations(counted, MANY, work) <= GET_ALLOCATIONS
+
+
+@optimised
+def test_allocations_of_a_member_in_propfind(counted):
+    (counted.root / "many").mkdir()
+    for index in range(1_000):
+        (counted.root / "many" / f"member {index}").touch()
+    with Wire(counted) as wire:
+        def work(count):
+            assert wire.ask("PROPFIND", "/many/", "Depth: 1").status == 207
+        assert allocations(counted, 1_000, work) <= MEMBER_ALLOCATIONS

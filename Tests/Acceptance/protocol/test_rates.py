@@ -1,0 +1,67 @@
+"""`--limit-rate` holds in both directions, by every protocol. A rate can only be exceeded by a fault: what took too short a
+time was too fast, however slow the machine is."""
+
+import subprocess
+import time
+
+import pytest
+
+RATE = 1_000_000
+SIZE = 2_500_000
+# A tenth of a second's worth may go ahead, and what the sockets' buffers hold of an upload is not the server's to slow.
+AT_LEAST = 1.5
+
+PROTOCOLS = {"http": [], "https": ["--http1.1"], "http2": ["--http2"]}
+
+
+def curl(server, protocol, *options):
+    """Runs curl; gives the seconds, and what it printed."""
+    began = time.monotonic()
+    shown = subprocess.run(
+        ["curl", "-sSk", *PROTOCOLS[protocol], "-w", "%{http_code} %{http_version} %{size_download}", *options],
+        capture_output=True, text=True, check=True).stdout
+    assert shown.split()[1] == ("2" if protocol == "http2" else "1.1")
+    return time.monotonic() - began, shown
+
+
+@pytest.fixture(params=PROTOCOLS)
+def limited(serve, request):
+    server = serve("--limit-rate", str(RATE), *([] if request.param == "http" else ["--tls-self-signed"]))
+    server.protocol = request.param
+    return server
+
+
+def test_download(limited):
+    (limited.root / "file").write_bytes(b"d" * SIZE)
+    took, shown = curl(limited, limited.protocol, "-o", "/dev/null", f"{limited.url}/file")
+    assert shown.startswith("200") and shown.endswith(str(SIZE))
+    assert took > AT_LEAST, took
+
+
+def test_upload(limited, folder):
+    source = folder / "source"
+    source.write_bytes(b"u" * SIZE)
+    took, shown = curl(limited, limited.protocol, "-T", str(source), f"{limited.url}/file")
+    assert shown.startswith("201")
+    assert (limited.root / "file").stat().st_size == SIZE
+    assert took > AT_LEAST, took
+
+
+def test_stream(limited):
+    """An archive, whose bytes come from a task."""
+    (limited.root / "folder").mkdir()
+    (limited.root / "folder" / "file").write_bytes(b"s" * SIZE)
+    took, shown = curl(limited, limited.protocol, "-o", "/dev/null", f"{limited.url}/folder/?archive=tar")
+    assert shown.startswith("200") and int(shown.split()[2]) > SIZE
+    assert took > AT_LEAST, took
+
+
+def test_streams_of_one_connection_share_its_rate(serve):
+    server = serve("--limit-rate", str(RATE), "--tls-self-signed")
+    for name in "abc":
+        (server.root / name).write_bytes(b"d" * (SIZE // 3))
+    began = time.monotonic()
+    subprocess.run(
+        ["curl", "-sSk", "--http2", "--parallel", *(word for name in "abc" for word in ("-o", "/dev/null", f"{server.url}/{name}"))],
+        check=True)
+    assert time.monotonic() - began > AT_LEAST

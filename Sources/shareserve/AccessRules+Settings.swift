@@ -25,6 +25,12 @@ extension AccessRules {
         allowedHosts = settings.commaSeparatedList("allowed-host")
         corsOrigins = settings.commaSeparatedList("cors")
         trustedProxies = settings.commaSeparatedList("trusted-proxy")
+        if let host = allowedHosts.first(where: { $0.contains("/") }) {
+            throw .usage("allowed-host: '\(host)' is not a name such as files.example.com or .example.com")
+        }
+        if let origin = corsOrigins.first(where: { $0 != "*" && $0 != "null" && !$0.contains("://") }) {
+            throw .usage("cors: '\(origin)' is not an origin such as https://app.example.com")
+        }
         hstsSeconds = try settings.number("hsts", in: 0...1_000_000_000)
     }
 }

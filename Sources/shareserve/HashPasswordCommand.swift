@@ -31,6 +31,9 @@ struct HashPasswordCommand: ParsableCommand {
         guard kind != .digest || user != nil else {
             throw StartError.usage("a digest hash needs the user: shareserve hash-password --kind digest USER")
         }
+        if let user, user.isEmpty || user.contains(where: { $0 == ":" || $0 == "\"" || $0.isNewline }) {
+            throw StartError.usage("a user's name is not empty, and holds no colon, quote or new line")
+        }
         let password = try PasswordPrompt.read(confirming: true)
         do throws(AccessRuleError) {
             let hash = try kind.make(password: password, user: user ?? "")

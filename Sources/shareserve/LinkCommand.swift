@@ -64,7 +64,7 @@ struct LinkCommand: ParsableCommand {
         } catch RootError.unknownToken {
             throw StartError.usage("there is no link with this id")
         } catch let error as RootError {
-            throw StartError(error, opening: path)
+            throw StartError(error, opening: path, of: "file or directory")
         }
     }
 

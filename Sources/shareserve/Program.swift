@@ -48,7 +48,8 @@ enum Program {
         if status == .success {
             StandardStreams.print(command.fullMessage(for: error))
         } else {
-            StandardStreams.complain("shareserve: \(command.message(for: error)) (--help lists the options)")
+            let lines = command.message(for: error).split(separator: "\n").map { $0.drop(while: \.isWhitespace) }
+            StandardStreams.complain("shareserve: \(lines.joined(separator: " ")) (--help lists the options)")
         }
         exit(status.rawValue)
     }

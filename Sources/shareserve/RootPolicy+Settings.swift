@@ -21,15 +21,26 @@ extension RootPolicy {
 }
 
 extension StartError {
-    /// Why the shared directory cannot be opened.
-    init(_ error: RootError, opening path: String) {
-        let reason =
-            switch error {
-            case .notFound: "there is no such directory"
-            case .notDirectory: "it is not a directory"
-            case .forbidden: "permission denied"
-            default: "\(error)"
-            }
-        self.init(status: .noSuchDirectory, message: "cannot share '\(path)': \(reason)")
+    /// Why the shared directory, or something in it, cannot be opened.
+    init(_ error: RootError, opening path: String, of kind: String = "directory") {
+        self.init(
+            status: .noSuchDirectory, message: "cannot share '\(path)': \(Self.reason(error, of: kind))")
+    }
+
+    /// Why the directory that a setting names cannot be read.
+    init(_ error: RootError, reading setting: String, path: String) {
+        self.init(
+            status: .noSuchDirectory,
+            message: "\(setting): cannot read '\(path)': \(Self.reason(error, of: "directory"))")
+    }
+
+    private static func reason(_ error: RootError, of kind: String) -> String {
+        switch error {
+        case .notFound: "there is no such \(kind)"
+        case .notDirectory: "it is not a directory"
+        case .forbidden: "permission denied"
+        case .tooLarge: "its files are too large"
+        default: "\(error)"
+        }
     }
 }

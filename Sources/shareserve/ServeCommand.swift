@@ -53,7 +53,12 @@ struct ServeCommand: ParsableCommand {
             configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"))
         var page = try UploaderConfiguration(settings, startup: startup)
         page.hasUsers = configuration.access.hasAccounts
-        let uploader = try UploaderHandler(page)
+        let uploader: UploaderHandler
+        do {
+            uploader = try UploaderHandler(page)
+        } catch let error as RootError {
+            throw StartError(error, reading: "assets", path: page.assetsDirectory ?? "")
+        }
         configuration.access.logInPage = uploader.logInPage
         let server = try Server(configuration: configuration)
         server.add(StatusHandler(of: server))

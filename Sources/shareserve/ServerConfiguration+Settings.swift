@@ -10,6 +10,12 @@ extension ServerConfiguration {
         accessLog = try .standardError(settings)
         let port = try settings.number("port", in: 0...65_535) ?? 8_080
         let hosts = settings.commaSeparatedList("bind")
+        guard !hosts.contains("unix:") else { throw .usage("bind: 'unix:' needs the path of a socket behind it") }
+        if let host = hosts.first(where: {
+            !$0.contains("/") && !$0.hasPrefix("unix:") && $0.split(separator: ":").count == 2 && !$0.contains("::")
+        }) {
+            throw .usage("bind: '\(host)' is no address; the port goes to --port")
+        }
         addresses =
             hosts.isEmpty
             ? [.anyIPv6(port: port), .anyIPv4(port: port)] : hosts.map { ListenAddress(setting: $0, port: port) }

@@ -9,6 +9,9 @@ extension UploaderConfiguration {
         header = settings.text("header") ?? header
         footer = settings.text("footer") ?? footer
         indexName = settings.text("index")
+        if let indexName, indexName.contains("/") {
+            throw .usage("index: '\(indexName)' is not a name such as index.html")
+        }
         assetsDirectory = settings.text("assets")
         version = ServeCommand.configuration.version
         addresses = { startup.urls }

@@ -1,9 +1,12 @@
 """The real server as a test sees it: a process, its addresses, its directory."""
 
+import atexit
 import contextlib
+import functools
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,16 +18,31 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SANITIZED = bool(os.environ.get("SHARESERVE_SANITIZE"))
 
 
+@functools.cache
 def binary():
     """The program under test: what `make test` built, or the newest build there is."""
     given = os.environ.get("SHARESERVE_BINARY")
     if given:
-        return pathlib.Path(given)
+        return for_everybody(pathlib.Path(given))
     built = [PROJECT / ".build" / kind / "shareserve" for kind in ("release", "debug")]
     built = [path for path in built if path.exists()]
     if not built:
         raise RuntimeError("no shareserve is built; run `make build`, or set SHARESERVE_BINARY")
-    return max(built, key=lambda path: path.stat().st_mtime)
+    return for_everybody(max(built, key=lambda path: path.stat().st_mtime))
+
+
+def for_everybody(program):
+    """The program, or a copy of it where it lies below a folder that is closed to others, as /root is.
+
+    Root runs it as an ordinary user too.
+    """
+    program = program.resolve()
+    if os.geteuid() != 0 or all(place.stat().st_mode & 0o001 for place in program.parents):
+        return program
+    folder = tempfile.mkdtemp(prefix="shareserve-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.chmod(folder, 0o755)
+    return pathlib.Path(shutil.copy(program, folder))
 
 
 def wait_until(condition, what, timeout=20.0):

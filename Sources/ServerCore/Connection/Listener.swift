@@ -79,8 +79,8 @@ struct Listener {
             }
             throw ListenError.refused(
                 address: "\(host):\(port)", reason: String(cString: strerror(error.errnoCode)))
-        } catch let error as SocketAddressError {
-            throw ListenError.refused(address: "\(host):\(port)", reason: "\(error)")
+        } catch is SocketAddressError.UnknownHost {
+            throw ListenError.refused(address: host, reason: "there is no such address or name")
         } catch {
             throw ListenError.refused(address: "\(host):\(port)", reason: "\(error)")
         }
@@ -94,6 +94,8 @@ struct Listener {
             throw ListenError.socketInUse(path: path)
         } catch let error as IOError {
             throw ListenError.refused(address: path, reason: String(cString: strerror(error.errnoCode)))
+        } catch SocketAddressError.unixDomainSocketPathTooLong {
+            throw ListenError.refused(address: path, reason: "a socket's path ends at 107 bytes")
         } catch {
             throw ListenError.refused(address: path, reason: "\(error)")
         }

@@ -19,7 +19,7 @@ struct Settings {
         let flags = InMemoryProvider(name: "command line", values: Self.values(of: given))
         let variables = EnvironmentVariablesProvider(environmentVariables: environment, arraySeparator: "|")
         let first = ConfigReader(providers: [flags, variables])
-        guard let path = first.string(forKey: Self.key("config")) else {
+        guard let path = first.string(forKey: Self.key("config")), !path.isEmpty else {
             reader = first
             return
         }

@@ -256,14 +256,19 @@ def test_bars_speed_pause_resume_and_cancel(server, opened, proxy, folder, shot)
     wait_until(lambda: "%" not in page.title(), "the title is itself again")
 
 
-def test_goes_on_from_the_last_byte_after_lost_connections(server, opened, proxy, folder):
-    size = 24 * MIB
-    path, expected = big_file(folder, size)
+def begin(opened, proxy, path):
+    """Opens the page through the proxy and begins to upload; also gives how much had passed the proxy by then."""
     proxy.rate = 6 * MIB
     page = opened(proxy.url + "/")
     page.expected += LOST
     files_input(page).set_input_files(str(path))
-    start = proxy.passed
+    return page, proxy.passed
+
+
+def test_goes_on_from_the_last_byte_after_lost_connections(server, opened, proxy, folder):
+    size = 24 * MIB
+    path, expected = big_file(folder, size)
+    page, start = begin(opened, proxy, path)
     for step in (1, 2, 3):
         wait_until(lambda: proxy.passed - start > step * 4 * MIB, "bytes pass", 60)
         proxy.down = True
@@ -280,11 +285,7 @@ def test_goes_on_from_the_last_byte_after_lost_connections(server, opened, proxy
 
 def test_goes_on_after_the_server_was_killed(server, opened, proxy, folder):
     path, expected = big_file(folder, 24 * MIB)
-    proxy.rate = 6 * MIB
-    page = opened(proxy.url + "/")
-    page.expected += LOST
-    files_input(page).set_input_files(str(path))
-    start = proxy.passed
+    page, start = begin(opened, proxy, path)
     wait_until(lambda: proxy.passed - start > 8 * MIB, "bytes pass", 60)
     server.kill()
     expect(panel(page).get_by_text("Waiting for the connection")).to_be_visible()
@@ -298,11 +299,7 @@ def test_goes_on_after_the_server_was_killed(server, opened, proxy, folder):
 def test_goes_on_after_a_reload_when_the_file_is_chosen_again(server, opened, proxy, folder, shot):
     size = 24 * MIB
     path, expected = big_file(folder, size)
-    proxy.rate = 6 * MIB
-    page = opened(proxy.url + "/")
-    page.expected += LOST
-    files_input(page).set_input_files(str(path))
-    start = proxy.passed
+    page, start = begin(opened, proxy, path)
     wait_until(lambda: proxy.passed - start > 12 * MIB, "bytes pass", 60)
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()

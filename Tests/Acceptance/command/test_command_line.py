@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from server import binary, free_port, wait_until
-from wire import Wire, ask
+from wire import ConnectionClosed, Wire, ask
 
 
 def run(*arguments, environment=None):
@@ -52,6 +52,17 @@ def test_version_and_help():
     (["--path-prefix", "/a/../b"], "/a/../b"),
     (["one", "two"], "two"),
     (["--config", "/no/such/file"], "/no/such/file"),
+    (["--bind", "127.0.0.1:80"], "--port"),
+    (["--bind", "unix:"], "unix:"),
+    (["--cors", "app.example.com"], "https://app.example.com"),
+    (["--allowed-host", "https://files.example.com"], "files.example.com"),
+    (["--index", "a/index.html"], "a/index.html"),
+    (["--auth", "anna:secret@photos:rw"], "begins with"),
+    (["--auth", "anna:secret@"], "begins with"),
+    (["--generate-completion-script", "tcsh"], "zsh"),
+    (["hash-password", "a:b"], "colon"),
+    (["hash-password"], "password"),
+    (["link", "--max-downloads", "0", "--root", "/", "/"], "max-downloads"),
 ])
 def test_bad_option_is_one_line_and_64(arguments, said):
     ended = run(*arguments)
@@ -63,6 +74,22 @@ def test_missing_directory_is_66(folder):
     ended = run(folder / "nothing here")
     assert ended.returncode == 66
     assert "nothing here" in one_line(ended)
+
+
+def test_missing_assets_are_named(folder):
+    ended = run(folder, "--port", 0, "--assets", folder / "nothing here")
+    assert ended.returncode == 66
+    assert "nothing here" in one_line(ended) and "assets" in one_line(ended)
+
+
+def test_a_link_to_nothing_is_66(folder):
+    ended = run("link", "--root", folder, folder / "nothing here")
+    assert ended.returncode == 66
+    assert "nothing here" in one_line(ended)
+
+
+def test_an_empty_variable_is_no_setting(serve):
+    assert serve(environment={"SHARESERVE_CONFIG": "", "SHARESERVE_AUTH": ""}).urls
 
 
 def test_a_file_is_no_directory(folder):
@@ -83,10 +110,13 @@ def test_busy_port_is_69_and_named(folder, host):
         assert str(port) in one_line(ended)
 
 
-def test_address_of_another_machine_is_69(folder):
-    ended = run(folder, "--port", 0, "--bind", "203.0.113.1")
+@pytest.mark.parametrize("address", [
+    "203.0.113.1", "no-such-name.invalid", "[::1", "/no/such/folder/socket", "/" + "long" * 30,
+])
+def test_an_address_that_is_not_here_is_69(folder, address):
+    ended = run(folder, "--port", 0, "--bind", address)
     assert ended.returncode == 69
-    assert "203.0.113.1" in one_line(ended)
+    assert address in one_line(ended) and "Error" not in one_line(ended) and "unixDomain" not in one_line(ended)
 
 
 def test_every_printed_address_answers(serve):
@@ -203,7 +233,7 @@ def _refuses(server):
     try:
         with Wire(server, timeout=5) as wire:
             return wire.ask("GET", "/").status == 503
-    except OSError:
+    except (OSError, ConnectionClosed):
         return True
 
 

@@ -64,50 +64,59 @@ class RunningMaximum:
         return self.values[index - 1] if index else -math.inf
 
 
-@pytest.mark.timeout(300)
-def test_put_get_delete(server):
-    missing = object()
-    records = {name: [] for name in NAMES}
-    guard = threading.Lock()
+def run_clients(server, count, client):
+    """Calls `client(number, wire)` in `count` threads, each with a connection of its own; fails when one of them does."""
     failures = []
-    deadline = time.monotonic() + (20 if SANITIZED else 10)
 
-    def client(number):
-        chance = random.Random(number)
-        count = 0
+    def run(number):
         try:
             with Wire(server) as wire:
-                while time.monotonic() < deadline:
-                    name = chance.choice(NAMES)
-                    action = chance.choice(["PUT", "GET", "GET", "GET", "DELETE"] if number % 4 else ["PUT", "GET"])
-                    began = time.monotonic()
-                    if action == "PUT":
-                        count += 1
-                        value = number * 1_000_000 + count
-                        answer = wire.ask("PUT", f"/{name}", body=content(name, value, size=chance.choice([100, 50_000])))
-                        assert answer.status in (201, 204), answer
-                        record = Record("write", value, began, time.monotonic())
-                    elif action == "GET":
-                        answer = wire.ask("GET", f"/{name}")
-                        assert answer.status in (200, 404), answer
-                        value = version(name, answer.body) if answer.status == 200 else missing
-                        record = Record("read", value, began, time.monotonic())
-                    else:
-                        answer = wire.ask("DELETE", f"/{name}")
-                        assert answer.status in (204, 404), answer
-                        kind = "write" if answer.status == 204 else "read"
-                        record = Record(kind, missing, began, time.monotonic())
-                    with guard:
-                        records[name].append(record)
+                client(number, wire)
         except Exception as failure:
             failures.append(failure)
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert not failures, failures[:3]
+
+
+@pytest.mark.timeout(300)
+def test_put_get_delete(server):
+    missing = object()
+    records = {name: [] for name in NAMES}
+    guard = threading.Lock()
+    deadline = time.monotonic() + (20 if SANITIZED else 10)
+
+    def client(number, wire):
+        chance = random.Random(number)
+        count = 0
+        while time.monotonic() < deadline:
+            name = chance.choice(NAMES)
+            action = chance.choice(["PUT", "GET", "GET", "GET", "DELETE"] if number % 4 else ["PUT", "GET"])
+            began = time.monotonic()
+            if action == "PUT":
+                count += 1
+                value = number * 1_000_000 + count
+                answer = wire.ask("PUT", f"/{name}", body=content(name, value, size=chance.choice([100, 50_000])))
+                assert answer.status in (201, 204), answer
+                record = Record("write", value, began, time.monotonic())
+            elif action == "GET":
+                answer = wire.ask("GET", f"/{name}")
+                assert answer.status in (200, 404), answer
+                value = version(name, answer.body) if answer.status == 200 else missing
+                record = Record("read", value, began, time.monotonic())
+            else:
+                answer = wire.ask("DELETE", f"/{name}")
+                assert answer.status in (204, 404), answer
+                kind = "write" if answer.status == 204 else "read"
+                record = Record(kind, missing, began, time.monotonic())
+            with guard:
+                records[name].append(record)
+
+    run_clients(server, CLIENTS, client)
     problems = [problem for name in NAMES for problem in check_linear(name, records[name], missing)]
     assert not problems, problems[:5]
     assert sum(map(len, records.values())) > 200
@@ -128,27 +137,17 @@ def test_conditional_updates_are_never_lost(server):
     """A counter that each client raises under If-Match: no acknowledged raise is lost."""
     (server.root / "counter").write_text("0")
     raised = []
-    failures = []
 
-    def client(number):
-        try:
-            with Wire(server) as wire:
-                done = 0
-                while done < 15:
-                    seen = wire.ask("GET", "/counter")
-                    answer = wire.ask("PUT", "/counter", f"If-Match: {seen['ETag']}", body=str(int(seen.body) + 1))
-                    assert answer.status in (204, 412), answer
-                    done += answer.status == 204
-                raised.append(done)
-        except Exception as failure:
-            failures.append(failure)
+    def client(number, wire):
+        done = 0
+        while done < 15:
+            seen = wire.ask("GET", "/counter")
+            answer = wire.ask("PUT", "/counter", f"If-Match: {seen['ETag']}", body=str(int(seen.body) + 1))
+            assert answer.status in (204, 412), answer
+            done += answer.status == 204
+        raised.append(done)
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures
+    run_clients(server, 8, client)
     assert int((server.root / "counter").read_text()) == sum(raised) == 120
 
 
@@ -156,25 +155,15 @@ def test_moves_between_many_clients_keep_every_file(server):
     """Files wander between names by MOVE without overwriting; none is lost, none doubled."""
     for index in range(8):
         (server.root / f"n{index}").write_bytes(content(f"file-{index}", 1, size=1000))
-    failures = []
     deadline = time.monotonic() + 5
 
-    def client(number):
+    def client(number, wire):
         chance = random.Random(number)
-        try:
-            with Wire(server) as wire:
-                while time.monotonic() < deadline:
-                    one, other = chance.sample(range(16), 2)
-                    answer = wire.ask("MOVE", f"/n{one}", f"Destination: /n{other}", "Overwrite: F")
-                    assert answer.status in (201, 404, 412), answer
-        except Exception as failure:
-            failures.append(failure)
+        while time.monotonic() < deadline:
+            one, other = chance.sample(range(16), 2)
+            answer = wire.ask("MOVE", f"/n{one}", f"Destination: /n{other}", "Overwrite: F")
+            assert answer.status in (201, 404, 412), answer
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures[:3]
+    run_clients(server, CLIENTS, client)
     found = sorted(path.read_bytes().split(b" ")[0] for path in server.root.iterdir() if path.is_file())
     assert found == sorted(f"file-{index}".encode() for index in range(8))

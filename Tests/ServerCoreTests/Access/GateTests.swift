@@ -35,23 +35,7 @@ struct GateTests {
         _ gate: Gate, _ method: Method = .get, _ target: String = "/", _ lines: [(String, String)] = [],
         host: String = "localhost:8080", peer: String = "192.0.2.7", scheme: String = "http"
     ) throws -> Admission {
-        let head = RequestHead()
-        head.compose(method: method.rawValue, target: target, lines: [("Host", host)] + lines)
-        let view = RequestHeadView(
-            head: head, method: method, target: try RequestTarget(head.target), authority: host, scheme: scheme,
-            peer: peer,
-            isPrivate: false)
-        var admission = gate.admit(view)
-        while true {
-            switch admission {
-            case .check(let question), .verify(let question): admission = question()
-            default: return admission
-            }
-        }
-    }
-
-    private func status(_ admission: Admission) -> Int {
-        if case .refuse(let response) = admission { response.status.code } else { 200 }
+        try gate.answer(method, target, [("Host", host)] + lines, authority: host, scheme: scheme, peer: peer)
     }
 
     private func user(_ admission: Admission) -> String? {

@@ -31,22 +31,7 @@ struct LinkTests {
     private func ask(
         _ gate: Gate, _ target: String, method: Method = .get, _ lines: [(String, String)] = []
     ) throws -> Admission {
-        let head = RequestHead()
-        head.compose(method: method.rawValue, target: target, lines: lines)
-        let view = RequestHeadView(
-            head: head, method: method, target: try RequestTarget(head.target), authority: "localhost", scheme: "http",
-            peer: "192.0.2.1", isPrivate: false)
-        var admission = gate.admit(view)
-        while true {
-            switch admission {
-            case .check(let question), .verify(let question): admission = question()
-            default: return admission
-            }
-        }
-    }
-
-    private func status(_ admission: Admission) -> Int {
-        if case .refuse(let response) = admission { response.status.code } else { 200 }
+        try gate.answer(method, target, lines)
     }
 
     private func gate(_ rules: String...) throws -> Gate {

@@ -57,6 +57,9 @@ public struct AccessRules: Sendable {
             paths = try Self.paths(text[(at + 1)...])
         } else if text.first == UInt8(ascii: "@") || text.isEmpty {
             throw AccessRuleError("a rule is “user:password@/path:rights”, or “@/path:rights” for everybody")
+        } else if let at = text.lastIndex(of: UInt8(ascii: "@")), Self.looksLikePaths(text[(at + 1)...]) {
+            // Else a slip of the finger would give the whole share to a password that nobody has in mind.
+            throw AccessRuleError("a path begins with “/”, as in “user:password@/path:rights”")
         }
         if head.isEmpty || head.elementsEqual(":".utf8) {
             everybody += paths
@@ -109,6 +112,11 @@ public struct AccessRules: Sendable {
         }
         // Of two rules for one path, the later wins: where both have one, the joined one.
         return RightsMap(rules: account.paths + common)
+    }
+
+    /// Whether what stands behind an “@” was meant as paths, though it does not begin with “/”.
+    private static func looksLikePaths(_ text: ArraySlice<UInt8>) -> Bool {
+        text.isEmpty || [":rw", ":ro", ":w", ":none"].contains { text.reversed().starts(with: $0.utf8.reversed()) }
     }
 
     private static func paths(_ text: ArraySlice<UInt8>) throws(AccessRuleError) -> [(path: SharePath, rights: Rights)]

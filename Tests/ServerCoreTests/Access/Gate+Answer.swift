@@ -1,0 +1,27 @@
+@testable import ServerCore
+
+extension Gate {
+    /// What becomes of a request; questions that wait for the disk or a hash are asked at once.
+    func answer(
+        _ method: Method, _ target: String, _ lines: [(String, String)] = [], authority: String = "localhost",
+        scheme: String = "http", peer: String = "192.0.2.1"
+    ) throws -> Admission {
+        let head = RequestHead()
+        head.compose(method: method.rawValue, target: target, lines: lines)
+        let view = RequestHeadView(
+            head: head, method: method, target: try RequestTarget(head.target), authority: authority, scheme: scheme,
+            peer: peer, isPrivate: false)
+        var admission = admit(view)
+        while true {
+            switch admission {
+            case .check(let question), .verify(let question): admission = question()
+            default: return admission
+            }
+        }
+    }
+}
+
+/// The status of a refusal; 200 for a request that is let in.
+func status(_ admission: Admission) -> Int {
+    if case .refuse(let response) = admission { response.status.code } else { 200 }
+}

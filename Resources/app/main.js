@@ -158,8 +158,9 @@ async function load(href, inlined) {
 	try {
 		if (inlined) {
 			listing.rights = new Set(inlined.rights)
-			listing.add(inlined.entries)
-		} else await listing.read(onEntries, reading.signal)
+			onEntries(inlined.entries)
+		}
+		if (!inlined || !boot.isWhole) await listing.read(onEntries, reading.signal)
 		app.setOffline(false)
 	} catch (error) {
 		if (error.name === "AbortError") return

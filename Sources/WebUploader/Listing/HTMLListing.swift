@@ -14,6 +14,12 @@ struct HTMLListing: ListingFormat {
     /// Whether this is a document of its own.
     let isDocument: Bool
     let title: String
+    /// The number of the first member on the page before this one, and on the one after it.
+    var previous: Int?
+    var next: Int?
+
+    /// So many members stand on a page, where pages are asked for.
+    static let pageCount = 1000
 
     func begin(_ writer: inout TextWriter) {
         if isDocument {
@@ -54,9 +60,21 @@ struct HTMLListing: ListingFormat {
 
     func end(_ writer: inout TextWriter) {
         if rights.contains(.read) {
-            writer.raw("</tbody>\n</table>\n<p><a href=\"?archive=zip\">ZIP</a></p>\n")
+            writer.raw("</tbody>\n</table>\n<p>")
+            link("Previous", to: previous, &writer)
+            link("Next", to: next, &writer)
+            writer.raw("<a href=\"?archive=zip\">ZIP</a></p>\n")
         }
         if isDocument { writer.raw("</body>\n</html>\n") }
+    }
+
+    private func link(_ word: StaticString, to first: Int?, _ writer: inout TextWriter) {
+        guard let first else { return }
+        writer.raw("<a href=\"?html&amp;from=")
+        writer.integer(Int64(first))
+        writer.raw("\">")
+        writer.raw(word)
+        writer.raw("</a> ")
     }
 
     private func form(_ writer: inout TextWriter) {

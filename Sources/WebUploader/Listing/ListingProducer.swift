@@ -62,20 +62,20 @@ final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Se
 let listingSortedCount = 1000
 
 extension DirectoryCursor {
-    /// The first members: all of them, sorted, when there are at most `count`; else the first that the disk gives.
+    /// The first members, sorted: all of them when there are at most `count`, else some more than `count` as the disk gives
+    /// them.
     func first(_ count: Int) throws -> (members: [DirectoryMember], isAll: Bool) {
         var members: [DirectoryMember] = []
-        while members.count <= count {
+        var isAll = false
+        while members.count <= count, !isAll {
             let more = try next(count + 1 - members.count)
-            if more.isEmpty {
-                members.sort { a, b in
-                    a.attributes.isDirectory == b.attributes.isDirectory
-                        ? a.name.lexicographicallyPrecedes(b.name) : a.attributes.isDirectory
-                }
-                return (members, true)
-            }
+            isAll = more.isEmpty
             members += more
         }
-        return (members, false)
+        members.sort { a, b in
+            a.attributes.isDirectory == b.attributes.isDirectory
+                ? a.name.lexicographicallyPrecedes(b.name) : a.attributes.isDirectory
+        }
+        return (members, isAll)
     }
 }

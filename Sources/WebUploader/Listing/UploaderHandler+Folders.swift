@@ -35,6 +35,7 @@ extension UploaderHandler {
         switch form {
         case .page: try await folderPage(request)
         case .text: try await listing(request) { _ in TextListing() }
+        case .html where request.queryValue("from") != nil: try await htmlPage(request)
         case .html:
             try await listing(request) { [title = configuration.title] in
                 HTMLListing(
@@ -107,10 +108,7 @@ extension UploaderHandler {
         _ request: Request, as format: @Sendable (Rights) -> Format
     ) async throws -> Response {
         let format = format(request.share.effectiveRights(at: request.path))
-        let fields: ResponseFields = [
-            "Content-Type": format.mediaType, "Vary": "Accept", "Cache-Control": "no-cache",
-            "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
-        ]
+        let fields = listingFields(format.mediaType)
         let chosen = try names(request)
         if !chosen.isEmpty {
             let members = try await request.io.run { request.share.members(chosen, of: request.path) }
@@ -124,24 +122,63 @@ extension UploaderHandler {
         return try .chunks(ListingProducer(cursor, as: format), to: request, fields: fields)
     }
 
+    /// A part of a large folder, in the disk's order, with links to the parts before and after it.
+    private func htmlPage(_ request: Request) async throws -> Response {
+        guard let from = request.queryValue("from").flatMap({ Int($0) }), (0...Int(Int32.max)).contains(from) else {
+            throw HTTPError(.badRequest, "“from” is the number of the first member to list, counted from 0.")
+        }
+        let count = HTMLListing.pageCount
+        let (members, isLast) = try await request.io.run {
+            let cursor = try request.share.list(request.path)
+            var passed = 0
+            while passed < from {
+                let more = try cursor.next(min(512, from - passed))
+                if more.isEmpty { break }
+                passed += more.count
+            }
+            var members: [DirectoryMember] = []
+            while members.count < count {
+                let more = try cursor.next(count - members.count)
+                if more.isEmpty { break }
+                members += more
+            }
+            return (members, try cursor.next(1).isEmpty)
+        }
+        var format = HTMLListing(
+            path: request.path.folderPath, address: request.folderAddress(request.path),
+            rights: request.share.effectiveRights(at: request.path), isDocument: true, title: configuration.title)
+        format.previous = from > 0 ? max(0, from - count) : nil
+        format.next = isLast ? nil : from + count
+        var writer = TextWriter()
+        format.write(members, to: &writer)
+        return .whole(writer.take(), to: request, fields: listingFields(format.mediaType))
+    }
+
     private func lockOwners(_ request: Request) async throws -> LockOwners {
         let locks = try await request.io.run { try request.share.locks(within: request.path) }
         return locks.isEmpty ? LockOwners() : LockOwners(locks, in: request.path)
     }
 
+    private func listingFields(_ mediaType: String) -> ResponseFields {
+        [
+            "Content-Type": mediaType, "Vary": "Accept", "Cache-Control": "no-cache",
+            "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+        ]
+    }
+
     private func folderPage(_ request: Request) async throws -> Response {
         let rights = request.share.effectiveRights(at: request.path)
-        let members = try await request.io.run { () throws -> [DirectoryMember]? in
+        let (members, isWhole) = try await request.io.run { () throws -> ([DirectoryMember], Bool) in
             do {
-                let (members, isAll) = try request.share.list(request.path).first(listingSortedCount)
-                return isAll ? members : nil
+                return try request.share.list(request.path).first(listingSortedCount)
             } catch RootError.forbidden {
                 // A drop box: nothing to show, but files may be brought.
-                return []
+                return ([], true)
             }
         }
         let place = PagePlace(
-            path: request.path, rights: rights, members: members, lockOwners: try await lockOwners(request))
+            path: request.path, rights: rights, members: members, isWhole: isWhole,
+            lockOwners: try await lockOwners(request))
         return pageResponse(place, for: request)
     }
 

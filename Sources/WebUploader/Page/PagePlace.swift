@@ -6,8 +6,10 @@ struct PagePlace {
     /// The folder; of a missing one, the asked path.
     var path: SharePath
     var rights: Rights
-    /// The members, when all of them are at hand.
+    /// The members, or the first of them; nil where there is nothing to list.
     var members: [DirectoryMember]?
+    /// Whether these are all.
+    var isWhole = true
     var lockOwners = LockOwners()
     /// 200, or why there is no folder.
     var status = Status.ok
@@ -18,6 +20,8 @@ struct PagePlace {
 
     /// The most members that stand in the page itself.
     static let inlineCount = 500
+    /// So many of more stand in it, to be seen until the whole is there.
+    static let firstCount = 100
 }
 
 /// For whom the page is written.

@@ -90,11 +90,14 @@ struct PageWriter: Sendable {
         writer.raw(#","info":"#)
         info.write(for: visitor.share, to: &writer)
         writer.raw(#","listing":"#)
-        if let members = place.members, members.count <= PagePlace.inlineCount {
+        if let members = place.members {
+            let isWhole = place.isWhole && members.count <= PagePlace.inlineCount
             var listing = JSONListing(
                 path: place.path.folderPath, rights: place.rights, address: visitor.folderAddress(place.path),
                 lockOwners: place.lockOwners)
-            listing.write(members, to: &writer)
+            listing.write(isWhole ? members : Array(members.prefix(PagePlace.firstCount)), to: &writer)
+            writer.raw(#","isWhole":"#)
+            writer.json(isWhole)
         } else {
             writer.raw("null")
         }
@@ -117,10 +120,14 @@ struct PageWriter: Sendable {
         var listing = HTMLListing(
             path: place.path.folderPath, address: visitor.folderAddress(place.path), rights: place.rights,
             isDocument: false, title: info.configuration.title)
-        if let members = place.members {
+        if let members = place.members, place.isWhole {
             listing.write(members, to: &writer)
         } else {
-            writer.raw("<p><a href=\"?html\">List this folder without scripts.</a></p>\n")
+            listing.begin(&writer)
+            writer.raw("<tr><td><a href=\"?html&amp;from=0\">List this folder, ")
+            writer.integer(Int64(HTMLListing.pageCount))
+            writer.raw(" at a time</a></td></tr>\n")
+            listing.end(&writer)
         }
     }
 

@@ -41,7 +41,10 @@ serve: build
 
 ## Builds the one file that is shipped.
 build: needs-build
-	@$(SWIFT) build $(RELEASE) --product shareserve || { echo "shareserve: the build failed; see the lines above" >&2; exit 1; }
+	@$(SWIFT) build $(RELEASE) --product shareserve || { \
+	    if [ -e .build/release.yaml ]; then why="see the lines above"; \
+	    else why="the Swift packages could not be fetched, is there a network?"; fi; \
+	    echo "shareserve: the build failed; $$why" >&2; exit 1; }
 
 needs-test: needs-build
 	@config/require-packages.sh $$(sed 's/#.*//' Tests/Acceptance/debian-packages.txt)

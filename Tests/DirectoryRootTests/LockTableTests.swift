@@ -192,6 +192,28 @@ import Testing
         #expect(try table.covering(SharePath("b")).count == 1, "a clock set forward ends no lock while we run")
     }
 
+    @Test("Locks with large owners are fewer, so that the table stays small")
+    func bytes() throws {
+        var policy = RootPolicy()
+        policy.maxLocks = 60
+        let share = Share(root: try DirectoryRoot(path: directory.path, policy: policy))
+        var wish = request("s")
+        wish.owner = Array(repeating: UInt8(ascii: "o"), count: 8_000)
+        try directory.write("", to: "a")
+        var held: [ActiveLock] = []
+        while held.count < 20 {
+            do throws(RootError) {
+                held.append(try share.lock(SharePath("a"), wish).lock)
+            } catch {
+                #expect(error == .tooMany)
+                break
+            }
+        }
+        #expect(held.count == 8)
+        try share.unlock(SharePath("a"), token: held[0].token)
+        _ = try share.lock(SharePath("a"), wish)
+    }
+
     @Test("Limits per user and in all; an owner of more than 8 KiB is refused")
     func limits() throws {
         var policy = RootPolicy()

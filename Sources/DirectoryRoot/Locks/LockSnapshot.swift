@@ -7,6 +7,8 @@ struct LockSnapshot: Sendable {
     private(set) var locks: [String: StoredLock] = [:]
     /// The lines of the file, so that a change need not write every lock anew.
     private var lines: [String: [UInt8]] = [:]
+    /// What all lines take.
+    private(set) var byteCount = 0
     private var atPath: [SharePath: [String]] = [:]
     /// How many locks lie strictly below a path.
     private var below: [SharePath: Int] = [:]
@@ -71,6 +73,7 @@ struct LockSnapshot: Sendable {
         var line: [UInt8] = []
         lock.record.write(to: &line)
         lines[lock.token] = line
+        byteCount += line.count
         atPath[lock.root, default: []].append(lock.token)
         perUser[lock.user, default: 0] += 1
         lock.root.forEachAncestor { below[$0, default: 0] += 1 }
@@ -78,7 +81,7 @@ struct LockSnapshot: Sendable {
 
     mutating func remove(_ token: String) {
         guard let lock = locks.removeValue(forKey: token) else { return }
-        lines[token] = nil
+        byteCount -= lines.removeValue(forKey: token)?.count ?? 0
         atPath[lock.root]?.removeAll { $0 == token }
         if atPath[lock.root]?.isEmpty == true { atPath[lock.root] = nil }
         perUser[lock.user] = perUser[lock.user].flatMap { $0 > 1 ? $0 - 1 : nil }
@@ -111,7 +114,7 @@ struct LockSnapshot: Sendable {
 
     var payload: [UInt8] {
         var payload: [UInt8] = []
-        payload.reserveCapacity(lines.values.reduce(0) { $0 + $1.count })
+        payload.reserveCapacity(byteCount)
         for line in lines.values { payload += line }
         return payload
     }

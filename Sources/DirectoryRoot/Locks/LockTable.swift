@@ -21,6 +21,8 @@ package final class LockTable: Sendable {
     private let longest: Duration
     private let limit: Int
     private let limitPerUser: Int
+    /// Bytes of all locks: every change writes them, and an answer may hold them all for each member of a listing.
+    private let limitBytes: Int
     private let known = Mutex(Known())
 
     init(state: StateFolder, policy: RootPolicy, clock: RootClock) {
@@ -29,6 +31,8 @@ package final class LockTable: Sendable {
         longest = max(.seconds(1), policy.maxLockDuration)
         limit = policy.maxLocks
         limitPerUser = policy.maxLocksPerUser
+        // An owner may take 8 KiB, and a path 4; a thousand bytes are several times what clients' locks take.
+        limitBytes = max(65_536, policy.maxLocks.multipliedReportingOverflow(by: 1_000).partialValue)
     }
 
     /// Lets a write go on, or names the locks that forbid it.
@@ -73,7 +77,8 @@ package final class LockTable: Sendable {
                 at: path, isExclusive: request.isExclusive, isRecursive: request.isRecursive, at: now.uptime)
             guard conflicts.isEmpty else { throw .locked(conflicts) }
             // Those without a name are no one user.
-            guard snapshot.locks.count < self.limit, user == nil || snapshot.count(of: user) < self.limitPerUser
+            guard snapshot.locks.count < self.limit, snapshot.byteCount + request.owner.count < self.limitBytes,
+                user == nil || snapshot.count(of: user) < self.limitPerUser
             else { throw .tooMany }
             let duration = self.clipped(request.timeout)
             let lock = StoredLock(

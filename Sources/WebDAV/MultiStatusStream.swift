@@ -23,6 +23,9 @@ final class MultiStatusStream: @unchecked Sendable {
     private var cursor: DirectoryCursor?
     private var folder: SharePath
     private var folderBytes: [UInt8] = []
+    /// Members that were read from the directory; those before `position` are written.
+    private var listed: [DirectoryMember] = []
+    private var position = 0
     private var foldersAhead: [SharePath] = []
     /// Links can lead back up: each folder is entered once.
     private var entered: Set<FolderIdentity> = []
@@ -30,6 +33,8 @@ final class MultiStatusStream: @unchecked Sendable {
     /// Members of the first piece: few, so that it is soon there.
     private static let firstBatch = 32
     private static let batch = 512
+    /// Each member may carry a megabyte of properties, and every lock that covers it.
+    private static let enoughBytes = 1 << 20
 
     /// Begins the answer.
     ///
@@ -105,24 +110,24 @@ final class MultiStatusStream: @unchecked Sendable {
         if !folderBytes.isEmpty { folderBytes.append(UInt8(ascii: "/")) }
     }
 
-    /// Writes about `count` members, and the end behind the last one.
+    /// Writes `count` members, fewer where much is to be said of each, and the end behind the last one.
     private func fill(_ count: Int) throws {
         var wanted = count
-        while wanted > 0 {
-            guard let cursor else { return end() }
-            let members = try cursor.next(wanted)
-            guard !members.isEmpty else {
-                try openNext()
-                continue
-            }
-            wanted -= members.count
-            for member in members {
+        while wanted > 0, writer.xml.count < Self.enoughBytes {
+            if position < listed.count {
                 if let left = membersLeft {
                     guard left > 0 else { return endAtLimit() }
                     membersLeft = left - 1
                 }
-                try append(member)
+                position += 1
+                wanted -= 1
+                try append(listed[position - 1])
+                continue
             }
+            guard let cursor else { return end() }
+            listed = try cursor.next(wanted)
+            position = 0
+            if listed.isEmpty { try openNext() }
         }
     }
 

@@ -76,8 +76,11 @@ public struct WebDAVHandler: Handler {
 
 /// What can be set about the service.
 public struct WebDAVOptions: Sendable {
-    /// Members that a PROPFIND of infinite depth, or a synchronisation, answers at most; 0 refuses infinite depth.
+    /// Members that a PROPFIND of infinite depth answers at most; 0 refuses infinite depth.
     public var maxInfiniteMembers = 10_000
+    /// Bytes that a synchronisation answers at once, and a member more: it is made whole before it is sent, and what does
+    /// not fit comes with the next one.
+    package var maxReportBytes = 32 << 20
 
     /// The defaults.
     public init() {}

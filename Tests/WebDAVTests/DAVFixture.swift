@@ -25,6 +25,22 @@ struct DAVFixture {
         self.share = share
     }
 
+    /// A file with almost all the properties that one may have, 900 KiB, and copies of it.
+    static func withLargeProperties(
+        copies: Int, options: WebDAVOptions = WebDAVOptions()
+    ) async throws -> DAVFixture {
+        let fixture = try DAVFixture(options: options)
+        try fixture.directory.write("", to: "0")
+        let value = String(repeating: "v", count: 61_440)
+        let properties = (0..<15).map { "<x:p\($0)>\(value)</x:p\($0)>" }.joined()
+        let set = proppatch("<D:set><D:prop>\(properties)</D:prop></D:set>")
+        #expect(try await fixture.send("PROPPATCH", "/0", [], set).status == 207)
+        for copy in 1...copies {
+            #expect(try await fixture.send("COPY", "/0", [("Destination", "/\(copy)")]).status == 201)
+        }
+        return fixture
+    }
+
     /// What a client would see of one request.
     func send(
         _ method: String, _ path: String, _ fields: [(String, String)] = [], _ body: String = ""

@@ -80,6 +80,19 @@ struct PropfindTests {
         #expect(try reply.xml().elements.last?.child("status")?.text.contains("507") == true)
     }
 
+    @Test("However much each member carries, an answer is made in pieces of bounded size")
+    func boundedPieces() async throws {
+        let fixture = try await DAVFixture.withLargeProperties(copies: 5)
+        let stream = try #require(
+            try MultiStatusStream(
+                of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil))
+        var pieces = [stream.first]
+        while let piece = try stream.next() { pieces.append(piece) }
+        #expect(pieces.allSatisfy { $0.count < 2 << 20 })
+        let all = try XMLReader.read(pieces.flatMap { $0 })
+        #expect(all.elements.count == 7)
+    }
+
     @Test("§9.1.1 named properties come with 200, unknown ones with 404")
     func named() async throws {
         let reply = try await fixture().send(

@@ -40,16 +40,19 @@ extension Exchange {
             before = kept
         }
         let changes = now.changes(since: before)
-        let told = changes.prefix(query.limit ?? .max)
         var writer = MultiStatusWriter(
             query.selection, isMinimal: isMinimal, prefix: request.prefix, space: nil, capacity: 65_536)
         writer.xml.append(MultiStatusWriter.begin)
         let locks = query.selection.needsLocks ? try KnownLocks(at: path, andBelow: true, in: share) : .none
-        for change in told { try append(change, locks, query.selection, to: &writer, in: share) }
+        var told = 0
+        for change in changes.prefix(query.limit ?? .max) where writer.xml.count < options.maxReportBytes {
+            try append(change, locks, query.selection, to: &writer, in: share)
+            told += 1
+        }
         var state = now
-        if told.count < changes.count {
+        if told < changes.count {
             // RFC 6578 §3.6: the token stands for what was told so far.
-            state = now.known(after: told, since: before)
+            state = now.known(after: changes.prefix(told), since: before)
             writer.append(
                 Place(path, isDirectory: true), status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
         }

@@ -53,4 +53,4 @@ async function digestOf(file) {
 let last = Promise.resolve()
 onmessage = ({data}) => {
 	last = last.then(() => digestOf(data)).catch(() => null).then(postMessage)
-};
+}

@@ -39,6 +39,6 @@ export function showLinks(href) {
 
 	dialog(t("Share “{name}”", {name: folderName(href)}), [h("div.two", field(t("Expires"), expires),
 		field(t("Password (optional)"), password), field(t("Most downloads (optional)"), most), href.endsWith("/") && h("label.choice", uploads, t("Allow uploads"))),
-	h("p.note", t("A link's address shows once: copy it now.")), rows], button(t("Create link"), "link", () => create().catch(fail), {kind: "primary"}), {kind: "wide"})
+	h("p", t("A link's address shows once: copy it now.")), rows], button(t("Create link"), "link", () => create().catch(fail), {kind: "primary"}), {kind: "wide"})
 	load().catch(fail)
 }

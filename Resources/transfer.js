@@ -328,7 +328,7 @@ function draw() {
 	const open = counted.filter(item => !isOver(item)).length
 	const failed = items.filter(hasFailed).length, busy = items.some(isActive)
 	const bytes = counted.reduce((sum, item) => sum + item.size, 0)
-	const sent = counted.reduce((sum, item) => sum + (isOver(item) ? item.size : item.sent), 0)
+	const sent = counted.reduce((sum, item) => sum + (isOver(item) && !hasFailed(item) ? item.size : item.sent), 0)
 	const share = bytes ? sent / bytes : open ? 0 : 1
 	if (!busy) together.samples = []
 	const speed = busy && speedOf(together, sent)
@@ -408,4 +408,4 @@ async function holdLock() {
 	lock = await navigator.wakeLock?.request("screen").catch(() => null)
 }
 addEventListener("visibilitychange", () => { if (awake && !document.hidden) holdLock() })
-addEventListener("pagehide", () => records.letGo(items));
+addEventListener("pagehide", () => records.letGo(items))

@@ -84,7 +84,7 @@ const menuItems = (...groups) => groups.map(group => group.filter(one => one.ena
 
 export function keyLabel(keys) {
 	const apple = /Mac|iP(hone|ad)/.test(navigator.platform)
-	const words = {Ctrl: apple ? "\u2318" : t("Ctrl"), Shift: t("Shift"), Delete: t("Del"), Enter: t("Enter"), Backspace: t("Backspace"), Home: "\u2196", Escape: "Esc", ArrowUp: "\u2191"}
+	const words = {Ctrl: apple ? "\u2318" : t("Ctrl"), Shift: t("Shift"), Delete: t("Del"), Enter: t("Enter"), Backspace: t("Backspace"), Escape: "Esc", ArrowUp: "\u2191"}
 	return keys.split("+").map(key => words[key] ?? key).join("+")
 }
 
@@ -256,4 +256,4 @@ async function removeForever(entries) {
 	if (count) toast(sayDeleted(count))
 }
 
-const shareLinks = async href => (await import("./links.js")).showLinks(href);
+const shareLinks = async href => (await import("./links.js")).showLinks(href)

@@ -2,7 +2,7 @@
 
 const collator = new Intl.Collator(boot.language, {numeric: true, sensitivity: "base"})
 
-/** So many names are compared by the rules of the language; more are compared by prepared keys. */
+/** So many names are compared by the rules of the language, more by prepared keys. */
 const collatedNames = 4000
 
 /** As names are found: without case and accents. */

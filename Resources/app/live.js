@@ -53,4 +53,4 @@ addEventListener("visibilitychange", () => {
 	if (!app.listing) return
 	if (!document.hidden) app.refresh()
 	follow(app.href)
-});
+})

@@ -81,7 +81,7 @@ app.arrange = () => {
 	const folders = listing.visible.filter(entry => entry.isFolder).length
 	const files = listing.visible.length - folders
 	const bytes = listing.visible.reduce((sum, entry) => sum + Math.max(0, entry.size), 0)
-	summary.textContent = listing.loading ? t("Loading…") : [folders && t("{n} folder|{n} folders", {n: folders}), t("{n} file|{n} files", {n: files}),
+	summary.textContent = listing.failure ? "" : listing.loading ? t("Loading…") : [folders && t("{n} folder|{n} folders", {n: folders}), t("{n} file|{n} files", {n: files}),
 		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", {n: listing.hiddenCount})].filter(Boolean).join(" \u00b7 ")
 	showState(stateOf(listing))
 	app.updateBar()
@@ -330,4 +330,4 @@ async function start() {
 	return openFromHash()
 }
 
-start();
+start()

@@ -1,6 +1,6 @@
 // The words of the page, and how numbers, sizes and dates are written.
 
-/** What the server put into the document: base, assets, language, status, info, listing. */
+/** What the server put into the document. */
 export const boot = JSON.parse(document.getElementById("boot").textContent)
 const {base} = boot
 export const info = boot.info ?? {}

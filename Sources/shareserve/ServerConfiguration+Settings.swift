@@ -90,7 +90,8 @@ extension StartError {
     init(_ error: ListenError) {
         let message =
             switch error {
-            case .portInUse(let host, let port): "port \(port) is in use at \(host); another is chosen by --port"
+            case .portInUse(let host, let port):
+                "port \(port) is in use\(host == "::" || host == "0.0.0.0" ? "" : " at \(host)"); --port chooses another"
             case .socketInUse(let path): "another process listens at the socket \(path)"
             case .notASocket(let path): "\(path) exists and is not a socket"
             case .refused(let address, let reason): "cannot listen at \(address): \(reason)"

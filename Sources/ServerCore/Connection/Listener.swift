@@ -72,6 +72,8 @@ struct Listener {
         } catch let error as IOError {
             switch error.errnoCode {
             case EADDRINUSE: throw ListenError.portInUse(host: host, port: port)
+            case EACCES where port < 1_024:
+                throw ListenError.refused(address: "port \(port)", reason: "ports below 1024 need root's rights")
             case EAFNOSUPPORT, EADDRNOTAVAIL:
                 // A machine without IPv6 still serves IPv4.
                 if host == "::", isOptional { return nil }

@@ -119,6 +119,17 @@ def test_an_address_that_is_not_here_is_69(folder, address):
     assert address in one_line(ended) and "Error" not in one_line(ended) and "unixDomain" not in one_line(ended)
 
 
+def test_a_port_below_1024_needs_root(folder):
+    if int(pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) == 0:
+        pytest.skip("every port is free to everybody here")
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    folder.chmod(0o755)
+    ended = subprocess.run(
+        [*command, str(binary()), str(folder), "--port", "81"], capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 69
+    assert "81" in one_line(ended) and "root" in one_line(ended)
+
+
 def test_every_printed_address_answers(serve):
     server = serve(bind=())
     addresses = [re.match(r"(https?)://(\[[^\]]+\]|[^:/]+):(\d+)/$", url) for url in server.urls]

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -24,12 +26,31 @@
         result_ == -1 ? -(__typeof__(call))errno : result_; \
     })
 
-int sys_openat(int directory, const char *path, int flags, unsigned mode) {
-    return RETRY(openat(directory, path, flags | O_CLOEXEC, mode));
+static atomic_int open_files;
+static atomic_int most_open_files = INT_MAX;
+void sys_limit_open_files(int most) { atomic_store(&most_open_files, most); }
+
+static int give_back(int result) {
+    if (result < 0) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
+    return result;
 }
-int sys_dup(int descriptor) { return RETRY(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
+// Counted before the call, so that nothing is created that then could not stay open.
+#define COUNTED(call)                                                                  \
+    (atomic_fetch_add_explicit(&open_files, 1, memory_order_relaxed)                   \
+             >= atomic_load_explicit(&most_open_files, memory_order_relaxed)           \
+         ? give_back(-EMFILE)                                                          \
+         : give_back(call))
+
+int sys_openat(int directory, const char *path, int flags, unsigned mode) {
+    return COUNTED(RETRY(openat(directory, path, flags | O_CLOEXEC, mode)));
+}
+int sys_dup(int descriptor) { return COUNTED(RETRY(fcntl(descriptor, F_DUPFD_CLOEXEC, 0))); }
 // After EINTR the descriptor is gone on Linux: closing once more could hit another's.
-int sys_close(int descriptor) { return close(descriptor) == -1 && errno != EINTR ? -errno : 0; }
+int sys_close(int descriptor) {
+    if (close(descriptor) == -1 && errno != EINTR) return -errno;
+    atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
+    return 0;
+}
 
 ssize_t sys_read(int descriptor, void *buffer, size_t count) { return RETRY(read(descriptor, buffer, count)); }
 ssize_t sys_pread(int descriptor, void *buffer, size_t count, int64_t offset) {
@@ -130,7 +151,7 @@ const unsigned sys_sync_wait =
 
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve) {
     struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = mode, .resolve = resolve};
-    return (int)RETRY(syscall(SYS_openat2, directory, path, &how, sizeof how));
+    return COUNTED((int)RETRY(syscall(SYS_openat2, directory, path, &how, sizeof how)));
 }
 
 int sys_replace(int descriptor, int other) { return RETRY(dup3(other, descriptor, O_CLOEXEC)) < 0 ? -errno : 0; }
@@ -139,7 +160,7 @@ static void path_of(int descriptor, char path[32]) { snprintf(path, 32, "/proc/s
 int sys_reopen(int descriptor, int flags) {
     char path[32];
     path_of(descriptor, path);
-    return RETRY(open(path, flags | O_CLOEXEC));
+    return COUNTED(RETRY(open(path, flags | O_CLOEXEC)));
 }
 
 static int attributes(int directory, const char *name, int flags, struct sys_attributes *out) {
@@ -267,7 +288,7 @@ int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {
     return RETRY(fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock));
 }
 
-int sys_inotify(void) { return RETRY(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)); }
+int sys_inotify(void) { return COUNTED(RETRY(inotify_init1(IN_CLOEXEC | IN_NONBLOCK))); }
 int sys_inotify_add(int inotify, int directory, uint32_t mask) {
     char path[32];
     path_of(directory, path);
@@ -281,7 +302,7 @@ unsigned sys_umask(void) {
     int status = sys_openat(AT_FDCWD, "/proc/self/status", O_RDONLY, 0);
     if (status >= 0) {
         ssize_t count = sys_read(status, text, sizeof text - 1);
-        close(status);
+        sys_close(status);
         unsigned mask;
         if (count > 0) {
             text[count] = 0;
@@ -330,7 +351,9 @@ int sys_replace(int descriptor, int other) {
     if (dup2(other, descriptor) < 0) return -errno;
     return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
 }
-int sys_reopen(int descriptor, int flags) { return RETRY(openat(descriptor, ".", flags | O_CLOEXEC)); }
+int sys_reopen(int descriptor, int flags) {
+    return COUNTED(RETRY(openat(descriptor, ".", flags | O_CLOEXEC)));
+}
 
 static int convert(int result, const struct stat *info, struct sys_attributes *out) {
     if (result < 0) return result;

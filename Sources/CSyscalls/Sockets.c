@@ -65,6 +65,13 @@ int64_t sys_raise_file_limit(void) {
     return limit.rlim_cur > 1048576 ? 1048576 : (int64_t)limit.rlim_cur;
 }
 
+void sys_lower_file_limit(int64_t most) {
+    struct rlimit limit;
+    if (most < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max <= (rlim_t)most) return;
+    limit = (struct rlimit){.rlim_cur = (rlim_t)most, .rlim_max = (rlim_t)most};
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 const int sys_again = EAGAIN;
 const int sys_not_supported = EOPNOTSUPP;
 const int sys_no_call = ENOSYS;

@@ -6,6 +6,8 @@ internal import ServerCore
 struct Exchange: Sendable {
     let request: Request
     let options: WebDAVOptions
+    /// For what lists.
+    let propfinds: Slots
     let ifHeader: IfHeader?
     let conditions: Conditions
     /// The requester's view, with the tokens that were submitted; a write through it holds to the `If` field until its
@@ -15,9 +17,10 @@ struct Exchange: Sendable {
     var path: SharePath { request.path }
 
     /// - Throws: 400 when the `If` field is malformed.
-    init(_ request: Request, options: WebDAVOptions) throws(HTTPError) {
+    init(_ request: Request, options: WebDAVOptions, propfinds: Slots) throws(HTTPError) {
         self.request = request
         self.options = options
+        self.propfinds = propfinds
         let header = request.fields["if"]
         let ifHeader = header == nil ? nil : try IfHeader(header: header ?? "")
         self.ifHeader = ifHeader
@@ -30,6 +33,20 @@ struct Exchange: Sendable {
         self.share = share
     }
 
+    /// The body as it came, within its limit.
+    func body() async throws -> [UInt8] { try await request.body.collect(upTo: options.maxXMLBytes) }
+
+    /// The root element of a body.
+    /// - Throws: 400 for whatever is not read.
+    func root(of body: [UInt8]) throws(HTTPError) -> XMLElement {
+        try DAVBody.read(body, charset: DAVBody.charset(of: request), maxDepth: options.maxXMLDepth)
+    }
+
+    /// Runs `work` where the disk may be waited for, behind others that also take as long as a tree or a large file does.
+    func onDiskInTurn<T: Sendable>(_ work: @escaping @Sendable (Share) throws -> T) async throws -> T {
+        try await request.io.walk { [share] in try work(share) }
+    }
+
     /// Runs `work` where the disk may be waited for.
     func onDisk<T: Sendable>(_ work: @escaping @Sendable (Share) throws -> T) async throws -> T {
         try await request.io.run { [share] in try work(share) }
@@ -39,9 +56,15 @@ struct Exchange: Sendable {
     /// under which names change.
     ///
     /// For methods whose change of the target can't carry them. RFC 9110 §13.2.1, RFC 4918 §10.4.
+    /// - Parameters:
+    ///   - inTurn: waits behind others that also take long.
+    ///   - work: what is done.
+    /// - Returns: what `work` does.
     /// - Throws: ``RootError/preconditionFailed``.
-    func onDiskIfAsked<T: Sendable>(_ work: @escaping @Sendable (Share) throws -> T) async throws -> T {
-        try await onDisk { share in
+    func onDiskIfAsked<T: Sendable>(
+        inTurn: Bool = false, _ work: @escaping @Sendable (Share) throws -> T
+    ) async throws -> T {
+        let asked: @Sendable (Share) throws -> T = { share in
             guard ifHeader != nil || !conditions.isEmpty else { return try work(share) }
             var share = share
             let holds: @Sendable () throws(RootError) -> Bool = { () throws(RootError) in
@@ -53,6 +76,7 @@ struct Exchange: Sendable {
             share.precondition = holds
             return try work(share)
         }
+        return inTurn ? try await onDiskInTurn(asked) : try await onDisk(asked)
     }
 
     /// What the `If` field says, looked up now.

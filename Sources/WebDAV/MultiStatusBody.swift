@@ -10,11 +10,16 @@ extension Response {
     }
 
     /// A multistatus of any length, sent as it is made: the first members are on their way while the last are being read.
-    static func multiStatus(_ listing: MultiStatusStream, to request: Request, fields: ResponseFields) -> Response {
+    ///
+    /// Its place among those that list is kept until the last byte.
+    static func multiStatus(
+        _ listing: MultiStatusStream, to request: Request, fields: ResponseFields, until slot: Slots.Token
+    ) -> Response {
         let deflater = deflater(for: request)
         return Response(
             .multiStatus, fields: deflater == nil ? fields : compressed(fields),
             body: .stream(length: nil) { [io = request.io] writer in
+                defer { withExtendedLifetime(slot) {} }
                 guard let deflater else {
                     try await writer.write(listing.first)
                     while let piece = try await io.run({ try listing.next() }) { try await writer.write(piece) }

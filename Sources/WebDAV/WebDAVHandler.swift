@@ -8,11 +8,13 @@ public import ServerCore
 /// GET, HEAD and POST belong to other handlers; GET and HEAD come through here only when they carry an `If` field.
 public struct WebDAVHandler: Handler {
     private let options: WebDAVOptions
+    private let propfinds: Slots
 
     /// Makes a handler.
     /// - Parameter options: what can be set about it.
     public init(options: WebDAVOptions = WebDAVOptions()) {
         self.options = options
+        propfinds = Slots(options.maxPropfinds)
     }
 
     /// The methods that it knows.
@@ -61,9 +63,9 @@ public struct WebDAVHandler: Handler {
     }
 
     private func later(_ run: @escaping Run) -> Answer {
-        .later { [options] request in
+        .later { [options, propfinds] request in
             do {
-                return try await run(Exchange(request, options: options))
+                return try await run(Exchange(request, options: options, propfinds: propfinds))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {
@@ -81,6 +83,12 @@ public struct WebDAVOptions: Sendable {
     /// Bytes that a synchronisation answers at once, and a member more: it is made whole before it is sent, and what does
     /// not fit comes with the next one.
     package var maxReportBytes = 32 << 20
+    /// PROPFINDs and REPORTs being answered at once; more are refused with 503.
+    public var maxPropfinds = 256
+    /// Bytes of a request's XML; 413 beyond it.
+    public var maxXMLBytes = 1_048_576
+    /// How deep a request's XML may be, at most 256; 400 beyond it.
+    public var maxXMLDepth = 256
 
     /// The defaults.
     public init() {}

@@ -22,6 +22,8 @@ public struct UploaderConfiguration: Sendable {
     public var maxSearches = 16
     /// Archives being sent at once; more are refused with 503.
     public var maxArchives = 64
+    /// Files and fields of one form; 413 beyond it.
+    public var maxFormParts = 20_000
     /// The addresses under which others reach this server, for the page's QR code; asked at each request.
     public var addresses: @Sendable () -> [String] = { [] }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CSyscalls
 import DirectoryRoot
 import FoundationEssentials
 import Logging
@@ -46,6 +47,7 @@ struct ServeCommand: ParsableCommand {
     ///
     /// - Throws: ``StartError`` when there is nothing to serve or nowhere to serve it.
     static func serve(_ settings: Settings, _ logger: Logger) async throws {
+        if let most = try settings.number("max-open-files", in: 96...1_048_576) { sys_lower_file_limit(Int64(most)) }
         let root = try openRoot(settings)
         var configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
@@ -62,10 +64,7 @@ struct ServeCommand: ParsableCommand {
         configuration.access.logInPage = uploader.logInPage
         let server = try Server(configuration: configuration)
         server.add(StatusHandler(of: server))
-        var webDAV = WebDAVOptions()
-        webDAV.maxInfiniteMembers =
-            try settings.number("propfind-limit", in: 0...10_000_000) ?? webDAV.maxInfiniteMembers
-        server.add(WebDAVHandler(options: webDAV))
+        server.add(WebDAVHandler(options: try WebDAVOptions(settings)))
         // Asked first: files and folders, and the uploads that can be resumed.
         server.add(uploader)
         do {

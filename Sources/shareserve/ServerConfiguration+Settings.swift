@@ -81,6 +81,9 @@ extension Limits {
         bodyStallTime = try settings.duration("body-timeout") ?? bodyStallTime
         readerStallTime = try settings.duration("read-timeout") ?? readerStallTime
         idleTime = try settings.duration("idle-timeout") ?? idleTime
+        ranges = try settings.number("max-ranges", in: 1...1_000) ?? ranges
+        treeWalks = try settings.number("max-tree-walks", in: 1...1_024) ?? treeWalks
+        totalRate = try settings.bytes("limit-total-rate") ?? totalRate
         connectionRate = try settings.bytes("limit-rate") ?? connectionRate
     }
 }

@@ -12,6 +12,9 @@ extension UploaderConfiguration {
         if let indexName, indexName.contains("/") {
             throw .usage("index: '\(indexName)' is not a name such as index.html")
         }
+        maxArchives = try settings.number("max-archives", in: 0...10_000) ?? maxArchives
+        maxSearches = try settings.number("max-searches", in: 0...10_000) ?? maxSearches
+        maxFormParts = try settings.number("max-form-parts", in: 1...1_000_000) ?? maxFormParts
         assetsDirectory = settings.text("assets")
         version = ServeCommand.configuration.version
         addresses = { startup.urls }

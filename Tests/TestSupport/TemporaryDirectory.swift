@@ -198,6 +198,9 @@ extension TemporaryDirectory {
         close(file)
     }
 
+    /// What a sanitizer takes beside what the program does, as a factor; 1 without one (`make test SANITIZE=…`).
+    public static let sanitizerOverhead = getenv("SHARESERVE_SANITIZE").map { $0.pointee == 0 ? 1 : 32 } ?? 1
+
     /// What this process has in memory.
     public static var residentBytes: Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }

@@ -84,7 +84,7 @@ def main():
     command = [SWIFT, "test", "--skip-build", *swift_options, "--xunit-output", str(RESULTS / "swift.xml")]
     if options.filter:
         command += ["--filter", options.filter]
-    status = run("Swift tests", command)
+    status = run("Swift tests", command, env=dict(os.environ, SHARESERVE_SANITIZE=options.sanitize))
     # XCTest's file takes the name that was given; Swift Testing's has a suffix.
     found = tally.read_junit(RESULTS / "swift-swift-testing.xml", "swift")
     if status and not tally.failed or not found and not options.filter:

@@ -109,6 +109,8 @@ struct XMLReaderTests {
         }
         _ = try XMLReader.read(nested(200))
         #expect(throws: XMLError.tooComplex) { try XMLReader.read(nested(257)) }
+        _ = try XMLReader.read(nested(8), maxDepth: 8)
+        #expect(throws: XMLError.tooComplex) { try XMLReader.read(nested(9), maxDepth: 8) }
         #expect(throws: XMLError.tooComplex) { try XMLReader.read(nested(100_000)) }
         let attributes = (0..<100_000).map { "a\($0)=''" }.joined(separator: " ")
         #expect(throws: XMLError.tooComplex) { try XMLReader.read(bytes("<a \(attributes)/>")) }

@@ -47,6 +47,9 @@ extern const unsigned sys_rename_exchange;
 extern const unsigned sys_sync_write;  // start write-back of a range, do not wait
 extern const unsigned sys_sync_wait;   // write a range back and wait for it (not for the journal or the device's cache)
 
+// From now on what would open more descriptors than this here answers -EMFILE: the rest is for sockets, and for libraries
+// that end the process when they cannot open. What other calls opened does not count.
+void sys_limit_open_files(int most);
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve);
 int sys_openat(int directory, const char *path, int flags, unsigned mode);
 // Opens once more what a descriptor (also an O_PATH one) stands for.

@@ -17,3 +17,5 @@ extern const int sys_again, sys_not_supported, sys_no_call, sys_invalid;
 int sys_is_memory(int file);
 // The soft limit of open files, raised to the hard one first.
 int64_t sys_raise_file_limit(void);
+// Lowers both limits of open files; higher ones than there are stay as they are.
+void sys_lower_file_limit(int64_t most);

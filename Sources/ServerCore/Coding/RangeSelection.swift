@@ -1,6 +1,6 @@
 /// Which bytes of a representation a `Range` field asks for.
 ///
-/// RFC 9110 §14.1.2, §14.2. A field that is malformed, of another unit, or that asks for more spans than ``limit`` is
+/// RFC 9110 §14.1.2, §14.2. A field that is malformed, of another unit, or that asks for too many spans is
 /// ignored, as the RFC allows: the whole representation is the answer. Spans that overlap are merged, so a thousand
 /// overlapping ones cost no more than one.
 package enum RangeSelection: Equatable, Sendable {
@@ -11,18 +11,19 @@ package enum RangeSelection: Equatable, Sendable {
     /// Well-formed, but every span begins past the end; 416.
     case unsatisfiable
 
-    /// The largest number of spans that are served.
+    /// The largest number of spans that are served, where nobody says otherwise.
     package static let limit = 64
 
     /// Parses a field's value.
     /// - Parameters:
     ///   - field: `bytes=0-99,200-`.
     ///   - size: the representation's length in bytes, not negative.
-    package init(field: some StringProtocol, size: Int64) {
-        self = Self.parse(Array(field.utf8)[...], size: size)
+    ///   - limit: the largest number of spans that are served.
+    package init(field: some StringProtocol, size: Int64, limit: Int = Self.limit) {
+        self = Self.parse(Array(field.utf8)[...], size: size, limit: limit)
     }
 
-    private static func parse(_ field: ArraySlice<UInt8>, size: Int64) -> RangeSelection {
+    private static func parse(_ field: ArraySlice<UInt8>, size: Int64, limit: Int) -> RangeSelection {
         let halves = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, ASCII.equalIgnoringCase(ASCII.trimmed(halves[0]), "bytes".utf8) else { return .whole }
         let specifiers = halves[1].split(separator: UInt8(ascii: ","), maxSplits: limit + 1)

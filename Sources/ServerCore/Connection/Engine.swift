@@ -39,18 +39,25 @@ final class Engine: Sendable {
         self.counters = counters
         rate = RateBucket(configuration.limits.totalRate)
         log = configuration.accessLog
-        // A quarter is for files, and some for listeners and the like.
-        let files = max(64, (Int(sys_raise_file_limit()) - 128) / 4 * 3)
-        maxConnections = configuration.limits.connections > 0 ? configuration.limits.connections : min(16_384, files)
+        let room = DescriptorRoom(
+            limit: Int(sys_raise_file_limit()), connections: configuration.limits.connections,
+            eventLoops: configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount)
+        maxConnections = room.connections
+        sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
         self.access = access
         self.proxies = proxies
         self.pool = pool
-        let passwords = WaitingLine(pool, atOnce: System.coreCount / 2, longest: 256)
+        let passwords = WaitingLine(
+            pool, atOnce: System.coreCount / 2, longest: 256,
+            full: "Too many people are logging in at once. Try again in a few seconds.")
         self.passwords = passwords
-        io = IOPool(threads: pool, passwords: passwords)
+        let walks = WaitingLine(
+            pool, atOnce: limits.treeWalks > 0 ? limits.treeWalks : pool.count / 2, longest: 256,
+            full: "Too much is being copied and deleted at once. Try again in a few seconds.")
+        io = IOPool(threads: pool, bounds: IOPool.Bounds(passwords: passwords, walks: walks, ranges: limits.ranges))
         logger = configuration.logger
         var headLimits = HTTP1HeadParser.Limits()
         headLimits.headBytes = limits.headBytes
@@ -128,7 +135,7 @@ final class Engine: Sendable {
         case .check(let question): pool.submit { self.settle(question(), done) }
         case .verify(let question):
             let isTaken = passwords.submit { self.settle(question(), done) }
-            if !isTaken { done(.refuse(Response(WaitingLine.isFull))) }
+            if !isTaken { done(.refuse(Response(passwords.refusal))) }
         }
     }
 

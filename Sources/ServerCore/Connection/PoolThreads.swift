@@ -5,10 +5,12 @@ import NIOPosix
 /// They also run the tasks that answer requests, as their preferred executor (SE-0417): such a task may wait for the disk
 /// right where it is, and a request costs one hop to a thread and one back instead of one for each call.
 final class PoolThreads: TaskExecutor {
+    let count: Int
     private let pool: NIOThreadPool
 
     init(count: Int) {
-        pool = NIOThreadPool(numberOfThreads: max(1, count))
+        self.count = max(1, count)
+        pool = NIOThreadPool(numberOfThreads: self.count)
         pool.start()
     }
 

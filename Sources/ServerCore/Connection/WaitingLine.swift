@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Work that is slow on purpose, a few pieces at a time, so that most of the pool's threads and the memory stay for others.
+/// Work that takes long, a few pieces at a time, so that most of the pool's threads and the memory stay for others.
 ///
 /// What waits here waits without a thread.
 final class WaitingLine: Sendable {
@@ -10,14 +10,10 @@ final class WaitingLine: Sendable {
         var waiting = CircularBuffer<@Sendable () -> Void>()
     }
 
-    /// What those are told who find the line full.
-    static let isFull = HTTPError(
-        .serviceUnavailable, "Too many people are logging in at once. Try again in a few seconds.",
-        fields: ["Retry-After": "2"])
-
     private let pool: PoolThreads
     private let atOnce: Int
     private let longest: Int
+    private let full: String
     private let state = Mutex(State())
 
     /// An empty line.
@@ -25,10 +21,12 @@ final class WaitingLine: Sendable {
     ///   - pool: runs the work.
     ///   - atOnce: pieces that run at a time.
     ///   - longest: pieces that may wait.
-    init(_ pool: PoolThreads, atOnce: Int, longest: Int) {
+    ///   - full: what those are told who find the line full.
+    init(_ pool: PoolThreads, atOnce: Int, longest: Int, full: String) {
         self.pool = pool
         self.atOnce = max(1, atOnce)
         self.longest = longest
+        self.full = full
     }
 
     /// Runs `work` when it is its turn.
@@ -43,11 +41,24 @@ final class WaitingLine: Sendable {
             state.waiting.append(work)
             return (true, false)
         }
-        if isNow { run(work) }
+        if isNow { begin(work) }
         return isTaken
     }
 
-    private func run(_ work: @escaping @Sendable () -> Void) {
+    /// Runs `work` when it is its turn, and gives what it gives.
+    /// - Throws: ``HTTPError`` 503 when too much waits already; what `work` throws.
+    func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            let isTaken = submit { continuation.resume(with: Result { try work() }) }
+            guard !isTaken else { return }
+            continuation.resume(throwing: refusal)
+        }
+    }
+
+    /// What those are told who find the line full.
+    var refusal: HTTPError { HTTPError(.serviceUnavailable, full, fields: ["Retry-After": "2"]) }
+
+    private func begin(_ work: @escaping @Sendable () -> Void) {
         pool.submit {
             work()
             let next = self.state.withLock { state -> (@Sendable () -> Void)? in
@@ -56,7 +67,7 @@ final class WaitingLine: Sendable {
                 return nil
             }
             // Behind what others gave the pool meanwhile.
-            if let next { self.run(next) }
+            if let next { self.begin(next) }
         }
     }
 }

@@ -87,7 +87,7 @@ private struct Selection {
         if mayHaveRange, let range = fields["range"],
             Conditions.allowsRange(ifRange: fields["if-range"], of: entry.attributes)
         {
-            switch RangeSelection(field: range, size: size) {
+            switch RangeSelection(field: range, size: size, limit: request.io.mostRanges) {
             case .whole: break
             case .unsatisfiable: return unsatisfiable()
             case .spans(let spans): return partial(spans)

@@ -1,10 +1,26 @@
 /// The bounded pool of threads for everything that may wait for a disk.
 public struct IOPool: Sendable {
     let threads: PoolThreads?
-    let passwords: WaitingLine?
+    let bounds: Bounds?
+
+    /// How much of it one kind of work may have.
+    final class Bounds: Sendable {
+        let passwords: WaitingLine
+        let walks: WaitingLine
+        let ranges: Int
+
+        init(passwords: WaitingLine, walks: WaitingLine, ranges: Int) {
+            self.passwords = passwords
+            self.walks = walks
+            self.ranges = ranges
+        }
+    }
 
     /// Runs the work at once, on the caller's thread: for tests.
-    package static let inline = IOPool(threads: nil, passwords: nil)
+    package static let inline = IOPool(threads: nil, bounds: nil)
+
+    /// Spans of a file that one answer holds at most.
+    package var mostRanges: Int { bounds?.ranges ?? RangeSelection.limit }
 
     /// Runs `work` on a thread of the pool: right here where the caller is on one already, as every handler's task is.
     public func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
@@ -15,10 +31,14 @@ public struct IOPool: Sendable {
     /// Runs work that is slow on purpose, behind all who wait for the like.
     /// - Throws: ``HTTPError`` 503 when too many wait; what `work` throws.
     func verify<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
-        guard let passwords else { return try work() }
-        return try await withCheckedThrowingContinuation { continuation in
-            let isTaken = passwords.submit { continuation.resume(with: Result { try work() }) }
-            if !isTaken { continuation.resume(throwing: WaitingLine.isFull) }
-        }
+        guard let bounds else { return try work() }
+        return try await bounds.passwords.run(work)
+    }
+
+    /// Runs work that holds a thread for as long as a tree or a large file takes, behind all who wait for the like.
+    /// - Throws: ``HTTPError`` 503 when too many wait; what `work` throws.
+    package func walk<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        guard let bounds else { return try work() }
+        return try await bounds.walks.run(work)
     }
 }

@@ -9,9 +9,6 @@ public struct Limits: Sendable {
     /// Bytes of a request body on the wire; 413 beyond it.
     ///
     /// nil for no limit but the disk's.
-    ///
-    ///
-    ///
     public var bodyBytes: Int64?
     /// How many times larger than what came a gzip body may become, beyond its first MiB.
     public var expansionRatio = 100
@@ -25,14 +22,20 @@ public struct Limits: Sendable {
     public var readerStallTime: Duration = .seconds(60)
     /// For a client that was refused to read why.
     public var lingerTime: Duration = .seconds(2)
-    /// Connections in all; 0 chooses by the limit of open files, at most 16,384.
+    /// Connections in all; 0 chooses, at most 16,384.
     ///
-    /// Beyond it, the longest idle one goes.
+    /// The limit of open files lowers either. Beyond it, the longest idle one goes.
     public var connections = 0
     /// Connections from one address (IPv6: one /64 network); 0 for no bound of its own.
     public var connectionsPerAddress = 0
     /// Requests being answered by tasks at once; 503 beyond it.
     public var requestsInFlight = 8_192
+    /// Trees and large files being copied or deleted at once; 0 is half of the threads for the disk.
+    ///
+    /// Others wait; 503 when 256 wait already.
+    public var treeWalks = 0
+    /// Spans of a file that one answer holds; a request for more gets the whole file.
+    public var ranges = 64
     /// Bytes a second of one connection's answers and bodies; nil for no limit.
     public var connectionRate: Int64?
     /// Bytes a second of all connections together; nil for no limit.

@@ -20,13 +20,21 @@ extension Exchange {
     /// RFC 4918 §9.9.
     func move() async throws -> Response {
         let depth = try Depth(of: request, missing: .infinity)
-        return try await transfer { share, target, replacing throws(RootError) in
+        return try await transfer(crossesFileSystems) { share, target, replacing throws(RootError) in
             if depth != .infinity, try share.attributes(of: path).isDirectory { throw .invalidName }
             return try share.move(path, to: target, replacing: replacing)
         }
     }
 
+    /// Whether a move is no mere renaming; false for what will fail anyway.
+    private func crossesFileSystems(_ share: Share, _ target: SharePath) -> Bool {
+        let places = try? (share.attributes(of: path), share.attributes(of: target.parent))
+        return places.map { $0.device != $1.device } ?? false
+    }
+
+    // Without `isLong` the work always waits for its turn.
     private func transfer(
+        _ isLong: (@Sendable (Share, SharePath) -> Bool)? = nil,
         _ run: @escaping @Sendable (Share, SharePath, Replacement) throws(RootError) -> TransferResult
     ) async throws -> Response {
         let target = try Destination(of: request).path
@@ -35,7 +43,8 @@ extension Exchange {
         guard target != path else {
             throw HTTPError(.forbidden, "Source and destination are the same.")
         }
-        return try await onDiskIfAsked { share in
+        let isLong = try await onDisk { isLong?($0, target) ?? true }
+        return try await onDiskIfAsked(inTurn: isLong) { share in
             do {
                 let result = try run(share, target, overwrite.isAllowed ? .anything : .nothing)
                 guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }

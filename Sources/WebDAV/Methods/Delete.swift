@@ -8,7 +8,7 @@ extension Exchange {
     func delete() async throws -> Response {
         let depth = try Depth(of: request, missing: .infinity)
         try await refuseBody()
-        return try await onDisk { share in
+        let work: @Sendable (Share) throws -> Response = { share in
             let target = try share.attributes(of: path)
             guard depth == .infinity || !target.isDirectory else {
                 throw HTTPError(.badRequest, "A folder is deleted with all that is in it: Depth must be infinity.")
@@ -22,6 +22,8 @@ extension Exchange {
                 return try lockedMembers(roots, below: path, in: share)
             }
         }
+        let isTree = try await onDisk { _ in try existing(path)?.isDirectory ?? false }
+        return isTree ? try await onDiskInTurn(work) : try await onDisk(work)
     }
 
     /// A body that would be ignored must be refused.
@@ -29,9 +31,9 @@ extension Exchange {
     /// RFC 4918 §8.4. Old clients send a `propertybehavior` with COPY and MOVE (RFC 2518 §12.12), which says nothing new.
     /// - Throws: 415.
     func refuseBody() async throws {
-        let body = try await DAVBody.collect(request)
+        let body = try await body()
         guard !body.isEmpty else { return }
-        let root = try? DAVBody.read(body, charset: DAVBody.charset(of: request))
+        let root = try? root(of: body)
         guard root?.isDAV("propertybehavior") == true else {
             throw HTTPError(.unsupportedMediaType, "This method takes no body.")
         }

@@ -6,14 +6,14 @@ extension Exchange {
     ///
     /// RFC 4918 §9.10.
     func lock() async throws -> Response {
-        let body = try await DAVBody.collect(request)
+        let body = try await body()
         let timeout = Timeout(header: request.fields["timeout"]).duration
         guard !body.isEmpty else { return try await refresh(timeout) }
         let depth = try Depth(of: request, missing: .infinity)
         guard depth == .zero || depth == .infinity else {
             throw HTTPError(.badRequest, "The Depth of a LOCK must be 0 or infinity.")
         }
-        let info = try LockInfo(try DAVBody.read(body, charset: DAVBody.charset(of: request)))
+        let info = try LockInfo(root(of: body))
         let wish = LockRequest(
             isExclusive: info.isExclusive, isRecursive: depth == .infinity, owner: info.owner, timeout: timeout)
         return try await onDiskIfAsked { share in

@@ -6,7 +6,7 @@ extension Exchange {
     ///
     /// RFC 4918 §9.3.
     func mkcol() async throws -> Response {
-        let body = try await DAVBody.collect(request)
+        let body = try await body()
         return try await onDiskIfAsked { share in
             if let target = try existing(path) {
                 throw notAllowed("Something is at this address already.", for: target)

@@ -8,9 +8,10 @@ extension Exchange {
     func propfind() async throws -> Response {
         var depth = try Depth(of: request, missing: .infinity)
         let prefer = Prefer(of: request)
+        guard let slot = propfinds.take() else { throw RootError.tooMany }
         if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
         let selection = try PropertySelection(
-            propfind: try await DAVBody.collect(request), charset: DAVBody.charset(of: request))
+            propfind: try await body(), charset: DAVBody.charset(of: request), maxDepth: options.maxXMLDepth)
         let listing = try await onDisk { [depth] share in
             try checkIf()
             return try MultiStatusStream(
@@ -27,6 +28,6 @@ extension Exchange {
             fields.add("Content-Location", request.href(path, isDirectory: true))
         }
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
-        return .multiStatus(listing, to: request, fields: fields)
+        return .multiStatus(listing, to: request, fields: fields, until: slot)
     }
 }

@@ -6,7 +6,7 @@ extension Exchange {
     ///
     /// RFC 4918 §9.2.
     func proppatch() async throws -> Response {
-        let root = try DAVBody.read(try await DAVBody.collect(request), charset: DAVBody.charset(of: request))
+        let root = try root(of: try await body())
         let prefer = Prefer(of: request)
         return try await onDiskIfAsked { share in
             let target = try share.attributes(of: path)

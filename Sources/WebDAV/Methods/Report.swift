@@ -7,8 +7,10 @@ extension Exchange {
     /// RFC 6578 §3.2. Other reports (RFC 3253 §3.6) are refused.
     func report() async throws -> Response {
         let depth = try Depth(of: request, missing: .zero)
-        let body = try await DAVBody.collect(request)
-        let root = try DAVBody.read(body, charset: DAVBody.charset(of: request))
+        guard let slot = propfinds.take() else { throw RootError.tooMany }
+        defer { withExtendedLifetime(slot) {} }
+        let body = try await body()
+        let root = try root(of: body)
         guard root.isDAV("sync-collection") else {
             throw DAVError(status: .forbidden, condition: .supportedReport)
         }

@@ -43,12 +43,12 @@ struct PropertySelection: Sendable {
     ///
     /// RFC 4918 §9.1.
     /// - Throws: 400 when it is no such body.
-    init(propfind body: [UInt8], charset: String?) throws {
+    init(propfind body: [UInt8], charset: String?, maxDepth: Int = XMLBounds.maxDepth) throws {
         guard !body.isEmpty else {
             self = .all
             return
         }
-        let root = try DAVBody.read(body, charset: charset)
+        let root = try DAVBody.read(body, charset: charset, maxDepth: maxDepth)
         guard root.isDAV("propfind") else { throw DAVBody.notUnderstood }
         let forms = root.elements.filter { $0.isDAV("allprop") || $0.isDAV("propname") || $0.isDAV("prop") }
         guard let form = forms.first, forms.count == 1 else { throw DAVBody.notUnderstood }

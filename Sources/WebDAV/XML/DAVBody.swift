@@ -2,21 +2,15 @@ internal import ServerCore
 
 /// The XML body of a request.
 enum DAVBody {
-    /// Bytes; no client sends a tenth of it.
-    static let maxBytes = 1_048_576
-
     static let notUnderstood = HTTPError(.badRequest, "The XML of the request body is not what this method takes.")
-
-    /// The body as it came, within its limit.
-    static func collect(_ request: Request) async throws -> [UInt8] {
-        try await request.body.collect(upTo: maxBytes)
-    }
 
     /// The root element of a body.
     /// - Throws: 400 for whatever is not read.
-    static func read(_ body: [UInt8], charset: String?) throws(HTTPError) -> XMLElement {
+    static func read(_ body: [UInt8], charset: String?, maxDepth: Int = XMLBounds.maxDepth) throws(HTTPError)
+        -> XMLElement
+    {
         do {
-            return try XMLReader.read(body, charset: charset)
+            return try XMLReader.read(body, charset: charset, maxDepth: maxDepth)
         } catch {
             switch error {
             case .malformed: throw HTTPError(.badRequest, "The request body is not well-formed XML.")

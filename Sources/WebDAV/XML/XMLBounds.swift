@@ -10,17 +10,21 @@ struct XMLBounds {
     static let maxNameBytes = 4096
 
     private let text: [UInt8]
+    private let maxDepth: Int
     private var position = 0
     private var depth = 0
 
     /// - Throws: ``XMLError/documentType``, ``XMLError/tooComplex``, or ``XMLError/malformed`` for a NUL.
-    static func check(_ text: [UInt8]) throws(XMLError) {
+    static func check(_ text: [UInt8], maxDepth: Int = Self.maxDepth) throws(XMLError) {
         guard !text.contains(0) else { throw .malformed }
-        var bounds = XMLBounds(text: text)
+        var bounds = XMLBounds(text: text, maxDepth: min(maxDepth, Self.maxDepth))
         try bounds.scan()
     }
 
-    private init(text: [UInt8]) { self.text = text }
+    private init(text: [UInt8], maxDepth: Int) {
+        self.text = text
+        self.maxDepth = maxDepth
+    }
 
     private mutating func scan() throws(XMLError) {
         while let open = text[position...].firstIndex(of: UInt8(ascii: "<")) {
@@ -66,7 +70,7 @@ struct XMLBounds {
             case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\t"), UInt8(ascii: "\r"): nameBytes = 0
             case UInt8(ascii: ">"):
                 if position < 2 || text[position - 2] != UInt8(ascii: "/") { depth += 1 }
-                guard depth <= Self.maxDepth else { throw .tooComplex }
+                guard depth <= maxDepth else { throw .tooComplex }
                 return
             default: break
             }

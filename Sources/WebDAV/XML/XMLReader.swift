@@ -15,11 +15,14 @@ final class XMLReader {
     /// - Parameters:
     ///   - body: a whole document.
     ///   - charset: the encoding that the Content-Type names, if any.
+    ///   - maxDepth: of its elements.
     /// - Returns: the element with all that is in it.
     /// - Throws: ``XMLError``.
-    static func read(_ body: [UInt8], charset: String? = nil) throws(XMLError) -> XMLElement {
+    static func read(
+        _ body: [UInt8], charset: String? = nil, maxDepth: Int = XMLBounds.maxDepth
+    ) throws(XMLError) -> XMLElement {
         let text = try XMLText.decode(body, charset: charset)
-        try XMLBounds.check(text)
+        try XMLBounds.check(text, maxDepth: maxDepth)
         let builder = XMLTreeBuilder()
         guard !text.isEmpty else { throw .malformed }
         // The parser reads from `text` as long as it lives, so it lives inside this call.

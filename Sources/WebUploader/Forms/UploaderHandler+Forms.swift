@@ -17,7 +17,9 @@ extension UploaderHandler {
                     "Allow": "GET, HEAD, OPTIONS, PUT, DELETE, PATCH, PROPFIND, PROPPATCH, COPY, MOVE, LOCK, UNLOCK"
                 ])
         }
-        var parser = try MultipartParser(contentType: request.fields["content-type"] ?? "")
+        var limits = MultipartParser.Limits()
+        limits.parts = configuration.maxFormParts
+        var parser = try MultipartParser(contentType: request.fields["content-type"] ?? "", limits: limits)
         let store = FormStore(below: request.path, in: request.share)
         do {
             try await request.body.forEachPiece { piece in try store.take(parser.feed(Array(piece))) }

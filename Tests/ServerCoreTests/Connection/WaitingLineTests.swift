@@ -8,7 +8,7 @@ struct WaitingLineTests {
     @Test("A few pieces run at a time, the others wait without a thread, and too many are turned away")
     func line() async throws {
         let pool = PoolThreads(count: 8)
-        let line = WaitingLine(pool, atOnce: 2, longest: 5)
+        let line = WaitingLine(pool, atOnce: 2, longest: 5, full: "full")
         let running = Atomic(0)
         let most = Atomic(0)
         let done = Atomic(0)

@@ -1,14 +1,14 @@
 import Synchronization
 
 /// A number of things that may go on at once.
-final class Slots: Sendable {
+package final class Slots: Sendable {
     private let free: Mutex<Int>
 
     /// `count` things at once.
-    init(_ count: Int) { free = Mutex(max(0, count)) }
+    package init(_ count: Int) { free = Mutex(max(0, count)) }
 
     /// Takes a place, given back when the token goes; nil when all are taken.
-    func take() -> Token? {
+    package func take() -> Token? {
         let isTaken = free.withLock { free in
             guard free > 0 else { return false }
             free -= 1
@@ -18,7 +18,7 @@ final class Slots: Sendable {
     }
 
     /// One taken place.
-    final class Token: Sendable {
+    package final class Token: Sendable {
         private let slots: Slots
 
         fileprivate init(slots: Slots) { self.slots = slots }

@@ -1,0 +1,162 @@
+"""Every bound that has an option is met by a request that exceeds it, and leaves the server as it was."""
+
+import pathlib
+import resource
+import time
+
+import pytest
+
+from server import wait_until
+from wire import Wire, ask
+
+
+def with_few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (140, 140))
+
+
+@pytest.fixture
+def crowd():
+    """Connections that the test keeps open; closed at its end."""
+    wires = []
+    yield wires
+    for wire in wires:
+        wire.close()
+
+
+@pytest.mark.parametrize("kind", ["uploads", "downloads", "both"])
+def test_files_never_take_what_accepting_needs(serve, crowd, kind):
+    """With more stalled transfers than descriptors, a new client is answered, and served once they are gone."""
+    server = serve(preexec=with_few_files)
+    with open(server.root / "big", "wb") as file:
+        file.truncate(1 << 30)
+    for index in range(250):
+        try:
+            wire = Wire(server, receive_buffer=4096, timeout=5)
+            crowd.append(wire)
+            if kind == "uploads" or kind == "both" and index % 2:
+                wire.request("PUT", f"/{index}", "Content-Length: 1000000")
+                wire.send("x")
+            else:
+                wire.request("GET", "/big")
+        except OSError:
+            pass
+    for _ in range(8):
+        # Longer than the second in which the runtime looks at its threads, for which it opens a file.
+        time.sleep(0.3)
+        with Wire(server, timeout=10) as wire:
+            answer = wire.ask("PUT", "/small", body="x")
+            assert answer.status in (201, 204, 503), answer
+            assert answer.status != 503 or answer["Retry-After"]
+    assert server.open_files() < 140
+    for wire in crowd:
+        wire.close()
+    wait_until(lambda: ask(server, "PUT", "/small", body="x").status in (201, 204), "the server serves again", 10)
+    assert server.cpu_seconds() < 20, "no busy loop"
+
+
+def test_open_files_can_be_set(serve):
+    server = serve("--max-open-files", "300")
+    limits = pathlib.Path(f"/proc/{server.pid}/limits").read_text()
+    assert next(line for line in limits.splitlines() if line.startswith("Max open files")).split()[3] == "300"
+    assert ask(server, "PUT", "/a", body="x").status == 201
+
+
+def held(server, crowd, method, target, *fields):
+    """A long answer that nobody reads: its head has come."""
+    wire = Wire(server, receive_buffer=4096)
+    crowd.append(wire)
+    wire.request(method, target, *fields)
+    wire.read(100)
+    return wire
+
+
+@pytest.mark.parametrize("option, method, target, fields", [
+    ("--max-propfinds", "PROPFIND", "/many/", ["Depth: 1"]),
+    ("--max-archives", "GET", "/large/?archive=tar", []),
+    ("--max-searches", "GET", "/.shareserve/search?q=name", []),
+], ids=["PROPFIND", "archive", "search"])
+def test_one_at_a_time(serve, crowd, option, method, target, fields):
+    """A second one is refused while the first is being sent, and taken after it."""
+    server = serve(option, "1")
+    for name in ("many", "large"):
+        (server.root / name).mkdir()
+    for index in range(12_000 if target != "/large/?archive=tar" else 1):
+        (server.root / "many" / f"name-{index:0200}").touch()
+    for index in range(100):
+        with open(server.root / "large" / f"{index}", "wb") as file:
+            file.truncate(8 << 20)
+    first = held(server, crowd, method, target, *fields)
+    with Wire(server, receive_buffer=4096) as second:
+        second.request(method, target, *fields, "Connection: close")
+        assert second.read(12) == b"HTTP/1.1 503"
+        assert b"\r\nRetry-After: " in second.rest()[:1000]
+    assert len(ask(server, "GET", "/large/").text.split()) == 100
+    first.close()
+
+    def works():
+        with Wire(server, receive_buffer=4096) as wire:
+            wire.request(method, target, *fields)
+            return wire.read(12).split()[1][:1] == b"2"
+
+    wait_until(works, "the place is free again")
+
+
+def test_size_and_depth_of_xml(serve):
+    server = serve("--max-xml-size", "1K", "--max-xml-depth", "8")
+    body = '<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>'
+    assert ask(server, "PROPFIND", "/", "Depth: 0", body=body).status == 207
+    assert ask(server, "PROPFIND", "/", "Depth: 0", body=body + " " * 1024).status == 413
+    for levels, status in [(5, 207), (7, 400)]:
+        nested = "<a>" * levels + "</a>" * levels
+        body = f'<propfind xmlns="DAV:"><prop>{nested}</prop></propfind>'
+        assert ask(server, "PROPFIND", "/", "Depth: 0", body=body).status == status, levels
+
+
+def test_parts_of_a_form(serve):
+    server = serve("--max-form-parts", "3")
+
+    def send(count):
+        part = '--x\r\nContent-Disposition: form-data; name="files"; filename="f%d"\r\n\r\nx\r\n'
+        body = "".join(part % index for index in range(count)) + "--x--\r\n"
+        return ask(server, "POST", "/", "Content-Type: multipart/form-data; boundary=x", body=body).status
+
+    assert send(3) in (201, 303)
+    assert send(4) == 413
+
+
+def test_ranges(serve):
+    server = serve("--max-ranges", "2")
+    (server.root / "a").write_bytes(b"x" * 1000)
+    assert ask(server, "GET", "/a", "Range: bytes=0-1,10-11").status == 206
+    assert ask(server, "GET", "/a", "Range: bytes=0-1,10-11,20-21").status == 200
+
+
+def test_locks(serve):
+    lock = ('<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>')
+    server = serve("--max-locks", "3", "--max-locks-per-user", "2", "--auth", "a:1@/:rw", "--auth", "b:2@/:rw")
+    as_a, as_b = "Authorization: Basic YTox", "Authorization: Basic Yjoy"
+
+    def take(name, who):
+        return ask(server, "LOCK", f"/{name}", who, body=lock).status
+
+    assert [take("1", as_a), take("2", as_a)] == [201, 201]
+    assert take("3", as_a) in (503, 507)
+    assert take("4", as_b) == 201
+    assert take("5", as_b) in (503, 507)
+
+
+def test_copies_wait_for_their_turn(serve):
+    """With one tree at a time, more of them wait, and all are done; meanwhile files are served."""
+    server = serve("--max-tree-walks", "1")
+    tree = server.root / "tree"
+    for index in range(20):
+        (tree / str(index)).mkdir(parents=True)
+        for name in range(30):
+            (tree / str(index) / str(name)).write_text("x")
+    wires = [Wire(server, timeout=60) for _ in range(12)]
+    for index, wire in enumerate(wires):
+        wire.request("COPY", "/tree", f"Destination: /copy-{index}")
+    assert ask(server, "GET", "/tree/0/0").text == "x"
+    assert [wire.response().status for wire in wires] == [201] * len(wires)
+    for wire in wires:
+        wire.close()

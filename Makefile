@@ -75,6 +75,7 @@ install: $(shell ! command -v "$(SWIFT)" >/dev/null && test -x "$(server)" || ec
 	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
 	sed 's,/usr/local/,$(PREFIX)/,' config/shareserve.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/shareserve.service"
 	install -D -m 644 config/shareserve.json "$(DESTDIR)$(PREFIX)/share/doc/shareserve/shareserve.json"
+	install -D -m 644 config/shareserve.1 "$(DESTDIR)$(PREFIX)/share/man/man1/shareserve.1"
 	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" \
 	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
 	"$(server)" --generate-completion-script bash > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/shareserve"

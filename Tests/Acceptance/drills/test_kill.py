@@ -52,18 +52,24 @@ NO_LOG_FLUSH = 2
 class Disk:
     """An ext4 file system in a file, that can lose its power."""
 
-    def __init__(self, folder, megabytes=512):
+    def __init__(self, folder, megabytes=512, features=(), options=()):
         self.copies = 0
         self.image = folder / "disk-0.img"
         self.place = folder / "disk"
         self.place.mkdir()
         with open(self.image, "wb") as file:
             file.truncate(megabytes << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-F", str(self.image)], check=True)
-        self.mount()
+        subprocess.run(["mkfs.ext4", "-q", "-F", *features, str(self.image)], check=True)
+        # Not every kernel has every option.
+        self.mount(*options, check=not options)
 
-    def mount(self, *options):
-        subprocess.run(["mount", "-o", ",".join(("loop", *options)), str(self.image), str(self.place)], check=True)
+    def mount(self, *options, check=True):
+        subprocess.run(["mount", "-o", ",".join(("loop", *options)), str(self.image), str(self.place)], check=check)
+
+    def release(self):
+        """For the end of a test, whatever state the disk is in."""
+        if os.path.ismount(self.place):
+            subprocess.run(["umount", "-l", str(self.place)])
 
     def cut_power(self):
         descriptor = os.open(self.place, os.O_RDONLY)
@@ -117,6 +123,7 @@ def test_power_cut(serve, disk, durable):
         if not durable:
             # Locks and properties that were answered may be gone with everything else of the last seconds.
             history.locks.clear()
+            history.upload = None
         server = serve(*options, root=root)
         try:
             workload.check(root, server, history, durable)

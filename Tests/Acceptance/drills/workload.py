@@ -4,6 +4,7 @@ Each content names itself: its name, its version, and a digest over a body of a 
 mixture of two versions, any hole and any cut shows.
 """
 
+import base64
 import hashlib
 import http.client
 import pathlib
@@ -208,6 +209,54 @@ class Locker(Writer):
             held[name] = fields["Lock-Token"].strip("<>")
 
 
+class Resumer(Writer):
+    """Uploads one name by tus in pieces, over and over, and goes on after each restart where the server stopped."""
+
+    name = "resumed"
+    metadata = ",".join(
+        f"{key} {base64.b64encode(value.encode()).decode()}"
+        for key, value in {"path": "/", "filename": name, "conflict": "replace"}.items())
+
+    def step(self):
+        upload = self.history.upload
+        if upload is None:
+            data = content(self.name, self.history.next(self.name), size=300_000)
+            status, _, fields = self.client.ask(
+                "POST", "/.shareserve/uploads", Tus_Resumable="1.0.0", Upload_Length=str(len(data)),
+                Upload_Metadata=self.metadata)
+            assert status == 201, status
+            address = re.sub("^https?://[^/]+", "", fields["Location"])
+            self.history.upload = Upload(address, data)
+            return
+        status, _, fields = self.client.ask("HEAD", upload.address, Tus_Resumable="1.0.0")
+        if status in (404, 410) and upload.may_be_done:
+            self.history.upload = None
+            return
+        assert status == 200, status
+        offset = int(fields["Upload-Offset"])
+        assert upload.answered <= offset <= len(upload.data), f"{offset} bytes are kept, {upload.answered} were answered"
+        piece = upload.data[offset:offset + 70_000]
+        upload.may_be_done = offset + len(piece) == len(upload.data)
+        status, _, fields = self.client.ask(
+            "PATCH", upload.address, piece, Tus_Resumable="1.0.0", Upload_Offset=str(offset),
+            Content_Type="application/offset+octet-stream")
+        assert status == 204, status
+        upload.answered = int(fields["Upload-Offset"])
+        if upload.answered == len(upload.data):
+            self.history.done(self.name)
+            self.history.upload = None
+
+
+class Upload:
+    """One upload by tus, as far as the client knows."""
+
+    def __init__(self, address, data):
+        self.address = address
+        self.data = data
+        self.answered = 0
+        self.may_be_done = False
+
+
 class Deleter(Writer):
     """Makes a tree and deletes it."""
 
@@ -222,7 +271,7 @@ class Deleter(Writer):
         assert status in (204, 404), status
 
 
-WRITERS = [Overwriter, Creator, Former, Mover, Copier, Patcher, Locker, Deleter]
+WRITERS = [Overwriter, Creator, Former, Mover, Copier, Patcher, Locker, Resumer, Deleter]
 
 
 def prepare(root):
@@ -244,7 +293,7 @@ def check(root, server, history, durable=True):
     known = {"from", "to", "tree", "copy", "patched", "doomed", ".shareserve", "lost+found"}
     for path in root.iterdir():
         name = path.name
-        if re.fullmatch(r"created-\d+|overwritten|form-[ab]", name):
+        if re.fullmatch(r"created-\d+|overwritten|resumed|form-[ab]", name):
             history.check(name, path.read_bytes(), durable)
         elif not re.fullmatch(r"locked-\d+", name):
             assert name in known, f"stray name: {name}"
@@ -288,3 +337,4 @@ class History(Versions):
     def __init__(self):
         super().__init__()
         self.locks = {}
+        self.upload = None

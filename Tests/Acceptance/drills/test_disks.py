@@ -1,0 +1,125 @@
+"""Disks that fail: bad sectors under an open share, no way to write, and a user's quota."""
+
+import ctypes
+import os
+import struct
+import subprocess
+
+import pytest
+
+from test_faults import as_nobody
+from test_kill import Disk
+from wire import ConnectionClosed, Wire, ask
+
+pytestmark = pytest.mark.root
+
+
+@pytest.fixture
+def disk(folder):
+    disk = Disk(folder, megabytes=64)
+    yield disk
+    disk.release()
+
+
+def forget(path):
+    """Has the next reader of a file ask the disk."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def test_file_that_cannot_be_read(serve, disk):
+    """The blocks of one file are gone: its download is no whole answer, everything else goes on."""
+    root = disk.place / "share"
+    root.mkdir()
+    server = serve(root=root)
+    (root / "good").write_bytes(b"good" * 1000)
+    # The last blocks of the disk are this file's, which is what fills it.
+    with open(root / "bad", "wb", buffering=0) as file:
+        while os.fstatvfs(file.fileno()).f_bavail > 512:
+            file.write(os.urandom(1 << 18))
+    size = (root / "bad").stat().st_size
+    forget(root / "bad")
+    os.truncate(disk.image, 30 << 20)
+    forget(root / "bad")
+    with Wire(server) as wire:
+        wire.request("GET", "/bad")
+        try:
+            answer = wire.response()
+            assert answer.status >= 500, answer
+        except ConnectionClosed:
+            # What came was cut off, and not filled up.
+            assert len(wire.buffer) < size
+    assert server.alive()
+    assert ask(server, "GET", "/good").body == b"good" * 1000
+    assert ask(server, "PROPFIND", "/", "Depth: 0").status == 207
+
+
+def test_disk_that_cannot_be_written(serve, folder):
+    """Writes fail below the file system: with --fsync nothing is answered as done that is not, and old content stays."""
+    small = folder / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16M", "tmpfs", str(small)], check=True)
+    try:
+        # Sparse: there is room for a quarter of what the disk claims to have.
+        disk = Disk(small, megabytes=64)
+        try:
+            root = disk.place / "share"
+            root.mkdir()
+            server = serve("--fsync", root=root)
+            assert ask(server, "PUT", "/old", body=b"old" * 1000).status == 201
+            os.sync()
+            answered = {}
+            for index in range(12):
+                body = os.urandom(4 << 20)
+                status = ask(server, "PUT", f"/{index}" if index % 2 else "/old", body=body).status
+                assert status in (201, 204) or status >= 400, status
+                if status in (201, 204):
+                    answered[f"{index}" if index % 2 else "old"] = body
+            assert len(answered) < 12, "no write failed"
+            assert server.alive()
+            for name, body in answered.items():
+                assert ask(server, "GET", f"/{name}").body == body, name
+            assert ask(server, "GET", "/old").body == answered.get("old", b"old" * 1000)
+            server.stop()
+        finally:
+            disk.release()
+    finally:
+        subprocess.run(["umount", "-l", str(small)])
+
+
+Q_SETQUOTA, LIMITS = 0x800008, 5
+
+
+def test_quota(serve, folder):
+    """A user at the limit gets 507, the old file stays, and room that is freed can be used."""
+    disk = Disk(folder, megabytes=64, features=("-O", "quota", "-E", "quotatype=usrquota"), options=("usrquota",))
+    if not os.path.ismount(disk.place):
+        disk.release()
+        pytest.skip("this kernel has no quotas on ext4")
+    try:
+        device = subprocess.run(
+            ["findmnt", "-no", "SOURCE", str(disk.place)], check=True, capture_output=True, text=True).stdout.strip()
+        # Blocks of 1 KiB: hard and soft limit, what is used; the same for inodes; two times; which of them count.
+        limits = struct.pack("8QI4x", 4096, 4096, 0, 1000, 1000, 0, 0, 0, LIMITS)
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.quotactl(Q_SETQUOTA << 8, device.encode(), 65534, limits) == 0, os.strerror(ctypes.get_errno())
+        root = disk.place / "share"
+        root.mkdir()
+        os.chown(root, 65534, 65534)
+        server = serve(root=root, preexec=as_nobody)
+        old = b"old" * 100_000
+        assert ask(server, "PUT", "/a", body=old).status == 201
+        body = os.urandom(6 << 20)
+        assert ask(server, "PUT", "/a", body=body).status == 507
+        assert ask(server, "GET", "/a").body == old
+        with Wire(server) as wire:
+            wire.request("PUT", "/b", "Transfer-Encoding: chunked")
+            wire.send(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+            assert wire.response().status == 507
+        assert ask(server, "COPY", "/a", "Destination: /c").status == 201
+        assert ask(server, "DELETE", "/a").status == 204
+        assert ask(server, "PUT", "/a", body=b"x" * 1_000_000).status == 201
+        server.stop()
+    finally:
+        disk.release()

@@ -68,4 +68,41 @@ enum FileCopy {
             try progress()
         }
     }
+
+    /// Copies a span of one file to a place in another, inside the kernel where it can: there a file system that has
+    /// reflinks shares what it may instead of copying it.
+    /// - Parameters:
+    ///   - span: bytes of the source.
+    ///   - source: open for reading.
+    ///   - target: open for writing.
+    ///   - start: where the first of them goes.
+    /// - Throws: ``RootError/preconditionFailed`` when the source is shorter; what reading or writing met.
+    static func append(
+        _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64
+    ) throws(RootError) {
+        var from = span.lowerBound
+        var to = start
+        while from < span.upperBound {
+            let copied = sys_copy_range(source, &from, target, &to, Int(min(span.upperBound - from, Int64(step))))
+            // Errors of the disk come up again below; a lack of the call does not.
+            guard copied > 0 else { break }
+        }
+        guard from < span.upperBound else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
+        defer { buffer.deallocate() }
+        while from < span.upperBound {
+            let wanted = Int(min(Int64(buffer.count), span.upperBound - from))
+            let read = try check(sys_pread(source, buffer.baseAddress, wanted, from), "pread")
+            guard read > 0 else { throw .preconditionFailed }
+            var written = 0
+            while written < read {
+                let done = try check(
+                    sys_pwrite(target, buffer.baseAddress?.advanced(by: written), read - written, to), "pwrite")
+                guard done > 0 else { throw .noSpace }
+                written += done
+                to += Int64(done)
+            }
+            from += Int64(read)
+        }
+    }
 }

@@ -54,7 +54,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     ///   go on then.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         try guarded { (file) throws(RootError) in
-            try self.admit(bytes.count)
+            try self.admit(Int64(bytes.count))
             var rest = bytes
             while !rest.isEmpty {
                 let count = try check(sys_pwrite(file.descriptor, rest.baseAddress, rest.count, self.written), "pwrite")
@@ -82,6 +82,44 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
             Result { () throws(RootError) in try write(bytes) }
         }
         try outcome.get()
+    }
+
+    /// Begins with the first bytes of another file; what is written next comes behind them.
+    ///
+    /// Where the file system can share blocks between files, nothing is copied.
+    /// - Parameters:
+    ///   - count: so many of them.
+    ///   - entry: an open file that has them.
+    /// - Throws: ``RootError/preconditionFailed`` when it has become shorter; and as ``write(_:)-(UnsafeRawBufferPointer)``.
+    public func begin(with count: Int64, of entry: Entry) throws(RootError) {
+        try guarded { (file) throws(RootError) in
+            guard self.written == 0, count >= 0 else { throw .preconditionFailed }
+            try self.admit(count)
+            if count > 0, self.share.root.abilities.kernelCopies, sys_clone(entry.descriptor, file.descriptor) == 0 {
+                var status = sys_attributes()
+                try check(sys_fstat(file.descriptor, &status), "fstat a copy")
+                guard Int64(clamping: status.size) >= count else { throw .preconditionFailed }
+                try check(sys_truncate(file.descriptor, count), "ftruncate a copy")
+            } else {
+                try FileCopy.append(0..<count, of: entry.descriptor, to: file.descriptor, at: 0)
+            }
+            self.written = count
+            try self.flush(file)
+        }
+    }
+
+    /// Goes on with what another file has behind as many bytes as were written here.
+    ///
+    /// - Throws: as ``begin(with:of:)``.
+    public func end(as entry: Entry) throws(RootError) {
+        try guarded { (file) throws(RootError) in
+            let size = entry.attributes.size
+            guard self.written < size else { return }
+            try self.admit(size - self.written)
+            try FileCopy.append(self.written..<size, of: entry.descriptor, to: file.descriptor, at: self.written)
+            self.written = size
+            try self.flush(file)
+        }
     }
 
     /// The modification time that the file shall have instead of now.
@@ -128,8 +166,8 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
         endTelling()
     }
 
-    private func admit(_ count: Int) throws(RootError) {
-        let (total, overflow) = written.addingReportingOverflow(Int64(count))
+    private func admit(_ count: Int64) throws(RootError) {
+        let (total, overflow) = written.addingReportingOverflow(count)
         guard !overflow, total <= limit else { throw .tooLarge }
     }
 

@@ -56,9 +56,9 @@ public struct WebDAVHandler: Handler {
     /// That is what is below the reserved address, and uploads in parts (draft-ietf-httpbis-resumable-upload).
     private static func isAnothers(_ request: Request) -> Bool {
         if let first = request.path.components.first, first.elementsEqual(StateFolder.name.utf8) { return true }
-        if request.method == .patch, !Exchange.isPartialUpdate(request) { return true }
         guard request.method == .put || request.method == .patch else { return false }
-        let draft = ["upload-complete", "upload-incomplete", "upload-draft-interop-version"]
+        // The version alone makes no upload in parts: it comes with whole uploads too.
+        let draft = ["upload-complete", "upload-incomplete"]
         return draft.contains { request.fields[$0] != nil }
     }
 

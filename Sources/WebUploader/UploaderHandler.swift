@@ -82,7 +82,9 @@ public final class UploaderHandler: Handler {
     private func refuse(_ request: Request, _ error: any Error) -> Answer {
         let refusal = (error as? RootError).map { HTTPError($0) } ?? (error as? HTTPError)
         guard let refusal else { return .later { _ in throw error } }
-        guard refusal.status == .notFound || refusal.status == .forbidden, request.method == .get, wantsPage(request)
+        guard refusal.status == .notFound || refusal.status == .forbidden,
+            request.method == .get || request.method == .head,
+            wantsPage(request)
         else { return .now(Response(refusal)) }
         let place = PagePlace(path: request.path, rights: [], status: refusal.status)
         return .later { [self] in pageResponse(place, for: $0) }

@@ -4,7 +4,7 @@ extension ResumableUpload {
     /// Appends all the bytes of another upload, inside the kernel where it can.
     func append(_ piece: ResumableUpload) throws(RootError) {
         try part.owned { () throws(RootError) in
-            try part.file.number.append(piece.part.file.number, count: piece.offset, at: offset)
+            try FileCopy.append(0..<piece.offset, of: piece.part.file.number, to: part.file.number, at: offset)
             offset += piece.offset
         }
     }
@@ -36,7 +36,7 @@ extension Share {
         guard there.device == part.file.device, there.mount == part.file.mount else {
             // Another file system below the root: its own copy, and one rename there.
             let copy = try TemporaryFile(in: root, near: location.directory)
-            try copy.descriptor.append(part.file.number, count: part.length(), at: 0)
+            try FileCopy.append(0..<part.length(), of: part.file.number, to: copy.descriptor, at: 0)
             let result = try commit(copy, to: target, replacing: replacing, modified: modified)
             _ = sys_unlinkat(part.folder.number, part.name, 0)
             return result
@@ -51,37 +51,6 @@ extension Share {
         } catch {
             file.leave()
             throw error
-        }
-    }
-}
-
-extension Int32 {
-    /// Writes the first `count` bytes of the file `source` into this one.
-    fileprivate func append(_ source: Int32, count: Int64, at start: Int64) throws(RootError) {
-        var from: Int64 = 0
-        var to = start
-        var usesKernel = true
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-        defer { buffer.deallocate() }
-        while from < count {
-            if usesKernel {
-                let copied = sys_copy_range(source, &from, self, &to, Int(Swift.min(count - from, 1 << 30)))
-                if copied > 0 { continue }
-                usesKernel = false
-                // Errors of the disk come up again below; a lack of the call does not.
-            }
-            let read = try check(
-                sys_pread(source, buffer.baseAddress, Swift.min(buffer.count, Int(count - from)), from), "pread")
-            guard read > 0 else { throw .preconditionFailed }
-            var written = 0
-            while written < read {
-                let done = try check(
-                    sys_pwrite(self, buffer.baseAddress?.advanced(by: written), read - written, to), "pwrite")
-                guard done > 0 else { throw .noSpace }
-                written += done
-                to += Int64(done)
-            }
-            from += Int64(read)
         }
     }
 }

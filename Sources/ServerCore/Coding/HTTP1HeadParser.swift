@@ -147,10 +147,11 @@ package struct HTTP1HeadParser {
             bytes[start + 4] == UInt8(ascii: "/"), ASCII.isDigit(bytes[start + 5]),
             bytes[start + 6] == UInt8(ascii: "."), ASCII.isDigit(bytes[start + 7])
         else { throw Self.malformed }
-        guard bytes[start + 5] == UInt8(ascii: "1"), bytes[start + 7] <= UInt8(ascii: "1") else {
+        guard bytes[start + 5] == UInt8(ascii: "1") else {
             throw HTTPError(.httpVersionNotSupported, "This server speaks HTTP/1.1 and HTTP/1.0 here.")
         }
-        head.minorVersion = Int(bytes[start + 7] - 0x30)
+        // A later minor version is read as the latest that is known. RFC 9110 §2.5.
+        head.minorVersion = bytes[start + 7] == UInt8(ascii: "0") ? 0 : 1
     }
 
     // MARK: - Fields. RFC 9112 §5

@@ -153,7 +153,8 @@ final class Engine: Sendable {
         if method == .options { return .now(Response(.ok, fields: ["Allow": allow])) }
         guard method == .get || method == .head else {
             var response = Response.text(.methodNotAllowed, "\(method.rawValue) does not work at this address.")
-            response.fields["Allow"] = allow
+            response.fields["Allow"] = methods.map(\.rawValue).filter { $0 != method.rawValue }.sorted()
+                .joined(separator: ", ")
             return .now(response)
         }
         return .now(.text(.notFound, "There is nothing at this address."))

@@ -194,6 +194,14 @@ extension HTTP1Connection {
     func refuse(_ error: HTTPError) {
         // A head that never became whole has ranges into bytes that were not kept.
         if head.bytes.isEmpty { head.reset() }
+        if phase == .head {
+            // What the last exchange left behind.
+            isAnswering = false
+            isAnswered = false
+            sentBytes = 0
+            isHeadOnly = false
+            if engine.log != nil { beganAt = sys_coarse_milliseconds() }
+        }
         phase = .exchange
         closesAfter = true
         isBodyBroken = true

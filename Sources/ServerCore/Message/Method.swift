@@ -9,6 +9,15 @@ public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConverti
     /// As it stands in the request line.
     public var description: String { rawValue }
 
+    /// Whether this server knows the method at all; where not, the answer is 501 at every address.
+    public var isKnown: Bool { Self.known.contains(self) }
+
+    private static let known: Set<Method> = [
+        .get, .head, .post, .put, .patch, .delete, .options, .propfind, .proppatch, .mkcol, .copy, .move, .lock,
+        .unlock,
+        .report,
+    ]
+
     /// Read a file or a folder.
     public static let get = Method(rawValue: "GET")
     /// What GET would answer, without the body.

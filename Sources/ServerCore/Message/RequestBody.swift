@@ -32,6 +32,19 @@ public struct RequestBody: AsyncSequence, Sendable {
         return true
     }
 
+    /// Has the bytes on the wire hashed while they are read; of a body that is not encoded, nothing.
+    ///
+    /// Before reading.
+    package func hashEncoded(by algorithms: [DigestAlgorithm]) {
+        if case .gzip(let decoder) = coding { decoder.hash(by: algorithms) }
+    }
+
+    /// The digest of the bytes on the wire; nil unless they were hashed, to the end.
+    package func encodedDigest(by algorithm: DigestAlgorithm) -> [UInt8]? {
+        guard case .gzip(let decoder) = coding else { return nil }
+        return decoder.digest(by: algorithm)
+    }
+
     /// Reads the body.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let body: RequestBody
@@ -126,10 +139,17 @@ final class GzipBody: @unchecked Sendable {
     private let maxRatio: Int
     private var inflater: Inflater?
     private var isOver = false
+    private var digesters: [DigestAlgorithm: Digester] = [:]
 
     init(maxRatio: Int) {
         self.maxRatio = maxRatio
     }
+
+    func hash(by algorithms: [DigestAlgorithm]) {
+        for algorithm in algorithms { digesters[algorithm] = Digester(algorithm) }
+    }
+
+    func digest(by algorithm: DigestAlgorithm) -> [UInt8]? { isOver ? digesters[algorithm]?.finish() : nil }
 
     func next(from pipe: BodyPipe) async throws -> [UInt8]? {
         guard !isOver else { return nil }
@@ -143,6 +163,7 @@ final class GzipBody: @unchecked Sendable {
                     try inflater.finish()
                     return nil
                 }
+                for algorithm in digesters.keys { digesters[algorithm]?.update(bytes) }
                 inflater.feed(bytes)
             }
         } catch let error as GzipError {

@@ -14,9 +14,17 @@ public struct StatusHandler: Handler {
 
     /// Answers its two addresses at once.
     public func answer(_ request: Request) -> Answer {
-        guard request.method == .get || request.method == .head else { return .pass }
-        if request.path.bytes.elementsEqual(".shareserve/health".utf8) { return .now(.text(.ok, "ok")) }
-        guard request.path.bytes.elementsEqual(".shareserve/metrics".utf8) else { return .pass }
+        let isHealth = request.path.bytes.elementsEqual(".shareserve/health".utf8)
+        guard isHealth || request.path.bytes.elementsEqual(".shareserve/metrics".utf8) else { return .pass }
+        guard request.method == .get || request.method == .head else {
+            guard request.method.isKnown else { return .pass }
+            if request.method == .options { return .now(Response(.noContent, fields: ["Allow": Self.allowed])) }
+            return .now(
+                Response(
+                    HTTPError(
+                        .methodNotAllowed, "This address does not know that method.", fields: ["Allow": Self.allowed])))
+        }
+        if isHealth { return .now(.text(.ok, "ok")) }
         return .now(
             Response(
                 .ok,
@@ -24,6 +32,8 @@ public struct StatusHandler: Handler {
                     "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store",
                 ], body: .bytes(Array(metrics.utf8))))
     }
+
+    private static let allowed = "GET, HEAD, OPTIONS"
 
     private var metrics: String {
         var text = ""

@@ -17,6 +17,8 @@ struct UploadDigests: Sendable {
     }
 
     private var checks: [Check] = []
+    /// Those of the bytes on the wire, when these are not the content itself.
+    private var encoded: [(algorithm: DigestAlgorithm, expected: [UInt8])] = []
     private var wanted: (algorithm: DigestAlgorithm, digester: Digester)?
 
     /// Reads the fields; algorithms that are not known here are not checked.
@@ -26,9 +28,10 @@ struct UploadDigests: Sendable {
     ///   - contentDigest: the value of `Content-Digest`.
     ///   - ocChecksum: the value of `OC-Checksum`.
     ///   - wanted: the value of `Want-Repr-Digest`: what the answer shall say of the content.
+    ///   - isEncoded: whether the body is compressed: then the first two mean its compressed bytes. RFC 9530 §3.1.
     /// - Throws: 400 when a digest of a known algorithm is malformed.
     init(
-        reprDigest: String?, contentDigest: String?, ocChecksum: String?, wanted: String? = nil
+        reprDigest: String?, contentDigest: String?, ocChecksum: String?, wanted: String? = nil, isEncoded: Bool = false
     ) throws(HTTPError) {
         if let wanted, let algorithm = ReprDigest.wanted(field: wanted) {
             self.wanted = (algorithm, Digester(algorithm))
@@ -36,7 +39,11 @@ struct UploadDigests: Sendable {
         for field in [reprDigest, contentDigest] {
             guard let field else { continue }
             for (algorithm, digest) in try ReprDigest(field: field).digests {
-                checks.append(Check(name: "", hash: .cryptographic(Digester(algorithm)), expected: digest))
+                if isEncoded {
+                    encoded.append((algorithm, digest))
+                } else {
+                    checks.append(Check(name: "", hash: .cryptographic(Digester(algorithm)), expected: digest))
+                }
             }
         }
         if let ocChecksum {
@@ -63,6 +70,19 @@ struct UploadDigests: Sendable {
         }
     }
 
+    /// Has the compressed bytes hashed while they are read.
+    func watch(_ body: RequestBody) {
+        if !encoded.isEmpty { body.hashEncoded(by: encoded.map(\.algorithm)) }
+    }
+
+    /// - Parameter body: the same as was watched, read to its end.
+    /// - Throws: 400 when its compressed bytes are others than were promised.
+    func check(encoded body: RequestBody) throws(HTTPError) {
+        for (algorithm, expected) in encoded where body.encodedDigest(by: algorithm) != expected {
+            throw Self.mismatch
+        }
+    }
+
     /// - Throws: 400 when the content is another one than was promised.
     func check() throws(HTTPError) {
         for check in checks {
@@ -71,11 +91,12 @@ struct UploadDigests: Sendable {
                 case .cryptographic(let digester): digester.finish()
                 case .adler32(let sum): sum.value
                 }
-            guard value == check.expected else {
-                throw HTTPError(.badRequest, "The content does not match its digest. Send the file again.")
-            }
+            guard value == check.expected else { throw Self.mismatch }
         }
     }
+
+    private static let mismatch = HTTPError(
+        .badRequest, "The content does not match its digest. Send the file again.")
 
     /// The check sums that the client will ask for again, by the names under which the share keeps them.
     var kept: [String: [UInt8]] {

@@ -11,18 +11,17 @@ struct UploadPromises: Sendable {
     private let isOwnCloud: Bool
 
     /// - Throws: 400 when a field can't be read.
-    init(_ fields: RequestFields) throws(HTTPError) {
+    init(_ request: Request) throws(HTTPError) {
+        let fields = request.fields
         let time = fields["x-oc-mtime"]
         modified = time == nil ? nil : try OCMtime(header: time ?? "").time
         let expected = fields["x-expected-entity-length"] ?? fields["oc-total-length"]
         let isProbe = fields["content-length"]?.trimmingBlanks == "0"
         length = isProbe ? nil : expected.flatMap { Int64($0.trimmingBlanks) }.flatMap { $0 >= 0 ? $0 : nil }
         let checksum = fields["oc-checksum"]
-        // What is hashed is the decoded content: digests of an encoded one say nothing about it.
-        let isPlain = fields["content-encoding"] == nil
         digests = try UploadDigests(
-            reprDigest: isPlain ? fields["repr-digest"] : nil, contentDigest: isPlain ? fields["content-digest"] : nil,
-            ocChecksum: checksum, wanted: fields["want-repr-digest"])
+            reprDigest: fields["repr-digest"], contentDigest: fields["content-digest"], ocChecksum: checksum,
+            wanted: fields["want-repr-digest"], isEncoded: request.body.isEncoded)
         isOwnCloud = time != nil || checksum != nil || fields["oc-total-length"] != nil
     }
 

@@ -2,19 +2,14 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension Exchange {
-    /// Whether a PATCH is one of ours: it says which bytes it replaces.
-    static func isPartialUpdate(_ request: Request) -> Bool {
-        request.fields["x-update-range"] != nil || request.fields["content-range"] != nil
-    }
-
     /// Replaces or appends bytes of a file, on a copy that takes its place when every byte has come.
     ///
     /// As SabreDAV and dufs do it: `X-Update-Range: append`, `bytes=first-last`, `bytes=first-`, `bytes=-last`.
     func patch() async throws -> Response {
         let range = try updateRange()
-        let isPlain = request.fields["content-encoding"] == nil
         let digests = try UploadDigests(
-            reprDigest: nil, contentDigest: isPlain ? request.fields["content-digest"] : nil, ocChecksum: nil)
+            reprDigest: nil, contentDigest: request.fields["content-digest"], ocChecksum: nil,
+            isEncoded: request.body.isEncoded)
         let entry = try await onDiskIfAsked { share in
             let entry = try share.open(path)
             guard !entry.attributes.isDirectory else {
@@ -38,18 +33,19 @@ extension Exchange {
             let (size, overflow) = max(old.size, start).addingReportingOverflow(length ?? 0)
             let upload = try share.beginUpload(
                 to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: overflow ? nil : size)
-            try append(entry, 0..<start, to: upload)
+            try upload.begin(with: start, of: entry)
             return upload
         }
         do {
             let received = try await receive(into: upload, digests)
             return try await onDisk { _ in
                 try received.check()
+                try received.check(encoded: request.body)
                 let end = upload.written
                 if case .from(let first, let last?) = range, end != last + 1 || end < first {
                     throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
                 }
-                if end < old.size { try append(entry, end..<old.size, to: upload) }
+                try upload.end(as: entry)
                 let (attributes, _) = try upload.commit()
                 let fields: ResponseFields = [
                     "ETag": attributes.entityTag.text, "Last-Modified": HTTPDate.text(attributes.modified.seconds),
@@ -64,7 +60,11 @@ extension Exchange {
 
     private func updateRange() throws -> UpdateRange {
         if let header = request.fields["x-update-range"] { return try UpdateRange(updateRange: header) }
-        return try UpdateRange(contentRange: request.fields["content-range"] ?? "")
+        guard let header = request.fields["content-range"] else {
+            throw HTTPError(
+                .badRequest, "PATCH needs X-Update-Range to say which bytes it replaces: append, or bytes=first-last.")
+        }
+        return try UpdateRange(contentRange: header)
     }
 
     /// - Throws: 416 when the range begins behind the end: a file gets no holes.
@@ -81,20 +81,5 @@ extension Exchange {
                 fields: ["Content-Range": "bytes */\(size)"])
         }
         return start
-    }
-
-    /// Copies a span of the old content.
-    /// - Throws: ``RootError/preconditionFailed`` when the old file became shorter meanwhile.
-    private func append(_ entry: Entry, _ span: Range<Int64>, to upload: PendingUpload) throws {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 262_144, alignment: 16)
-        defer { buffer.deallocate() }
-        var offset = span.lowerBound
-        while offset < span.upperBound {
-            let piece = Int(min(span.upperBound - offset, Int64(buffer.count)))
-            let count = try entry.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<piece]), at: offset)
-            guard count > 0 else { throw RootError.preconditionFailed }
-            try upload.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += Int64(count)
-        }
     }
 }

@@ -35,7 +35,7 @@ extension Exchange {
                 throw notAllowed("A folder is at this address.", for: target)
             }
         }
-        let promises = try UploadPromises(request.fields)
+        let promises = try UploadPromises(request)
         let length = request.body.length
         // What is too large is refused before any of it is read.
         let mostBytes = request.share.root.policy.maxUploadSize ?? .max
@@ -72,6 +72,7 @@ extension Exchange {
 
     /// Writes the body to `upload`: by the shortest way, or by that through the digests.
     func receive(into upload: PendingUpload, _ promised: UploadDigests) async throws -> UploadDigests {
+        promised.watch(request.body)
         guard !promised.isEmpty else {
             try await request.body.copy(to: upload)
             return promised
@@ -104,6 +105,7 @@ extension Exchange {
     ) throws -> Response {
         try promises.check(written: upload.written)
         try digests.check()
+        try digests.check(encoded: request.body)
         if let modified = promises.modified { upload.setModified(modified) }
         let (attributes, created) = try upload.commit()
         let sums = promises.digests.kept

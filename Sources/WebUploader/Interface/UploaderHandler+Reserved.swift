@@ -22,6 +22,7 @@ extension UploaderHandler {
     /// Answers OPTIONS and refuses the methods that a place does not have.
     func allow(_ methods: [Method], _ request: Request, _ answer: () -> Answer) -> Answer {
         if methods.contains(request.method) { return answer() }
+        guard request.method.isKnown else { return .pass }
         let list = (methods + [.options]).map(\.rawValue).joined(separator: ", ")
         if request.method == .options { return .now(Response(.noContent, fields: ["Allow": list])) }
         return .now(

@@ -2,9 +2,9 @@ import CChecksums
 import Crypto
 import ServerCore
 
-/// The checksum of one request's bytes, as tus's `Upload-Checksum` announces it.
+/// The checksum of one request's bytes, as tus's `Upload-Checksum` or a `Content-Digest` announces it.
 ///
-/// tus 1.0, Checksum.
+/// tus 1.0, Checksum; RFC 9530 §2.
 struct ChunkChecksum: Sendable {
     /// The algorithms, as `Tus-Checksum-Algorithm` lists them.
     static let algorithms = "sha1,sha256,crc32c"
@@ -13,6 +13,7 @@ struct ChunkChecksum: Sendable {
         case sha1(Insecure.SHA1)
         case sha256(SHA256)
         case crc32c(UInt32)
+        case digest(Digester)
     }
 
     private let expected: [UInt8]
@@ -34,6 +35,30 @@ struct ChunkChecksum: Sendable {
         self.expected = expected
     }
 
+    /// All that a request says about its own bytes.
+    /// - Throws: ``HTTPError`` 400 for what is malformed or unknown; 415 for bytes that are not the upload's own.
+    static func all(of request: Request) throws(HTTPError) -> [ChunkChecksum] {
+        guard !request.body.isEncoded else {
+            throw HTTPError(
+                .unsupportedMediaType,
+                "The bytes of an upload in parts are taken as they are, without Content-Encoding.",
+                fields: ["Accept-Encoding": "identity"])
+        }
+        var checksums: [ChunkChecksum] = []
+        if let field = request.fields["upload-checksum"] { checksums.append(try ChunkChecksum(field: field)) }
+        if let field = request.fields["content-digest"] {
+            for (algorithm, digest) in try ReprDigest(field: field).digests {
+                checksums.append(ChunkChecksum(expected: digest, state: .digest(Digester(algorithm))))
+            }
+        }
+        return checksums
+    }
+
+    private init(expected: [UInt8], state: State) {
+        self.expected = expected
+        self.state = state
+    }
+
     /// Adds bytes of the request.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch state {
@@ -45,6 +70,9 @@ struct ChunkChecksum: Sendable {
             state = .sha256(hash)
         case .crc32c(let value):
             state = .crc32c(checksum_crc32c(value, bytes.baseAddress, bytes.count))
+        case .digest(var digester):
+            digester.update(bytes)
+            state = .digest(digester)
         }
     }
 
@@ -54,6 +82,7 @@ struct ChunkChecksum: Sendable {
         case .sha1(let hash): hash.finalize().elementsEqual(expected)
         case .sha256(let hash): hash.finalize().elementsEqual(expected)
         case .crc32c(let value): withUnsafeBytes(of: value.bigEndian) { $0.elementsEqual(expected) }
+        case .digest(let digester): digester.finish() == expected
         }
     }
 

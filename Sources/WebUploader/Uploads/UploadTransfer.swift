@@ -5,7 +5,9 @@ import ServerCore
 struct UploadTransfer: Sendable {
     let upload: ResumableUpload
     /// What the bytes of this request shall amount to.
-    var checksum: ChunkChecksum?
+    var checksums: [ChunkChecksum] = []
+    /// The answer when they do not.
+    var mismatch = Self.checksumMismatch
 
     /// 460, tus's own status for bytes that are not what their checksum says.
     static let checksumMismatch = Status(code: 460)
@@ -16,25 +18,25 @@ struct UploadTransfer: Sendable {
     /// - Parameters:
     ///   - request: brings the body.
     ///   - progress: told after each write how far the upload has come.
-    /// - Throws: what the disk or the connection says; ``HTTPError`` 460 when the checksum is not met.
+    /// - Throws: what the disk or the connection says; ``HTTPError`` with the status ``mismatch`` when the checksum is not met.
     func run(_ request: Request, progress: @Sendable (Int64) -> Void = { _ in }) async throws {
         let upload = upload
         let start = upload.offset
-        var checksum = checksum
+        var checksums = checksums
         do {
             try await request.body.forEachPiece { piece in
-                checksum?.update(piece)
+                for index in checksums.indices { checksums[index].update(piece) }
                 try upload.write(piece)
                 progress(upload.offset)
             }
         } catch {
-            if checksum != nil { try await request.io.run { try upload.truncate(to: start) } }
+            if !checksums.isEmpty { try await request.io.run { try upload.truncate(to: start) } }
             throw error
         }
-        if let checksum, !checksum.isMet() {
+        guard checksums.allSatisfy({ $0.isMet() }) else {
             try await request.io.run { try upload.truncate(to: start) }
             throw HTTPError(
-                Self.checksumMismatch, "These bytes are not what their checksum says. Send them again.",
+                mismatch, "These bytes are not what their checksum says. Send them again.",
                 fields: ["Upload-Offset": String(start)])
         }
         try await request.io.run { try upload.settle() }

@@ -13,10 +13,11 @@ extension UploaderHandler {
         guard fields["upload-offset"] == nil else {
             throw HTTPError(.badRequest, "A new upload has no Upload-Offset.")
         }
+        let checksums = try ChunkChecksum.all(of: request)
         let completes = version.completes(fields)
         let announced = StructuredField.integer(fields["upload-length"])
         var length = announced
-        if completes, let coming = request.body.length, fields["content-encoding"] == nil {
+        if completes, let coming = request.body.length {
             guard announced == nil || announced == coming else {
                 return UploadProblem.inconsistentLength.response()
             }
@@ -43,7 +44,7 @@ extension UploaderHandler {
                     "Upload-Draft-Interop-Version": String(version.number),
                 ])
         }
-        try await receive(request, upload, version)
+        try await receive(request, upload, version, checksums)
         var answer: ResponseFields = ["Location": address, "Upload-Limit": limits]
         guard completes else {
             answer["Upload-Offset"] = String(upload.offset)
@@ -68,6 +69,7 @@ extension UploaderHandler {
             let hasMore = request.body.length ?? 1 > 0
             return (hasMore ? UploadProblem.inconsistentLength : .completed).response()
         }
+        let checksums = try ChunkChecksum.all(of: request)
         let completes = version.completes(fields)
         let upload = try await request.io.run { try request.share.resumeUpload(id: id) }
         guard upload.offset == offset else {
@@ -78,7 +80,7 @@ extension UploaderHandler {
         }
         if let problem = try await agreeOnLength(request, upload, completes: completes) { return problem }
         do {
-            try await receive(request, upload, version)
+            try await receive(request, upload, version, checksums)
         } catch RootError.tooLarge where upload.record.length != nil {
             // More bytes than the client had announced: the draft wants the upload to end here.
             try await request.io.run { try request.share.removeUpload(id: id) }
@@ -122,10 +124,12 @@ extension UploaderHandler {
     private static let progressInterval: Int64 = 16 << 20
 
     /// Stores the body, telling the client from time to time how far it has come.
-    private func receive(_ request: Request, _ upload: ResumableUpload, _ version: DraftVersion) async throws {
+    private func receive(
+        _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ checksums: [ChunkChecksum]
+    ) async throws {
         let isTold = DraftVersion(request.fields) != nil && version.number >= 5
         let told = Told(upload.offset)
-        try await UploadTransfer(upload: upload).run(request) { offset in
+        try await UploadTransfer(upload: upload, checksums: checksums, mismatch: .badRequest).run(request) { offset in
             guard isTold, told.shouldTell(offset, each: Self.progressInterval) else { return }
             request.inform(
                 Self.resumptionSupported,

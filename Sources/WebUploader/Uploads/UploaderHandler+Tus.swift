@@ -48,6 +48,8 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "Upload-Concat is “partial” or “final;” and the uploads' addresses.")
         }
         let length = try announcedLength(fields, isRequired: true)
+        // Before there is anything that the client does not know of.
+        let checksums = try ChunkChecksum.all(of: request)
         let metadata = try UploadMetadata(field: fields["upload-metadata"] ?? "")
         let isPartial = concat != nil
         let notes = try notes(metadata, fields, isPartial: isPartial)
@@ -64,10 +66,7 @@ extension UploaderHandler {
         }
         let hasBody = fields["content-type"] == "application/offset+octet-stream"
         if hasBody {
-            let checksum = try fields["upload-checksum"].map { (field) throws(HTTPError) in
-                try ChunkChecksum(field: field)
-            }
-            try await UploadTransfer(upload: upload, checksum: checksum).run(request)
+            try await UploadTransfer(upload: upload, checksums: checksums).run(request)
         }
         return try await answerTus(request, upload, .created, answer)
     }
@@ -111,8 +110,7 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "Upload-Offset is missing or malformed.")
         }
         let length = try announcedLength(fields, isRequired: false)
-        let checksum = try fields["upload-checksum"].map { (field) throws(HTTPError) in try ChunkChecksum(field: field)
-        }
+        let checksums = try ChunkChecksum.all(of: request)
         if let state = try await finishedTus(request, id) {
             // The answer to the last bytes was lost, or the client says them again.
             guard offset == state.offset, request.body.length ?? 0 == 0 else { throw Self.mismatch(state.offset) }
@@ -127,7 +125,7 @@ extension UploaderHandler {
             }
             return upload
         }
-        try await UploadTransfer(upload: upload, checksum: checksum).run(request)
+        try await UploadTransfer(upload: upload, checksums: checksums).run(request)
         return try await answerTus(request, upload, .noContent, [:])
     }
 

@@ -17,6 +17,7 @@ extension UploaderHandler {
         case (2, .patch): return tus(request) { [self] in try await appendTus($0, place.components[1]) }
         case (2, .delete) where isDraft: return .later { [self] in try await cancelDraft($0, place.components[1]) }
         case (2, .delete): return .later { [self] in try await terminateTus($0, place.components[1]) }
+        case (1, _) where !method.isKnown, (2, _) where !method.isKnown: return .pass
         case (1, _), (2, _):
             let allowed = place.components.count == 1 ? "POST, OPTIONS" : "HEAD, PATCH, DELETE, OPTIONS"
             return .now(

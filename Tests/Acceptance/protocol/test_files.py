@@ -1,7 +1,9 @@
 """GET and HEAD of files: types, validators, conditions, ranges, codings. RFC 9110."""
 
+import base64
 import email.utils
 import gzip
+import hashlib
 import os
 import time
 
@@ -242,6 +244,27 @@ def test_gzip_request_body(server):
     assert ask(server, "PUT", "/bad", "Content-Encoding: gzip", body=b"nonsense").status == 400
     assert ask(server, "PUT", "/odd", "Content-Encoding: zstd", body=b"x").status == 415
     assert sorted(name for name in os.listdir(server.root) if name != ".shareserve") == ["g.txt"]
+
+
+@pytest.mark.parametrize("field", ["Repr-Digest", "Content-Digest"])
+def test_digest_of_a_gzip_body_is_that_of_its_bytes(server, field):
+    """RFC 9530 §3.1: a representation includes its content coding."""
+    packed = gzip.compress(b"hello " * 1000)
+
+    def put(data):
+        digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        return ask(server, "PUT", "/g", "Content-Encoding: gzip", f"{field}: sha-256=:{digest}:", body=packed).status
+
+    assert put(b"hello " * 1000) == 400
+    assert not (server.root / "g").exists()
+    assert put(packed) == 201
+    assert (server.root / "g").read_bytes() == b"hello " * 1000
+
+
+def test_page_for_what_is_missing_has_the_same_head_with_head(server):
+    one, other = (ask(server, method, "/none", "Accept: text/html") for method in ("GET", "HEAD"))
+    assert one.status == other.status == 404
+    assert one["Content-Type"] == other["Content-Type"] and one["Content-Length"] == other["Content-Length"]
 
 
 def test_gzip_bomb(server):

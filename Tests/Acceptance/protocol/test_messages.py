@@ -1,6 +1,7 @@
 """HTTP/1.x messages: framing, connections, and the refusal of whatever is ambiguous. RFC 9112."""
 
 import os
+import re
 import time
 
 import pytest
@@ -202,6 +203,35 @@ def test_ambiguous_request_is_refused_and_nothing_after_it_runs(wire, server, re
     assert not (server.root / "smuggled").exists()
     assert not (server.root / "x").exists()
     assert ask(server, "GET", "/a.txt").body == b"hello"
+
+
+@pytest.mark.parametrize("request_text", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
+def test_ambiguous_request_behind_a_good_one_is_answered_too(wire, server, request_text):
+    assert wire.ask("GET", "/a.txt").body == b"hello"
+    wire.send(request_text.format(host=wire.authority).encode("latin-1"))
+    answer = wire.response()
+    assert answer.status in (400, 501, 505), answer
+    wire.rest()
+    assert not (server.root / "x").exists()
+
+
+def test_later_minor_version_is_read_as_the_latest_known(wire):
+    answer = wire.ask("GET", "/a.txt", version="HTTP/1.2")
+    assert (answer.status, answer.version, answer.body) == (200, "HTTP/1.1", b"hello")
+    assert wire.ask("GET", "/a.txt", version="HTTP/1.9").body == b"hello"
+    assert wire.ask("GET", "/a.txt", version="HTTP/2.0").status == 505
+
+
+@pytest.mark.parametrize("target", ["/a.txt", "/d/", "/none", "/.shareserve/info", "/.shareserve/uploads",
+                                    "/.shareserve/uploads/x", "/.shareserve/health", "/.shareserve/links"])
+def test_methods_of_every_address(server, target):
+    (server.root / "a.txt").write_text("a")
+    (server.root / "d").mkdir()
+    assert ask(server, "BREW", target).status == 501
+    for method in ("POST", "PATCH", "PROPFIND", "LOCK", "MKCOL", "REPORT"):
+        answer = ask(server, method, target)
+        if answer.status == 405:
+            assert method not in re.split(r",\s*", answer["Allow"]), (method, answer["Allow"])
 
 
 def test_body_of_a_refused_request_is_not_the_next_request(wire, server):

@@ -352,3 +352,21 @@ def test_truncated_body_with_half_close_replaces_nothing(server):
         except ConnectionClosed:
             pass
     assert pathlib.Path(server.root / "h").read_text() == "old"
+
+
+@pytest.mark.parametrize("update, expected", [
+    ("append", lambda old: old + b"12345"),
+    ("bytes=0-4", lambda old: b"12345" + old[5:]),
+    ("bytes=4096-4100", lambda old: old[:4096] + b"12345" + old[4101:]),
+    ("bytes=-5", lambda old: old[:-5] + b"12345"),
+    ("bytes=199998-200002", lambda old: old[:199_998] + b"12345"),
+])
+def test_part_of_a_file_is_replaced(server, update, expected):
+    old = os.urandom(200_000)
+    (server.root / "p").write_bytes(old)
+    before = os.stat(server.root / "p").st_ino
+    assert ask(server, "PATCH", "/p", f"X-Update-Range: {update}", body=b"12345").status == 204
+    assert (server.root / "p").read_bytes() == expected(old)
+    assert os.stat(server.root / "p").st_ino != before, "a copy takes its place"
+    answer = ask(server, "PATCH", "/p", body=b"12345")
+    assert answer.status == 400 and "X-Update-Range" in answer.text

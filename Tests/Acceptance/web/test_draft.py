@@ -166,3 +166,34 @@ def test_discovery(server):
 def test_missing_parent(server):
     lines = head(server, "PUT", "/no/such/x", 8, "Upload-Complete: ?1", "Content-Length: 1")
     assert exchange(server, lines, b"x")[-1][0] == 409
+
+
+def test_the_version_alone_makes_no_upload_in_parts(server):
+    lines = [f"PUT /a HTTP/1.1", f"Host: {server.authority}", "Upload-Draft-Interop-Version: 6", "Content-Length: 1"]
+    assert [status for status, _ in exchange(server, lines, b"x")] == [201]
+    assert (server.root / "a").read_bytes() == b"x"
+
+
+def content_digest(data):
+    return "Content-Digest: sha-256=:" + base64.b64encode(hashlib.sha256(data).digest()).decode() + ":"
+
+
+def test_digest_of_each_request(server):
+    answers = exchange(
+        server, head(server, "PUT", "/a", 6, complete(6, False), "Content-Length: 3", content_digest(b"abc")), b"abc")
+    assert answers[-1][0] == 201
+    address = answers[-1][1]["Location"]
+    append = ["Content-Type: application/partial-upload", "Upload-Offset: 3", complete(6), "Content-Length: 3"]
+    wrong = exchange(server, head(server, "PATCH", address, 6, *append, content_digest(b"DEF")), b"def")
+    assert wrong[-1][0] == 400 and not (server.root / "a").exists()
+    state = exchange(server, head(server, "HEAD", address, 6))
+    assert state[-1][1]["Upload-Offset"] == "3", "what the digest does not vouch for is dropped"
+    right = exchange(server, head(server, "PATCH", address, 6, *append, content_digest(b"def")), b"def")
+    assert right[-1][0] in (200, 201) and (server.root / "a").read_bytes() == b"abcdef"
+
+
+def test_encoded_parts_are_refused(server):
+    """Offsets count the upload's own bytes: a compressed part could not be gone on with."""
+    answers = exchange(
+        server, head(server, "PUT", "/a", 6, complete(6), "Content-Length: 3", "Content-Encoding: gzip"), b"abc")
+    assert answers[-1][0] == 415 and not (server.root / "a").exists()

@@ -168,6 +168,17 @@ def test_checksum(tus, name):
     assert tus.patch(tus.create(1, filename="y"), 0, b"a", {"Upload-Checksum": "md5 YQ=="}).status_code == 400
 
 
+def test_content_digest(tus):
+    address = tus.create(5, filename="d")
+    digest = base64.b64encode(hashlib.sha256(b"hello").digest()).decode()
+    assert tus.patch(address, 0, b"hellO", {"Content-Digest": f"sha-256=:{digest}:"}).status_code == 460
+    assert tus.head(address).headers["Upload-Offset"] == "0"
+    assert tus.patch(address, 0, b"hello", {"Content-Digest": "sha-256=:AAAA:"}).status_code == 400
+    assert tus.patch(address, 0, b"hello", {"Content-Encoding": "gzip"}).status_code == 415
+    assert tus.patch(address, 0, b"hello", {"Content-Digest": f"sha-256=:{digest}:"}).status_code == 204
+    assert (tus.server.root / "d").read_bytes() == b"hello"
+
+
 def test_whole_digest(tus):
     (tus.server.root / "x").write_text("old")
     address = tus.create(3, filename="x", conflict="replace", sha256=hashlib.sha256(b"new").hexdigest())

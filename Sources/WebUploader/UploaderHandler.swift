@@ -32,7 +32,7 @@ public final class UploaderHandler: Handler {
     /// Decides from the head alone.
     public func answer(_ request: Request) -> Answer {
         if let place = ReservedPlace(request.path) { return answer(request, at: place) }
-        if beginsUpload(request) { return .later { [self] in try await createDraft($0) } }
+        if beginsUpload(request) { return draft { [self] in try await createDraft($0) } }
         switch request.method {
         // A WebDAV condition is another handler's.
         case .get, .head: return request.fields.head.contains("if") ? .pass : read(request)

@@ -26,6 +26,7 @@ extension Exchange {
         // The second is for uploads that begin here and can be resumed.
         if !isReadOnly {
             fields.add("Accept-Patch", "application/x-sabredav-partialupdate, application/partial-upload")
+            if let limit = share.root.policy.maxUploadSize { fields.add("Upload-Limit", "max-size=\(limit)") }
         }
         return Response(.ok, fields: fields)
     }

@@ -6,6 +6,20 @@ import ServerCore
 /// An upload begins with an ordinary PUT or POST at the file's own address, with one field more; a 104 tells the client
 /// where to go on if the connection breaks.
 extension UploaderHandler {
+    /// Says the limits where one of them refuses.
+    func draft(_ work: @escaping @Sendable (Request) async throws -> Response) -> Answer {
+        .later { request in
+            do {
+                return try await work(request)
+            } catch RootError.tooLarge {
+                var refusal = HTTPError(RootError.tooLarge)
+                refusal.fields["Upload-Limit"] = DraftVersion.assumed(request.fields).limits(
+                    maxSize: request.share.root.policy.maxUploadSize, secondsLeft: nil)
+                throw refusal
+            }
+        }
+    }
+
     /// Upload creation.
     func createDraft(_ request: Request) async throws -> Response {
         let fields = request.fields
@@ -127,7 +141,8 @@ extension UploaderHandler {
     private func receive(
         _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ checksums: [ChunkChecksum]
     ) async throws {
-        let isTold = DraftVersion(request.fields) != nil && version.number >= 5
+        // What a checksum has yet to vouch for may be taken back: it is not told as received.
+        let isTold = DraftVersion(request.fields) != nil && version.number >= 5 && checksums.isEmpty
         let told = Told(upload.offset)
         try await UploadTransfer(upload: upload, checksums: checksums, mismatch: .badRequest).run(request) { offset in
             guard isTold, told.shouldTell(offset, each: Self.progressInterval) else { return }

@@ -9,11 +9,11 @@ extension UploaderHandler {
         switch (place.components.count, method) {
         case (1, .options), (2, .options):
             return .now(uploadOptions(request, isCollection: place.components.count == 1))
-        case (1, .post) where isDraft: return .later { [self] in try await createDraft($0) }
+        case (1, .post) where isDraft: return draft { [self] in try await createDraft($0) }
         case (1, .post): return tus(request) { [self] in try await createTus($0) }
         case (2, .head) where isDraft: return .later { [self] in try await draftState($0, place.components[1]) }
         case (2, .head): return .later { [self] in try await tusState($0, place.components[1]) }
-        case (2, .patch) where isDraft: return .later { [self] in try await appendDraft($0, place.components[1]) }
+        case (2, .patch) where isDraft: return draft { [self] in try await appendDraft($0, place.components[1]) }
         case (2, .patch): return tus(request) { [self] in try await appendTus($0, place.components[1]) }
         case (2, .delete) where isDraft: return .later { [self] in try await cancelDraft($0, place.components[1]) }
         case (2, .delete): return .later { [self] in try await terminateTus($0, place.components[1]) }

@@ -122,6 +122,14 @@ def test_downloads_are_counted(shared):
     assert [ask(shared, "GET", place).status for _ in range(4)] == [200, 200, 410, 410]
 
 
+def test_downloads_are_counted_however_they_are_asked_for(shared):
+    for field in ("Range: bytes=1-", "Range: bytes=-100000", "Range: x", "Range: bytes=00-"):
+        place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")
+        assert ask(shared, "GET", place, field).status in (200, 206)
+        assert ask(shared, "GET", place).status == 410
+        assert ask(shared, "GET", place, "Range: bytes=1-").status == 206, "a download that broke off goes on"
+
+
 def test_password(shared):
     place = made(shared.root / "album", "--root", shared.root, "--password", input="secret\n")
     assert ask(shared, "GET", f"{place}/a.txt").status == 401

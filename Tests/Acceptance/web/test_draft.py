@@ -197,3 +197,13 @@ def test_encoded_parts_are_refused(server):
     answers = exchange(
         server, head(server, "PUT", "/a", 6, complete(6), "Content-Length: 3", "Content-Encoding: gzip"), b"abc")
     assert answers[-1][0] == 415 and not (server.root / "a").exists()
+
+
+def test_limits_are_told(serve):
+    server = serve("--max-upload-size", "10")
+    for target in ("/", "*", "/.shareserve/uploads"):
+        told = exchange(server, head(server, "OPTIONS", target, 8))[-1][1]
+        assert told["Upload-Limit"] == "max-size=10" and "application/partial-upload" in told["Accept-Patch"], target
+    status, fields = exchange(
+        server, head(server, "PUT", "/a", 8, complete(8), "Content-Length: 11"), b"x" * 11)[-1]
+    assert status == 413 and fields["Upload-Limit"] == "max-size=10"

@@ -106,6 +106,31 @@ struct LinkTests {
         #expect(try status(ask(gate, "/.shareserve/s/\(token)/?archive=zip")) == 410)
     }
 
+    @Test(
+        "Nothing but a true continuation of a counted download is free",
+        arguments: [
+            "bytes=1-", "bytes=-99999", "bytes=00-", "BYTES=0-", "bytes=5-2", "nonsense", "bytes=", "bytes=0-0,1-",
+            "bytes= 1-",
+        ])
+    func continuations(range: String) throws {
+        let gate = try gate()
+        let (_, token) = try link("a/b") { $0.downloadsLeft = 1 }
+        let target = "/.shareserve/s/\(token)/c.txt"
+        #expect(try status(ask(gate, target, [("Range", range)])) == 200)
+        #expect(try status(ask(gate, target)) == 410)
+        #expect(try status(ask(gate, target, [("Range", "bytes=1-")])) == 200, "the same one goes on")
+        #expect(try status(ask(gate, "/.shareserve/s/\(token)/d.txt", [("Range", "bytes=1-")])) != 200, "another file")
+    }
+
+    @Test("An archive counts, wherever its word stands in the query")
+    func archives() throws {
+        let gate = try gate()
+        let (_, token) = try link("a/b") { $0.downloadsLeft = 1 }
+        let target = "/.shareserve/s/\(token)/?" + String(repeating: "x&", count: 40) + "archive=zip"
+        #expect(try status(ask(gate, target)) == 200)
+        #expect(try status(ask(gate, target)) == 410)
+    }
+
     @Test("A link's password is asked for, and guessing it slowed down")
     func password() throws {
         let gate = try gate()

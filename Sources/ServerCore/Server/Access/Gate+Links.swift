@@ -65,10 +65,14 @@ extension Gate {
                 // A file's link may have the file's name behind it, for clients that name what they save after it.
                 inside = .root
             }
-            if link.downloadsLeft != nil, head.method == .get, Self.isDownload(head),
-                try isContent(inside, in: share, head)
-            {
-                try root.links.countDownload(id: link.id)
+            if link.downloadsLeft != nil, head.method == .get, try isContent(inside, in: share, head) {
+                let download = CountedDownloads.Key(
+                    link: link.id, address: NetworkAddress(head.peer)?.customer,
+                    target: inside.bytes + [0] + (head.target.query ?? []))
+                if !Self.goesOn(head) || !downloads.contains(download) {
+                    try root.links.countDownload(id: link.id)
+                    downloads.add(download)
+                }
             }
             return .allow(share, prefix: prefix, path: inside)
         } catch {
@@ -107,16 +111,19 @@ extension Gate {
         return response
     }
 
-    /// A span that does not begin at the start goes on with a download that was counted.
-    private static func isDownload(_ head: RequestHeadView) -> Bool {
-        guard let range = head.fields["range"] else { return true }
-        return range.utf8.filter { !ASCII.isBlank($0) }.starts(with: "bytes=0-".utf8)
+    /// Whether a request may go on with a download: it asks for one span, which does not begin at the start.
+    private static func goesOn(_ head: RequestHeadView) -> Bool {
+        guard let range = head.fields["range"] else { return false }
+        let text = range.utf8.filter { !ASCII.isBlank($0) }
+        guard ASCII.equalIgnoringCase(text.prefix(6), "bytes=".utf8) else { return false }
+        let first = text.dropFirst(6).prefix { $0 != UInt8(ascii: "-") }
+        return first.contains { $0 != UInt8(ascii: "0") } && first.allSatisfy(ASCII.isDigit)
     }
 
     private func isContent(_ path: SharePath, in share: Share, _ head: RequestHeadView) throws(RootError) -> Bool {
         if path.bytes.starts(with: Self.reserved) { return false }
         if try share.attributes(of: path).kind == .file { return true }
-        return head.target.query.map { PercentCoding.formFields($0, limit: 16) }?
+        return head.target.query.map { PercentCoding.formFields($0) }?
             .contains { $0.name.elementsEqual("archive".utf8) } ?? false
     }
 

@@ -61,6 +61,7 @@ package final class Gate: AccessControl {
     private let rules: Mutex<Rules>
     let nonces: Nonces
     let verified: VerifiedCredentials
+    let downloads: CountedDownloads
 
     /// Guards one root.
     /// - Parameters:
@@ -82,6 +83,7 @@ package final class Gate: AccessControl {
         brake = GuessingBrake(clock: clock)
         nonces = Nonces(secret: secret, clock: wall)
         verified = VerifiedCredentials(clock: clock)
+        downloads = CountedDownloads(clock: clock)
         if !prepared.book.isEmpty { secret.prepare() }
     }
 

@@ -263,9 +263,11 @@ class ListView {
 		const row = this.rows.get(visible[this.focused])
 		if (row) row.tabIndex = 0
 		if (!move) return
-		const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - this.element.tHead.getBoundingClientRect().bottom
-		const below = top + this.rowHeight - innerHeight + 16
-		if (above < 0 || below > 0) scrollBy(0, (above < 0 ? above : below) / this.stretch)
+		for (let i = 0; i < 3; i += 1) {
+			const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - this.element.tHead.getBoundingClientRect().bottom
+			const below = top + this.rowHeight - innerHeight + 16
+			if (above < 0 || below > 0) scrollBy(0, (above < 0 ? above : below) / this.stretch)
+		}
 		this.layout()
 		this.rows.get(visible[this.focused])?.focus({preventScroll: true})
 	}

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.conftest import names, row
-from server import SANITIZED
+from server import SANITIZED, wait_until
 
 COUNT = 100_000
 
@@ -64,6 +64,16 @@ def test_a_hundred_thousand_entries(big, opened, shot):
         assert page.locator("tbody tr").count() < 200
     expect(row(page, "file 0.txt")).to_be_visible()
     shot(page, "hundred-thousand")
+    # Rows four times as high are together higher than the tallest element: the last can be reached all the same.
+    page.evaluate("document.documentElement.style.fontSize = '64px'")
+    wait_until(lambda: page.evaluate("document.querySelector('tbody').offsetHeight") == 15_000_000, "the rows are higher than drawn")
+    page.locator("tbody tr").first.focus()
+    for key, name in {"Home": "folder", "End": "file 0.txt", "ArrowUp": "file 1.txt", "PageUp": None}.items():
+        page.keyboard.press(key)
+        expect(page.locator("tbody tr:focus")).to_be_in_viewport(ratio=0.9)
+        if name:
+            expect(page.locator("tbody tr:focus a.open")).to_have_text(name)
+    page.evaluate("document.documentElement.style.fontSize = ''")
     nodes = page.evaluate("document.querySelectorAll('*').length")
     heap = page.evaluate("performance.memory?.usedJSHeapSize ?? 0") / 1e6
     print(f"first rows {first:.0f} ms, whole {whole:.1f} s, {figures}, scroll {max(jumps):.0f} ms, {nodes} elements, heap {heap:.0f} MB")

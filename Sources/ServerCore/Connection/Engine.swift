@@ -89,12 +89,14 @@ final class Engine: Sendable {
     ) {
         counters.answered(status)
         guard let log else { return }
+        let isBrief = log.format == .text
         let record = AccessRecord(
             peer: peer, user: user, method: head.bytes[head.methodRange], target: head.target, version: version,
             status: status, bytes: bytes, time: AccessRecord.now,
-            milliseconds: max(0, sys_coarse_milliseconds() - beganAt), referer: head.lines("referer").first,
-            agent: head.lines("user-agent").first)
-        log.writer.add(record.line(log.format), pool)
+            milliseconds: max(0, sys_coarse_milliseconds() - beganAt),
+            referer: isBrief ? nil : head.lines("referer").first,
+            agent: isBrief ? nil : head.lines("user-agent").first)
+        log.writer.add(record, log.format, pool)
     }
 
     /// Takes one of the places for requests that tasks answer; false when all are taken.

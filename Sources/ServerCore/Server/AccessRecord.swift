@@ -1,0 +1,155 @@
+import CSyscalls
+
+/// What an access log says of one request.
+struct AccessRecord {
+    var peer: String
+    var user: String?
+    var method: ArraySlice<UInt8>
+    var target: ArraySlice<UInt8>
+    var version: String
+    var status: Int
+    var bytes: Int64
+    /// Wall clock of the end, in milliseconds since 1970.
+    var time: Int64
+    var milliseconds: Int64
+    var referer: ArraySlice<UInt8>?
+    var agent: ArraySlice<UInt8>?
+
+    /// The wall clock, in milliseconds since 1970.
+    static var now: Int64 {
+        var seconds: Int64 = 0
+        var nanoseconds: Int32 = 0
+        sys_now(&seconds, &nanoseconds)
+        return seconds * 1_000 + Int64(nanoseconds / 1_000_000)
+    }
+
+    /// Adds the line, with its end.
+    func write(_ format: AccessLog.Format, at clock: inout LogClock, to line: inout [UInt8]) {
+        clock.turn(to: time / 1_000)
+        switch format {
+        case .text:
+            stamp(clock, to: &line)
+            line.add(" ")
+            line.add(peer)
+            line.add(" ")
+            Self.escape(user.map { Array($0.utf8)[...] }, to: &line)
+            line.add(" ")
+            Self.escape(method, to: &line)
+            line.add(" ")
+            Self.escape(target, to: &line)
+            line.add(" ")
+            line.add(decimal: Int64(status))
+            line.add(" ")
+            line.add(decimal: bytes)
+            line.add(" ")
+            line.add(decimal: milliseconds)
+            line.add("ms\n")
+        case .combined:
+            line.add(peer)
+            line.add(" - ")
+            Self.escape(user.map { Array($0.utf8)[...] }, to: &line)
+            line.add(" [")
+            line += clock.common
+            line.add("] \"")
+            Self.escape(method, to: &line)
+            line.add(" ")
+            Self.escape(target, to: &line)
+            line.add(" ")
+            line.add(version)
+            line.add("\" ")
+            line.add(decimal: Int64(status))
+            line.add(" ")
+            line.add(decimal: bytes)
+            line.add(" \"")
+            Self.escape(referer, to: &line)
+            line.add("\" \"")
+            Self.escape(agent, to: &line)
+            line.add("\"\n")
+        case .json:
+            line.add("{\"time\":\"")
+            stamp(clock, to: &line)
+            line.add("\",\"client\":\"")
+            line.add(peer)
+            line.add("\",\"user\":")
+            Self.quote(user.map { Array($0.utf8)[...] }, to: &line)
+            line.add(",\"method\":")
+            Self.quote(method, to: &line)
+            line.add(",\"target\":")
+            Self.quote(target, to: &line)
+            line.add(",\"version\":\"")
+            line.add(version)
+            line.add("\",\"status\":")
+            line.add(decimal: Int64(status))
+            line.add(",\"bytes\":")
+            line.add(decimal: bytes)
+            line.add(",\"milliseconds\":")
+            line.add(decimal: milliseconds)
+            line.add(",\"referer\":")
+            Self.quote(referer, to: &line)
+            line.add(",\"agent\":")
+            Self.quote(agent, to: &line)
+            line.add("}\n")
+        }
+    }
+
+    /// As in `2026-11-21T00:12:33.123Z`, always UTC.
+    private func stamp(_ clock: LogClock, to line: inout [UInt8]) {
+        line += clock.stamp
+        let fraction = time % 1_000
+        line.append(UInt8(ascii: "."))
+        for divisor: Int64 in [100, 10, 1] { line.append(48 + UInt8(truncatingIfNeeded: fraction / divisor % 10)) }
+        line.append(UInt8(ascii: "Z"))
+    }
+
+    /// Every byte that is no visible ASCII, and quotes and backslashes, as `\xHH`; `-` for nothing.
+    private static func escape(_ bytes: ArraySlice<UInt8>?, to line: inout [UInt8]) {
+        guard let bytes, !bytes.isEmpty else {
+            line.append(UInt8(ascii: "-"))
+            return
+        }
+        for byte in bytes.prefix(4_096) {
+            if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+                line.append(byte)
+            } else {
+                line += "\\x".utf8
+                line.append(hex(byte >> 4))
+                line.append(hex(byte & 15))
+            }
+        }
+    }
+
+    /// A JSON string; bytes beyond ASCII as the characters of their numbers; `null` for nothing.
+    private static func quote(_ bytes: ArraySlice<UInt8>?, to line: inout [UInt8]) {
+        guard let bytes else {
+            line += "null".utf8
+            return
+        }
+        line.append(UInt8(ascii: "\""))
+        for byte in bytes.prefix(4_096) {
+            if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+                line.append(byte)
+            } else {
+                line += "\\u00".utf8
+                line.append(hex(byte >> 4))
+                line.append(hex(byte & 15))
+            }
+        }
+        line.append(UInt8(ascii: "\""))
+    }
+
+    private static func hex(_ digit: UInt8) -> UInt8 { digit < 10 ? digit + 48 : digit + 87 }
+}
+
+extension [UInt8] {
+    fileprivate mutating func add(_ text: String) { append(contentsOf: text.utf8) }
+
+    /// Adds a number that is not negative.
+    fileprivate mutating func add(decimal number: Int64) {
+        var divisor: Int64 = 1
+        while number / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            append(48 + UInt8(truncatingIfNeeded: number / divisor % 10))
+            divisor /= 10
+        }
+    }
+}

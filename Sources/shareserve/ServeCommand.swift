@@ -4,6 +4,7 @@ import DirectoryRoot
 import FoundationEssentials
 import Logging
 import ServerCore
+import UnixSignals
 import WebDAV
 import WebUploader
 
@@ -67,8 +68,10 @@ struct ServeCommand: ParsableCommand {
         server.add(WebDAVHandler(options: try WebDAVOptions(settings)))
         // Asked first: files and folders, and the uploads that can be resumed.
         server.add(uploader)
+        let arriving: UnixSignalsSequence
         do {
             let addresses = try await server.start()
+            arriving = await Signals.trap()
             try Confinement.becomeUser(settings)
             startup.announce(addresses, fingerprint: server.certificateFingerprint)
         } catch let error as ListenError {
@@ -79,7 +82,7 @@ struct ServeCommand: ParsableCommand {
             throw StartError.usage("trusted-proxy: \(error.reason)")
         }
         let signals = Task {
-            await Signals(server: server, grace: grace, logger: logger) {
+            await Signals(arriving: arriving, server: server, grace: grace, logger: logger) {
                 var rules = try AccessRules(settings)
                 rules.logInPage = uploader.logInPage
                 server.replaceAccess(rules)

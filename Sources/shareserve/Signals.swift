@@ -5,6 +5,8 @@ import UnixSignals
 
 /// What the process does when it is told something from outside.
 struct Signals {
+    /// What ``trap()`` gave.
+    let arriving: UnixSignalsSequence
     let server: Server
     /// How long running transfers may go on after the first signal to end.
     let grace: Duration
@@ -18,10 +20,17 @@ struct Signals {
         signal(SIGXFSZ, SIG_IGN)
     }
 
+    /// Keeps signals from their usual effect, which is to end the process; they wait here until they are obeyed.
+    ///
+    /// To be called before anybody is told that the server listens: whoever is may send one at once.
+    static func trap() async -> UnixSignalsSequence {
+        await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    }
+
     /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once.
     func obey() async {
         var isEnding = false
-        for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup) {
+        for await signal in arriving {
             switch signal {
             case .sighup:
                 do {

@@ -204,6 +204,15 @@ def test_clock_set_back(server):
     assert ask(server, "PROPFIND", "/a", "Depth: 0").status == 207
 
 
+def test_sighup_at_once(serve):
+    """Whoever reads the address may send a signal the same moment."""
+    for _ in range(10):
+        server = serve()
+        server.signal(signal.SIGHUP)
+        assert ask(server, "GET", "/").status == 200
+        assert server.stop() == 0
+
+
 def test_sighup_under_load(server):
     (server.root / "a").write_bytes(b"x" * 100_000)
     failures = []

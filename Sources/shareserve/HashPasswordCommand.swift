@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import ServerCore
 
 /// `shareserve hash-password [USER]`: reads a password without showing it, prints what goes into `--auth`.
@@ -41,36 +40,5 @@ struct HashPasswordCommand: ParsableCommand {
         } catch {
             throw StartError.usage(error.reason)
         }
-    }
-}
-
-/// Asks for a password on the terminal without showing it.
-enum PasswordPrompt {
-    /// The password; the first line of standard input where that is no terminal.
-    static func read(confirming: Bool) throws -> String {
-        guard isatty(STDIN_FILENO) == 1 else {
-            guard let line = readLine(), !line.isEmpty else { throw StartError.usage("no password on standard input") }
-            return line
-        }
-        let first = try ask("Password: ")
-        guard confirming else { return first }
-        guard try ask("Once more: ") == first else { throw StartError.usage("the two passwords differ") }
-        return first
-    }
-
-    private static func ask(_ prompt: String) throws -> String {
-        var old = termios()
-        guard tcgetattr(STDIN_FILENO, &old) == 0 else { throw StartError.usage("cannot hide what is typed") }
-        var hidden = old
-        hidden.c_lflag &= ~tcflag_t(ECHO)
-        StandardStreams.ask(prompt)
-        guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 else {
-            throw StartError.usage("cannot hide what is typed")
-        }
-        let line = readLine()
-        _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &old)
-        StandardStreams.ask("\n")
-        guard let line, !line.isEmpty else { throw StartError.usage("the password is empty") }
-        return line
     }
 }

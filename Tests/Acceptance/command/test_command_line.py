@@ -1,12 +1,15 @@
 """The command line: what it prints, where its settings come from, how it ends."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
 import socket
 import subprocess
+import termios
 
 import pytest
 
@@ -288,3 +291,24 @@ def test_access_log_combined(serve):
     server.stop()
     expected = r'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET /missing HTTP/1\.1" 404 \d+ "http://localhost/x" ".*quoted.*"'
     assert any(re.fullmatch(expected, line) for line in server.logged().splitlines()), server.logged()
+
+
+def test_interrupted_password_leaves_a_terminal_that_shows_what_is_typed():
+    ours, theirs = pty.openpty()
+
+    def shows():
+        return bool(termios.tcgetattr(theirs)[3] & termios.ECHO)
+
+    asking = subprocess.Popen(
+        [str(binary()), "hash-password", "anna"], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0))
+    try:
+        wait_until(lambda: not shows(), "the password is asked for")
+        os.write(ours, b"half a pass\x03")
+        assert asking.wait(timeout=20) == -signal.SIGINT
+        assert shows()
+    finally:
+        asking.kill()
+        asking.wait()
+        os.close(ours)
+        os.close(theirs)

@@ -1,0 +1,71 @@
+import Dispatch
+import Glibc
+
+/// Asks for a password on the terminal without showing it.
+enum PasswordPrompt {
+    /// The password; the first line of standard input where that is no terminal.
+    static func read(confirming: Bool) throws -> String {
+        guard isatty(STDIN_FILENO) == 1 else {
+            guard let line = readLine(), !line.isEmpty else { throw StartError.usage("no password on standard input") }
+            return line
+        }
+        let first = try ask("Password: ")
+        guard confirming else { return first }
+        guard try ask("Once more: ") == first else { throw StartError.usage("the two passwords differ") }
+        return first
+    }
+
+    private static func ask(_ prompt: String) throws -> String {
+        let terminal = try Terminal()
+        let line = try terminal.hidingWhatIsTyped {
+            StandardStreams.ask(prompt)
+            return readLine()
+        }
+        StandardStreams.ask("\n")
+        guard let line, !line.isEmpty else { throw StartError.usage("the password is empty") }
+        return line
+    }
+}
+
+/// The terminal at standard input.
+private struct Terminal {
+    private let usual: termios
+
+    init() throws {
+        var usual = termios()
+        guard tcgetattr(STDIN_FILENO, &usual) == 0 else { throw StartError.usage("cannot hide what is typed") }
+        self.usual = usual
+    }
+
+    /// Shows nothing of what is typed during `body`, and everything again after it; also when a signal ends the process
+    /// meanwhile, since the shell would go on with a terminal that stays silent.
+    func hidingWhatIsTyped<Answer>(_ body: () -> Answer) throws -> Answer {
+        let fatal = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
+        let watches = fatal.map { number in
+            signal(number, SIG_IGN)
+            let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            watch.setEventHandler {
+                set(usual)
+                signal(number, SIG_DFL)
+                kill(getpid(), number)
+            }
+            watch.resume()
+            return watch
+        }
+        defer {
+            set(usual)
+            for watch in watches { watch.cancel() }
+            for number in fatal { signal(number, SIG_DFL) }
+        }
+        var hidden = usual
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        guard set(hidden) == 0 else { throw StartError.usage("cannot hide what is typed") }
+        return body()
+    }
+
+    @discardableResult
+    private func set(_ settings: termios) -> Int32 {
+        var settings = settings
+        return tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+    }
+}

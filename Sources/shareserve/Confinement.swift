@@ -6,15 +6,25 @@ import Logging
 enum Confinement {
     /// Confines this thread, and all that it starts, to the shared directory and the files that settings name.
     ///
-    /// Before anything starts a thread. Where the kernel has no Landlock, a line in the log says so.
+    /// The kernel's rules hold for a directory and not for its name. So that a share is still served after it was removed
+    /// and made again, or mounted again, its parent is what is allowed, unless the settings ask for the share alone.
+    /// Before anything starts a thread. Where the kernel cannot do it, the process serves unconfined; who asked for it in
+    /// so many words is told.
     static func enter(_ settings: Settings, logger: Logger) throws(StartError) {
-        guard try settings.isOn("confine") else { return }
+        let isStrict = try settings.isOn("confine")
+        if try settings.isOn("no-confine") {
+            guard !isStrict else { throw .usage("confine and no-confine exclude each other") }
+            return
+        }
         let set = sys_confinement_begin()
         guard set >= 0 else {
+            guard isStrict else { return }
             logger.warning("this kernel cannot confine the process", metadata: ["reason": "\(reason(set))"])
             return
         }
-        try allow(settings.text("path") ?? ".", writable: true, in: set)
+        let root = settings.text("path") ?? "."
+        try allow(root, writable: true, in: set)
+        if !isStrict { _ = sys_confinement_allow(set, directory(of: resolved(root)), true) }
         for address in settings.commaSeparatedList("bind") where address.contains("/") {
             let path = address.hasPrefix("unix:") ? String(address.dropFirst(5)) : address
             try allow(directory(of: path), writable: true, in: set)
@@ -23,18 +33,21 @@ enum Confinement {
         for name in ["auth-file", "tls-cert", "tls-key", "client-ca"] {
             guard let path = settings.text(name) else { continue }
             try allow(directory(of: path), writable: false, in: set)
+            _ = sys_confinement_allow(set, directory(of: resolved(path)), false)
         }
         if let assets = settings.text("assets") {
             try allow(assets, writable: false, in: set)
         }
-        // Names of users and hosts, and what tells the number of processors; some systems lack some of them. All of
-        // /proc, since libdispatch ends the process when it cannot read of its own threads there, and a rule on the
-        // process's own folder is lost whenever the kernel forgets that folder for a while.
-        for path in ["/etc", "/run/systemd/resolve", "/proc", "/sys/fs/cgroup", "/dev/null", "/dev/urandom"] {
+        // Names of users and hosts with what looks them up, and what tells the number of processors; some systems lack
+        // some of them. All of /proc, since libdispatch ends the process when it cannot read of its own threads there,
+        // and a rule on the process's own folder is lost whenever the kernel forgets that folder for a while.
+        for path in [
+            "/etc", "/usr/lib", "/run/systemd/resolve", "/proc", "/sys/fs/cgroup", "/dev/null", "/dev/urandom",
+        ] {
             _ = sys_confinement_allow(set, path, path == "/dev/null")
         }
         let entered = sys_confinement_enter(set)
-        guard entered == 0 else {
+        guard entered == 0 || !isStrict else {
             throw StartError(status: .failed, message: "cannot confine the process: \(reason(entered))")
         }
     }
@@ -55,6 +68,13 @@ enum Confinement {
             guard -allowed != ENOENT else { return }
             throw StartError(status: .failed, message: "cannot confine the process to \(path): \(reason(allowed))")
         }
+    }
+
+    /// The path without links; as given when there is nothing.
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
     }
 
     private static func directory(of path: String) -> String {

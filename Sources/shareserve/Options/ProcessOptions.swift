@@ -7,8 +7,12 @@ struct ProcessOptions: SettingsGroup {
 
     @Flag(
         help: """
-            Let the kernel confine the process to the directory, its settings and its certificates (Landlock). A \
-            directory that is then removed and made again, or mounted again, is served after a restart only.
+            Let the kernel (Landlock) confine the process to the share alone, and not, as it does by itself, to the \
+            directory that the share lies in. A share that is then removed and made again, or mounted again, is served \
+            after a restart only.
             """)
     var confine = false
+
+    @Flag(help: "Do not let the kernel confine the process.")
+    var noConfine = false
 }

@@ -64,6 +64,7 @@ def test_version_and_help():
     (["--auth", "anna:secret@"], "begins with"),
     (["--generate-completion-script", "tcsh"], "zsh"),
     (["hash-password", "a:b"], "colon"),
+    (["--confine", "--no-confine"], "exclude each other"),
     (["hash-password"], "password"),
     (["link", "--max-downloads", "0", "--root", "/", "/"], "max-downloads"),
 ])

@@ -33,9 +33,10 @@ def test_unknown_user_is_one_line(folder):
     assert len(ended.stderr.splitlines()) == 1 and "no such user" in ended.stderr
 
 
-def test_confined(serve, folder):
+@pytest.mark.parametrize("options", [(), ("--confine",)], ids=["by itself", "to the share alone"])
+def test_confined(serve, folder, options):
     """Everything works below the root; a link that a stranger set up inside leads nowhere, were it ever followed."""
-    server = serve("--confine", "--trash", "1")
+    server = serve(*options, "--trash", "1")
     assert "NoNewPrivs:\t1" in status_of(server)
     with Wire(server) as wire:
         assert wire.ask("MKCOL", "/a").status == 201
@@ -51,6 +52,12 @@ def test_confined(serve, folder):
         assert wire.ask("DELETE", "/c").status == 204
         assert wire.ask("GET", "/d/b").text == "y"
         assert wire.ask("GET", "/", "Accept: text/html").status == 200
+
+
+def test_unconfined_when_asked(serve):
+    server = serve("--no-confine")
+    assert "NoNewPrivs:\t0" in status_of(server)
+    assert ask(server, "PUT", "/a", body="x").status == 201
 
 
 def test_confined_over_tls_and_a_socket(serve, folder):

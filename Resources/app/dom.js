@@ -1,6 +1,6 @@
 // Building elements. Text goes in as text; nothing here reads markup.
 
-/** An element: `h("p.note", { id }, "text", [children])`; what is null or false is left out. `label` is for those who hear the page. */
+/** An element: `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing. `label` is for those who hear the page. */
 export function h(tag, properties, ...children) {
 	const [name, ...classes] = tag.split("."), element = document.createElement(name)
 	if (name === "button") element.type = name
@@ -10,7 +10,7 @@ export function h(tag, properties, ...children) {
 		properties = {}
 	}
 	for (const [key, value] of Object.entries(properties)) {
-		if ((value ?? false) === false) continue
+		if ((value ?? false) === false && element[key] !== true) continue
 		if (key.startsWith("on")) element.addEventListener(key.slice(2), value)
 		else if (key === "label") element.ariaLabel = value
 		else if (key in element) element[key] = value
@@ -42,7 +42,7 @@ const textInput = properties => h("input", {type: "text", autocomplete: "off", s
 
 const toasts = h("div.toasts", {role: "status", label: t("Messages")})
 
-/** A short message in the live region, with at most one thing to do about it. */
+/** A short message in the live region, with at most one action. */
 export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
 	let timer
 	const stop = () => clearTimeout(timer)

@@ -67,6 +67,7 @@ def test_text_is_saved_over_the_version_read_only(server, opened, shot):
     page.expected.append("412")
     page.get_by_role("link", name="code.py", exact=True).click()
     area = page.get_by_role("textbox", name="code.py")
+    expect(area).to_have_js_property("spellcheck", False)
     expect(area).to_have_value("print(1)\nprint(2)\n")
     area.fill("print(1)\nprint(3)\n")
     page.keyboard.press("Control+s")

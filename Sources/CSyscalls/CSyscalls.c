@@ -45,11 +45,11 @@ int sys_openat(int directory, const char *path, int flags, unsigned mode) {
     return COUNTED(RETRY(openat(directory, path, flags | O_CLOEXEC, mode)));
 }
 int sys_dup(int descriptor) { return COUNTED(RETRY(fcntl(descriptor, F_DUPFD_CLOEXEC, 0))); }
-// After EINTR the descriptor is gone on Linux: closing once more could hit another's.
+// After an error, EINTR too, the descriptor is gone on Linux: closing once more could hit another's.
 int sys_close(int descriptor) {
-    if (close(descriptor) == -1 && errno != EINTR) return -errno;
-    atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
-    return 0;
+    int error = close(descriptor) == -1 ? errno : 0;
+    if (error != EBADF) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
+    return error == EINTR ? 0 : -error;
 }
 
 ssize_t sys_read(int descriptor, void *buffer, size_t count) { return RETRY(read(descriptor, buffer, count)); }

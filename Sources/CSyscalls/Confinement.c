@@ -61,8 +61,8 @@ int sys_confinement_allow(int set, const char *path, bool writable) {
 }
 
 int sys_confinement_enter(int set) {
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
-    long done = syscall(RESTRICT_SELF, set, 0);
+    long done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (done == 0) done = syscall(RESTRICT_SELF, set, 0);
     int error = errno;
     close(set);
     return done < 0 ? -error : 0;

@@ -2,7 +2,8 @@
 
 #include <stdbool.h>
 
-/// A set of places that this thread, and those it starts later, may open files in. Landlock; Linux 5.13.
+/// A set of places that this thread, and those it starts later, may open files in. Landlock; Linux 5.19, the first that
+/// lets files be moved between directories.
 ///
 /// Answers a descriptor, or -errno: -ENOSYS or -EOPNOTSUPP where the kernel has no Landlock.
 int sys_confinement_begin(void);

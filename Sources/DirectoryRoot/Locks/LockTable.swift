@@ -32,7 +32,8 @@ package final class LockTable: Sendable {
         limit = policy.maxLocks
         limitPerUser = policy.maxLocksPerUser
         // An owner may take 8 KiB, and a path 4; a thousand bytes are several times what clients' locks take.
-        limitBytes = max(65_536, policy.maxLocks.multipliedReportingOverflow(by: 1_000).partialValue)
+        let (bytes, isTooMuch) = policy.maxLocks.multipliedReportingOverflow(by: 1_000)
+        limitBytes = isTooMuch ? .max : max(65_536, bytes)
     }
 
     /// Lets a write go on, or names the locks that forbid it.

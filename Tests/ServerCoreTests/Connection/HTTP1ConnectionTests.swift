@@ -361,6 +361,24 @@ import Testing
         }
     }
 
+    @Test("an answer made for many is given to the same question only, and not after a change")
+    func answerForMany() async throws {
+        try await withServer(TestHandler()) { server in
+            let wire = try server.wire()
+            let same = "GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n"
+            for round in ["first", "second"] {
+                try server.directory.write("\(round) content", to: "a.txt")
+                try wire.send(
+                    String(repeating: same, count: 20) + "GET /a.txt HTTP/1.1\r\nHost: a\r\nRange: bytes=0-2\r\n\r\n"
+                        + "HEAD /a.txt HTTP/1.1\r\nHost: a\r\n\r\n" + same)
+                for _ in 0..<20 { #expect(try wire.answer().text == "\(round) content") }
+                #expect(try wire.answer().text == round.prefix(3))
+                #expect(try wire.answer(toHead: true).status == 200)
+                #expect(try wire.answer().text == "\(round) content")
+            }
+        }
+    }
+
     @Test("each request is one line of the log, whatever it holds", arguments: AccessLog.Format.allCases)
     func accessLog(format: AccessLog.Format) async throws {
         let lines = Mutex<[UInt8]>([])

@@ -1,6 +1,8 @@
 """Runs the Swift tests and the acceptance tests; the last line is `N passed, N failed` over both.
 
 A suite that crashes, or that cannot be built, counts as one failure. A test that is skipped is named with its reason.
+An acceptance test that fails is run once more when all others are done, with the machine to itself: much of what it
+drives is other people's programs on a busy machine. When it passes then it counts as passed, and is named.
 """
 
 import argparse
@@ -18,6 +20,10 @@ SWIFT = os.environ.get("SWIFT", "swift")
 RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
 
 
+# More failures than these are no accident.
+TRIED_AGAIN = 5
+
+
 class Tally:
     """What all suites together did."""
 
@@ -25,6 +31,7 @@ class Tally:
         self.passed = 0
         self.failed = []
         self.skipped = []
+        self.unsteady = []
 
     def read_junit(self, path, suite):
         """Adds the cases of a JUnit file; False when there is none that can be read."""
@@ -46,6 +53,8 @@ class Tally:
         """Prints the names of what did not pass, then the one line, and ends the program."""
         for name in self.skipped:
             print(f"not run: {name}")
+        for name in self.unsteady:
+            print(f"failed, then passed alone: {name}")
         for name in self.failed:
             print(f"failed: {name}")
         print(f"{self.passed} passed, {len(self.failed)} failed", flush=True)
@@ -111,19 +120,42 @@ def release_server(options, swift_options, tally):
 
 
 def run_acceptance(options, server, tally):
-    junit = RESULTS / "acceptance.xml"
-    command = [
-        sys.executable, "-m", "pytest", "Tests/Acceptance", "-q", "--durations=15", f"--junitxml={junit}",
-    ]
-    if options.filter:
-        command += ["-k", options.filter]
+    first, second = Tally(), Tally()
     environment = dict(os.environ, SHARESERVE_BINARY=str(server), SHARESERVE_SANITIZE=options.sanitize)
-    status = run("Acceptance tests", command, env=environment)
-    before = len(tally.failed)
+    chosen = ["Tests/Acceptance", *(["-k", options.filter] if options.filter else [])]
+    run_pytest("Acceptance tests", chosen, RESULTS / "acceptance.xml", first, environment)
+    addresses = [pytest_address(name) for name in dict.fromkeys(first.failed)]
+    if 0 < len(addresses) <= TRIED_AGAIN and all(addresses):
+        run_pytest("Failed acceptance tests, once more", addresses, RESULTS / "acceptance-again.xml", second, environment)
+    if second.passed + len(second.failed) == len(addresses):
+        first.unsteady = [name for name in dict.fromkeys(first.failed) if name not in second.failed]
+        first.passed += second.passed
+        first.failed = second.failed
+    tally.passed += first.passed
+    tally.failed += first.failed
+    tally.skipped += first.skipped
+    tally.unsteady += first.unsteady
+
+
+def run_pytest(title, chosen, junit, tally, environment):
+    command = [sys.executable, "-m", "pytest", *chosen, "-q", "--durations=15", f"--junitxml={junit}"]
+    status = run(title, command, env=environment)
     found = tally.read_junit(junit, "acceptance")
     nothing_selected = 5
-    if not found or status not in (0, nothing_selected) and len(tally.failed) == before:
+    if not found or status not in (0, nothing_selected) and not tally.failed:
         tally.failed.append(f"acceptance: pytest ended with status {status}")
+
+
+def pytest_address(name):
+    """The test that a JUnit case, `acceptance: folder.test_file.TestClass test_name[parameter]`, is about; None if none is."""
+    _, _, case = name.partition("acceptance: ")
+    module, _, function = case.partition(" ")
+    parts = module.split(".")
+    for count in range(len(parts), 0, -1):
+        path = pathlib.Path("Tests/Acceptance", *parts[:count]).with_suffix(".py")
+        if function and (PROJECT / path).is_file():
+            return "::".join([str(path), *parts[count:], function])
+    return None
 
 
 if __name__ == "__main__":

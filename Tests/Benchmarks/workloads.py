@@ -44,7 +44,7 @@ def upload(size):
     def work(peer):
         block = bytes(min(size, 1 << 20))
         connection = Connection(peer)
-        connection.socket.sendall(f"PUT /put/big HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n".encode())
+        connection.socket.sendall(f"PUT /put/big HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {size}\r\n\r\n".encode())
         for _ in range(size // len(block)):
             connection.socket.sendall(block)
         status = int(connection.file.readline().split()[1])

@@ -59,7 +59,8 @@ final class Runtime: Sendable {
             var contexts: TLSContexts?
             if let tls = configuration.tls {
                 let protocols = tls.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
-                contexts = try TLSContexts(tls, root: configuration.root, protocols: protocols)
+                contexts = try TLSContexts(
+                    tls, root: configuration.root, protocols: protocols, learn: access.learn(ownNames:))
             }
             let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
             var (channels, addresses) = try await listener.bindAll(configuration.addresses)

@@ -24,10 +24,16 @@ package protocol AccessControl: Sendable {
     /// Asked for every request of the fastest path: must be quick and allocate nothing.
     /// - Returns: the number of the rules that say so, another one after they changed; nil for no.
     func rulesForEverybody(_ head: RequestHead) -> UInt64?
+
+    /// Hears which host names the server's certificate holds, `*.example.com` among them, before it listens and whenever
+    /// they change.
+    func learn(ownNames names: [String])
 }
 
 extension AccessControl {
     package func rulesForEverybody(_ head: RequestHead) -> UInt64? { nil }
+
+    package func learn(ownNames names: [String]) {}
 
     package func challenged(_ response: Response, for head: RequestHeadView) -> Response { response }
 

@@ -18,7 +18,9 @@ public final class Server: Sendable {
     /// A server that does not listen yet.
     public init(configuration: ServerConfiguration) throws {
         self.configuration = configuration
-        gate = Gate(configuration.access, root: configuration.root, prefix: configuration.pathPrefix)
+        let hosts = configuration.addresses.compactMap { if case .internet(let host, _) = $0 { host } else { nil } }
+        gate = Gate(
+            configuration.access, root: configuration.root, prefix: configuration.pathPrefix, bound: hosts)
     }
 
     /// Adds a handler, asked before those added earlier.

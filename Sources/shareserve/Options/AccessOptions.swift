@@ -17,8 +17,10 @@ struct AccessOptions: SettingsGroup {
 
     @Option(
         help: .init(
-            "Name under which browsers may reach the share without --auth, as in files.example.com or .example.com; may be repeated.",
-            valueName: "name"))
+            """
+            Name by which the share is reached, beside localhost, this machine's name and those of the certificate, as in \
+            files.example.com or .example.com; without --auth, others are refused. May be repeated.
+            """, valueName: "name"))
     var allowedHost: [String] = []
 
     @Option(

@@ -1,7 +1,12 @@
 """Pages of other sites, foreign host names, and what every answer tells a browser."""
 
+import signal
+import socket
+import subprocess
+
 import pytest
 
+from server import wait_until
 from wire import ask
 
 FOREIGN = [
@@ -34,7 +39,8 @@ def test_own_pages_may(server):
     assert ask(server, "DELETE", "/a", own, "Sec-Fetch-Site: same-origin").status == 204
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example",
+                                  "evil", "evil:8080", "evil.local", "evil.lan"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "PROPFIND", "OPTIONS", "DELETE"])
 def test_rebinding(server, host, method):
     (server.root / "a").write_text("x")
@@ -49,6 +55,38 @@ def test_allowed_hosts(serve):
     for host in ("files.example.com", "FILES.example.com:8080", "a.example.net", "localhost", "127.0.0.1", "[::1]:80"):
         assert ask(server, "GET", "/", f"Host: {host}", host=False).status == 200, host
     assert ask(server, "GET", "/", "Host: example.com", host=False).status == 421
+
+
+def test_own_names(server):
+    full = socket.gethostname()
+    short = full.partition(".")[0]
+    for host in (full, short, short.upper(), f"{short}.local", f"{short}.lan", "localhost", "a.localhost"):
+        assert ask(server, "GET", "/", f"Host: {host}", host=False).status == 200, host
+        assert ask(server, "GET", "/", f"Host: {host}.evil", host=False).status == 421, host
+
+
+def test_names_of_the_certificate(serve, folder):
+    cert, key = folder / "cert.pem", folder / "key.pem"
+
+    def certify(*names):
+        alternatives = ",".join(f"DNS:{name}" for name in names)
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-subj", "/CN=subject.example", "-addext", f"subjectAltName={alternatives}",
+             "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
+
+    def status(host):
+        return ask(server, "GET", "/", f"Host: {host}", host=False, tls=True).status
+
+    certify("nas.example.com", "*.wild.example")
+    server = serve("--tls-cert", cert, "--tls-key", key)
+    assert status("nas.example.com:8443") == 200 and status("a.wild.example") == 200 and status("localhost") == 200
+    for host in ("subject.example", "example.com", "wild.example", "a.b.wild.example", "new.example.com"):
+        assert status(host) == 421, host
+    certify("new.example.com")
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: status("new.example.com") == 200, "the new certificate's name is known")
+    assert status("nas.example.com") == 421
 
 
 def test_with_accounts_any_host_may_ask(serve):

@@ -6,17 +6,20 @@ import Testing
 
 @Suite("Host names and other sites")
 struct OriginTests {
+    private let names = HostNames(
+        allowed: ["files.example.com", ".example.net", "shareserve"], bound: ["::", "Nas.Home.Example"],
+        certified: ["tls.example.com", "*.wild.example"], machine: "nas.example.org")
+
     @Test(
-        "Addresses, localhost and the machine's own names are known",
+        "Addresses, localhost and the server's own names are known",
         arguments: [
             "127.0.0.1:8080", "[::1]:8080", "192.168.1.2", "localhost", "LOCALHOST:80", "localhost.", "a.localhost",
-            "nas", "nas.local:8080",
-            "NAS.local", "anything.local", "nas.lan", "nas.example.org", "", "files.example.com", "a.b.example.net",
-            "example.net",
-            "shareserve:8080",
+            "nas", "nas.local:8080", "NAS.local", "nas.lan", "nas.home.arpa", "nas.example.org", "",
+            "files.example.com",
+            "a.b.example.net", "example.net", "shareserve:8080", "nas.home.example:8080", "tls.example.com",
+            "A.wild.example",
         ])
     func known(authority: String) {
-        let names = HostNames(allowed: ["files.example.com", ".example.net"], machine: "nas.example.org")
         #expect(names.knows(authority: authority))
     }
 
@@ -24,13 +27,38 @@ struct OriginTests {
         "Other names are not",
         arguments: [
             "evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "example.com",
-            "xfiles.example.com",
-            "notexample.net", "other.example.org", ".local", "nas.evil.lan", "[::1.evil",
+            "xfiles.example.com", "notexample.net", "other.example.org", ".local", "nas.evil.lan", "[::1.evil",
+            // On a network of strangers whoever is quickest answers for these.
+            "evil", "evil:8080", "evil.", "router.local", "other.lan", "nasty", "na", "local", "example", "nas.nas",
+            "wild.example", "a.b.wild.example", ".wild.example", "x.tls.example.com", "127.0.0.256", "1.2.3",
+            "x.nas.local", "xlocalhost", ".", "-", "*",
         ])
     func unknown(authority: String) {
-        let names = HostNames(allowed: ["files.example.com", ".example.net"], machine: "nas.example.org")
         #expect(!names.knows(authority: authority))
         #expect(HostNames(allowed: ["*"], machine: "").knows(authority: authority))
+    }
+
+    @Test("The names of another certificate take the place of the old one's")
+    func certificateChanges() throws {
+        let directory = try TemporaryDirectory()
+        let gate = Gate(AccessRules(), root: try DirectoryRoot(path: directory.path))
+        func isLetIn(_ authority: String) throws -> Bool {
+            let head = RequestHead()
+            head.compose(method: "GET", target: "/", lines: [("Host", authority)])
+            let view = RequestHeadView(
+                head: head, method: .get, target: try RequestTarget(head.target), authority: authority,
+                scheme: "https", peer: "127.0.0.1", isPrivate: true)
+            if case .allow = gate.admit(view) { return true }
+            return false
+        }
+        #expect(try !isLetIn("old.example"))
+        gate.learn(ownNames: ["old.example"])
+        #expect(try isLetIn("old.example"))
+        gate.learn(ownNames: ["new.example"])
+        #expect(try !isLetIn("old.example"))
+        #expect(try isLetIn("new.example"))
+        gate.replace(AccessRules())
+        #expect(try isLetIn("new.example"))
     }
 
     private func fields(_ lines: [(String, String)]) -> RequestFields {

@@ -18,6 +18,7 @@ final class ServerUnderTest: Sendable {
         configuration.addresses = [.internet(host: "127.0.0.1", port: 0)]
         configuration.eventLoops = 1
         configuration.ioThreads = 4
+        configuration.access.allowedHosts = ["a", "b"]
         configure(&configuration)
         server = try Server(configuration: configuration)
         for handler in handlers { server.add(handler) }

@@ -2,7 +2,9 @@ internal import Crypto
 import DirectoryRoot
 import Logging
 internal import NIOSSL
+internal import SwiftASN1
 import Synchronization
+internal import X509
 
 #if canImport(Darwin)
     import Darwin
@@ -21,6 +23,7 @@ final class TLSContexts: Sendable {
     private struct State {
         var context: NIOSSLContext
         var fingerprint: String
+        var names: [String]
         var stamps: [Stamp]
     }
 
@@ -35,6 +38,7 @@ final class TLSContexts: Sendable {
     private let settings: TLSSettings
     private let root: DirectoryRoot
     private let protocols: [String]
+    private let learn: @Sendable ([String]) -> Void
     private let state: Mutex<State>
 
     /// Reads the files, or makes what is to be made.
@@ -42,12 +46,18 @@ final class TLSContexts: Sendable {
     ///   - settings: where the identity comes from.
     ///   - root: whose state folder keeps a self-signed one.
     ///   - protocols: for ALPN, the preferred one first.
+    ///   - learn: told the certificate's host names, now and whenever another one is in force.
     /// - Throws: ``TLSError``.
-    init(_ settings: TLSSettings, root: DirectoryRoot, protocols: [String]) throws(TLSError) {
+    init(
+        _ settings: TLSSettings, root: DirectoryRoot, protocols: [String], learn: @escaping @Sendable ([String]) -> Void
+    ) throws(TLSError) {
         self.settings = settings
         self.root = root
         self.protocols = protocols
-        state = Mutex(try Self.load(settings, root: root, protocols: protocols))
+        self.learn = learn
+        let first = try Self.load(settings, root: root, protocols: protocols)
+        state = Mutex(first)
+        learn(first.names)
     }
 
     /// For the next connection.
@@ -60,6 +70,7 @@ final class TLSContexts: Sendable {
     func reload() throws(TLSError) {
         let new = try Self.load(settings, root: root, protocols: protocols)
         state.withLock { $0 = new }
+        learn(new.names)
     }
 
     /// Reloads when files have changed, until the task is cancelled.
@@ -124,7 +135,16 @@ final class TLSContexts: Sendable {
             try NIOSSLContext(configuration: configuration)
         }
         let bytes = try asking("cannot read the certificate") { try own.toDERBytes() }
-        return State(context: context, fingerprint: fingerprint(of: bytes), stamps: stamps)
+        return State(
+            context: context, fingerprint: fingerprint(of: bytes), names: names(of: bytes), stamps: stamps)
+    }
+
+    /// The host names that a certificate holds; none of one that only names its subject, as browsers see it.
+    private static func names(of certificate: [UInt8]) -> [String] {
+        guard let parsed = try? Certificate(derEncoded: certificate),
+            let names = try? parsed.extensions.subjectAlternativeNames
+        else { return [] }
+        return names.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
     }
 
     private static func asking<Result>(_ reason: String, _ work: () throws -> Result) throws(TLSError) -> Result {

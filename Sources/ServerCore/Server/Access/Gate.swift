@@ -21,9 +21,9 @@ package final class Gate: AccessControl {
         /// Another number for each set of rules.
         let number = UInt64.random(in: 0 ... .max)
 
-        init(_ rules: AccessRules) {
+        init(_ rules: AccessRules, bound: [String], certified: [String]) {
             book = AccountBook(rules)
-            hosts = HostNames(allowed: rules.allowedHosts)
+            hosts = HostNames(allowed: rules.allowedHosts, bound: bound, certified: certified)
             origins = Origins(allowed: rules.corsOrigins)
             hsts = rules.hstsSeconds.map { "max-age=\($0)" }
             logInPage = rules.logInPage
@@ -44,6 +44,22 @@ package final class Gate: AccessControl {
         }
     }
 
+    /// The rules in force, and what they are made of.
+    private struct Setup {
+        var given: AccessRules
+        let bound: [String]
+        var certified: [String] = []
+        private(set) var inForce: Rules
+
+        init(_ given: AccessRules, bound: [String]) {
+            self.given = given
+            self.bound = bound
+            inForce = Rules(given, bound: bound, certified: [])
+        }
+
+        mutating func enforce() { inForce = Rules(given, bound: bound, certified: certified) }
+    }
+
     /// Who stands behind a request.
     private enum Identity {
         case anonymous
@@ -58,7 +74,7 @@ package final class Gate: AccessControl {
     let brake: GuessingBrake
     let root: DirectoryRoot
     let prefix: String
-    private let rules: Mutex<Rules>
+    private let setup: Mutex<Setup>
     let nonces: Nonces
     let verified: VerifiedCredentials
     let downloads: CountedDownloads
@@ -68,23 +84,23 @@ package final class Gate: AccessControl {
     ///   - rules: who may do what.
     ///   - root: what is guarded.
     ///   - prefix: the server's path prefix.
+    ///   - bound: the hosts that the server listens at.
     ///   - clock: milliseconds that never go back.
     ///   - wall: milliseconds of the time of day.
     package init(
-        _ rules: AccessRules, root: DirectoryRoot, prefix: String = "",
+        _ rules: AccessRules, root: DirectoryRoot, prefix: String = "", bound: [String] = [],
         clock: @escaping @Sendable () -> Int64 = Gate.uptime, wall: @escaping @Sendable () -> Int64 = Gate.timeOfDay
     ) {
         self.root = root
         self.prefix = prefix
-        let prepared = Rules(rules)
-        self.rules = Mutex(prepared)
+        setup = Mutex(Setup(rules, bound: bound))
         secret = ShareSecret(root: root)
         sessions = Sessions(secret: secret, ended: root.endedSessions, clock: wall)
         brake = GuessingBrake(clock: clock)
         nonces = Nonces(secret: secret, clock: wall)
         verified = VerifiedCredentials(clock: clock)
         downloads = CountedDownloads(clock: clock)
-        if !prepared.book.isEmpty { secret.prepare() }
+        if rules.hasAccounts { secret.prepare() }
     }
 
     /// Milliseconds since some moment in the past.
@@ -105,13 +121,23 @@ package final class Gate: AccessControl {
     ///
     /// May wait for the disk.
     package func replace(_ rules: AccessRules) {
-        let prepared = Rules(rules)
-        if !prepared.book.isEmpty { secret.prepare() }
-        self.rules.withLock { $0 = prepared }
+        if rules.hasAccounts { secret.prepare() }
+        setup.withLock { setup in
+            setup.given = rules
+            setup.enforce()
+        }
         verified.forgetAll()
     }
 
-    var current: Rules { rules.withLock { $0 } }
+    package func learn(ownNames names: [String]) {
+        setup.withLock { setup in
+            guard setup.certified != names else { return }
+            setup.certified = names
+            setup.enforce()
+        }
+    }
+
+    var current: Rules { setup.withLock { $0.inForce } }
 
     // MARK: - Letting in
 
@@ -280,7 +306,7 @@ package final class Gate: AccessControl {
     }
 
     /// Whether there is anything to log in to.
-    package var hasAccounts: Bool { rules.withLock { !$0.book.isEmpty } }
+    package var hasAccounts: Bool { !current.book.isEmpty }
 
     /// Compares a user and a password from the log-in page; may take long.
     /// - Parameters:

@@ -9,42 +9,53 @@
 /// The names under which this server knows itself.
 ///
 /// A page of another site can have its own name point to this server's address (DNS rebinding), and is then of the same
-/// origin to the browser; only the `Host` that it sends gives it away. Addresses and names that nobody can hold in public
-/// DNS are no danger: `localhost`, names without a dot, `.local` and the like.
+/// origin to the browser; only the `Host` that it sends gives it away. Addresses are no names, and nobody else can hold
+/// `localhost` (RFC 6761 §6.3). All others have to be this server's own: a name without a dot, or below `.local`, is
+/// answered by whoever is quickest on a network of strangers.
 struct HostNames: Sendable {
-    private let exact: Set<String>
-    private let suffixes: [String]
+    private var exact: Set<String> = ["localhost"]
+    /// Names below these are known, at any depth.
+    private var domains = [".localhost"]
+    /// Names right below these are known, as of a certificate for `*.example.com`.
+    ///
+    /// RFC 9525 §6.3.
+    private var parents: Set<String> = []
     private let isOpen: Bool
+
+    /// Suffixes of home and office networks that public DNS does not have.
+    ///
+    /// RFC 6762 Appendix G, RFC 8375.
+    private static let homeSuffixes = ["local", "lan", "home", "home.arpa", "internal", "intranet", "localdomain"]
 
     /// Collects what is known.
     /// - Parameters:
     ///   - allowed: `files.example.com`, `.example.com` (also written `*.example.com`) with all below it, or `*`.
+    ///   - bound: what the server was told to listen at; names among it are its own.
+    ///   - certified: the host names of its certificate.
     ///   - machine: this machine's own name.
-    init(allowed: [String], machine: String = HostNames.machineName) {
-        var exact: Set<String> = ["localhost"]
-        var suffixes = [".localhost", ".local"]
+    init(
+        allowed: [String], bound: [String] = [], certified: [String] = [], machine: String = HostNames.machineName
+    ) {
+        isOpen = allowed.contains("*")
         let own = machine.lowercased()
-        if !own.isEmpty {
-            let label = own.prefix { $0 != "." }
-            exact.formUnion([own, String(label)])
-            // Suffixes of home and office networks that public DNS does not have. RFC 6762 Appendix G.
-            for suffix in ["lan", "home", "home.arpa", "internal", "intranet", "localdomain", "fritz.box"] {
-                exact.insert("\(label).\(suffix)")
-            }
+        let label = String(own.prefix { $0 != "." })
+        if !label.isEmpty {
+            exact.formUnion([own, label] + Self.homeSuffixes.map { "\(label).\($0)" })
+        }
+        exact.formUnion(bound.map { $0.lowercased() })
+        for name in certified.map({ $0.lowercased() }) {
+            if name.hasPrefix("*.") { parents.insert(String(name.dropFirst(2))) } else { exact.insert(name) }
         }
         for name in allowed.map({ $0.lowercased() }) {
             if name.hasPrefix("*.") {
-                suffixes.append(String(name.dropFirst()))
+                domains.append(String(name.dropFirst()))
             } else if name.hasPrefix(".") {
-                suffixes.append(name)
+                domains.append(name)
                 exact.insert(String(name.dropFirst()))
             } else {
                 exact.insert(name)
             }
         }
-        self.exact = exact
-        self.suffixes = suffixes
-        isOpen = allowed.contains("*")
     }
 
     /// Whether a request for this authority is meant for this server; an empty one is HTTP/1.0's.
@@ -54,8 +65,13 @@ struct HostNames: Sendable {
         if host.hasSuffix(".") { host.removeLast() }
         // What looks like an address and is none is no name either.
         guard host.first != "[" else { return NetworkAddress(host) != nil }
-        return NetworkAddress(host) != nil || !host.contains(".") || exact.contains(host)
-            || suffixes.contains { host.hasSuffix($0) && host != $0 }
+        return exact.contains(host) || NetworkAddress(host) != nil
+            || domains.contains { host.hasSuffix($0) && host != $0 } || isBelowParent(host)
+    }
+
+    private func isBelowParent(_ host: String) -> Bool {
+        guard let dot = host.firstIndex(of: "."), dot != host.startIndex else { return false }
+        return parents.contains(String(host[host.index(after: dot)...]))
     }
 
     /// An authority without its port.

@@ -1,10 +1,6 @@
-// Where uploads come from: drops, pickers and the clipboard, as streams of { file, path, handle } and { folder }.
+// Where uploads come from: drops and the clipboard, as streams of { file, path, handle } and { folder }.
 
 import {t} from "./app.js"
-
-export async function* fromPicker(files) {
-	for (const file of files) yield {file, path: file.webkitRelativePath || file.name}
-}
 
 async function* walk(entry, path) {
 	if (entry.isFile) return yield {file: await new Promise((resolve, reject) => entry.file(resolve, reject)), path}
@@ -27,8 +23,8 @@ export async function* fromDrop(items) {
 }
 
 export async function* fromClipboard(files, text) {
-	const now = new Date()
-	const stamp = new Date(now - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace("T", " ").replaceAll(":", ".")
+	// Swedes write 2026-12-31 23:59:59.
+	const stamp = new Date().toLocaleString("sv").replaceAll(":", ".")
 	// Pictures from the clipboard are all called image.png.
 	for (const file of files) yield {file, path: file.name === "image.png" ? `${t("Pasted image")} ${stamp}.png` : file.name}
 	if (!files.length) yield {file: new File([text], "text", {type: "text/plain"}), path: `${t("Pasted text")} ${stamp}.txt`}

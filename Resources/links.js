@@ -1,6 +1,6 @@
 // Share links: an address that shows one file or folder to whoever has it.
 
-import {api, button, confirm, dialog, fail, field, formatDate, h, iconButton, folderName, pathOf, t} from "./app.js"
+import {api, button, confirm, dialog, fail, field, formatDate, h, iconButton, joined, folderName, pathOf, t} from "./app.js"
 import {copyText, showCode} from "./qr.js"
 
 /** Addresses by the links' ids: only the answer that makes a link tells its address. */
@@ -30,10 +30,10 @@ export function showLinks(href) {
 
 	function row(item) {
 		const target = known[item.id]
-		const about = [item.expires ? t("until {date}", {date: formatDate(item.expires)}) : t("Never expires"), item.upload && t("with uploads"),
-			item.password && t("with password"), typeof item.downloadsLeft === "number" && t("{n} download left|{n} downloads left", {n: item.downloadsLeft})]
+		const about = joined(item.expires ? t("until {date}", {date: formatDate(item.expires)}) : t("Never expires"), item.upload && t("with uploads"),
+			item.password && t("with password"), typeof item.downloadsLeft === "number" && t("{n} download left|{n} downloads left", {n: item.downloadsLeft}))
 		return h("li", h("span", target ? h("a", {href: target, target: "_blank", rel: "noopener"}, target) : t("Link of {date}", {date: formatDate(item.created)}),
-			h("small", about.filter(Boolean).join(" \u00b7 "))), target && [iconButton(t("Copy address"), "copy", () => copyText(target)),
+			h("small", about)), target && [iconButton(t("Copy address"), "copy", () => copyText(target)),
 			iconButton(t("QR code"), "qr", () => showCode(target))], iconButton(t("Revoke link"), "delete", () => revoke(item), {kind: "danger"}))
 	}
 

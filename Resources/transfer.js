@@ -1,11 +1,11 @@
 // The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
 
-import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatSize, formatUntil, h, iconButton, info, kindOf, makeFolder, nameOf, numbered,
-	parentOf, pathOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
+import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, iconButton, info, joined, kindOf,
+	makeFolder, nameOf, numbered, parentOf, pathOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./conflict.js"
 import {records, send, sendResumable, tusVersion} from "./tus.js"
 
-export {fromClipboard, fromDrop, fromPicker} from "./gather.js"
+export {fromClipboard, fromDrop} from "./gather.js"
 
 const parallel = 3
 /** From this size on an upload is worth a record of how far it came. */
@@ -55,7 +55,7 @@ function add(item) {
 	const waiting = items.find(other => isMissing(other) && other.key === item.key)
 	if (waiting) forget(waiting)
 	if (items.some(other => isActive(other) && other.key === item.key)) return
-	items.push(Object.assign(item, {state: "waiting", sent: 0, tries: 0, samples: []}))
+	items.push(Object.assign(item, {state: "waiting", sent: 0, tries: 0}))
 	pump()
 }
 
@@ -66,29 +66,28 @@ function forget(item) {
 
 const folderHref = (target, steps) => target + steps.map(step => encodeName(step) + "/").join("")
 
+function once(known, key, work) {
+	if (!known.has(key)) known.set(key, work())
+	return known.get(key)
+}
+
 const folders = new Map()
 function ensureFolder(target, steps) {
 	if (!steps.length) return Promise.resolve()
 	const href = folderHref(target, steps)
-	if (!folders.has(href)) {
-		folders.set(href, ensureFolder(target, steps.slice(0, -1)).then(() => makeFolder(href)).then(() => {
-			contents.set(href, null)
-			if (target === app.href) touch(steps[0])
-		}, error => {
-			if (error.status === 405) return
-			folders.delete(href)
-			throw error
-		}))
-	}
-	return folders.get(href)
+	return once(folders, href, () => ensureFolder(target, steps.slice(0, -1)).then(() => makeFolder(href)).then(() => {
+		contents.set(href, null)
+		if (target === app.href) touch(steps[0])
+	}, error => {
+		if (error.status === 405) return
+		folders.delete(href)
+		throw error
+	}))
 }
 
 /** What lies in a target folder, read once a run; null where it is new or may not be seen. */
 const contents = new Map()
-function contentsOf(href) {
-	if (!contents.has(href)) contents.set(href, readFolder(href).then(one => (one.may("read") ? one : null), () => null))
-	return contents.get(href)
-}
+const contentsOf = href => once(contents, href, () => readFolder(href).then(one => (one.may("read") ? one : null), () => null))
 
 function pump() {
 	keepAwake(items.some(isActive))
@@ -262,7 +261,7 @@ function cancel(item) {
 export async function restore() {
 	for (const record of await records.unfinished()) {
 		if (items.some(item => item.key === record.key)) continue
-		const item = {...record, samples: [], sent: record.offset, tries: 0, batch: {size: 1}, state: "missing", message: t("choose the file again to go on")}
+		const item = {...record, sent: record.offset, tries: 0, batch: {size: 1}, state: "missing", message: t("choose the file again to go on")}
 		items.push(item)
 		if (await item.handle?.queryPermission?.({mode: "read"}) === "granted") await findAgain(item)
 	}
@@ -288,12 +287,15 @@ app.ownUploads = () => new Set(items.map(item => item.href && pathOf(item.href))
 
 const title = h("h2", {id: "transfers-title"}), about = h("p.about", {role: "status"})
 const total = h("progress", {max: 1, "aria-labelledby": title.id}), list = h("ol")
-const forAll = (label, iconName, which, work) => Object.assign(iconButton(label, iconName, () => {
-	for (const item of items.filter(which)) work(item)
+/** What can be done, with one upload and with all: that whose file must be chosen again goes on one by one. */
+const controls = [[t("Pause"), t("Pause all"), "pause", pause, mayPause], [t("Retry"), t("Retry all"), "retry", resume, mayRetry],
+	[t("Resume"), t("Resume all"), "play", resume, mayResume, item => mayResume(item) && (item.file || item.handle)],
+	[t("Cancel"), t("Cancel all"), "close", cancel, mayCancel]]
+const control = (label, iconName, work, which, chosen) => Object.assign(iconButton(label, iconName, () => {
+	chosen().filter(which).forEach(work)
 	draw()
 }), {which})
-const all = [forAll(t("Pause all"), "pause", mayPause, pause), forAll(t("Resume all"), "play", among("paused"), resume),
-	forAll(t("Retry all"), "retry", mayRetry, resume), forAll(t("Cancel all"), "close", mayCancel, cancel)]
+const all = controls.map(([, label, iconName, work, which, ofAll = which]) => control(label, iconName, work, ofAll, () => items))
 const hide = iconButton(t("Close"), "close", () => {
 	items.filter(isOver).forEach(forget)
 	draw()
@@ -310,8 +312,6 @@ function speedOf(holder, sent) {
 	return holder.speed && t("{size}/s", {size: formatSize(holder.speed)})
 }
 
-const percentOf = share => t("{percent} %", {percent: Math.floor(share * 100)})
-const joined = (...parts) => parts.filter(Boolean).join(" \u00b7 ")
 const together = {samples: []}
 let drawing
 
@@ -337,29 +337,25 @@ function draw() {
 		: counted.length ? sayDone(counted.length) : t("Unfinished uploads")
 	total.hidden = about.hidden = !counted.length
 	total.value = share
-	about.textContent = joined(percentOf(share), `${formatSize(sent)} / ${formatSize(bytes)}`, speed,
+	about.textContent = joined(formatShare(share), `${formatSize(sent)} / ${formatSize(bytes)}`, speed,
 		speed && share < 1 && t("ready {time}", {time: formatUntil((bytes - sent) / together.speed)}))
 	for (const one of all) one.hidden = !items.some(one.which)
 	hide.hidden = open > 0 || counted.length < items.length
 	const rows = [...items].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, 60).map(drawItem)
 	for (const row of [...list.children]) if (!rows.includes(row)) row.remove()
 	rows.forEach((row, i) => { if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null) })
-	showProgress(busy ? percentOf(share) : "", share)
+	showProgress(busy ? formatShare(share) : "", share)
 	if (busy) drawing = setTimeout(draw, 400)
 }
 
-const stateWords = () => ({waiting: t("Waiting"), asking: t("Waiting for your answer"), paused: t("Paused"), verifying: t("Verifying")})
+const stateWords = {waiting: t("Waiting"), asking: t("Waiting for your answer"), paused: t("Paused"), verifying: t("Verifying")}
 
 function drawItem(item) {
 	const name = shown([...item.folder, item.name].join("/"))
 	if (!item.row) {
 		item.bar = h("progress", {max: 1, label: name})
 		item.how = h("span.how")
-		item.buttons = [[t("Pause"), "pause", pause, mayPause], [t("Resume"), "play", resume, mayResume], [t("Retry"), "retry", resume, mayRetry],
-			[t("Cancel"), "close", cancel, mayCancel]].map(([label, iconName, work, which]) => Object.assign(iconButton(`${label}: ${name}`, iconName, () => {
-			work(item)
-			draw()
-		}), {which}))
+		item.buttons = controls.map(([label, , iconName, work, which]) => control(`${label}: ${name}`, iconName, work, which, () => [item]))
 		item.row = h("li", h("span.what", h("bdi", name)), item.how, h("span.buttons", item.buttons), item.bar)
 	}
 	const {state, message} = item, share = item.size ? item.sent / item.size : 0
@@ -367,8 +363,8 @@ function drawItem(item) {
 	item.bar.value = share
 	item.bar.hidden = isOver(item)
 	item.how.textContent = isOver(item) || isMissing(item) ? joined(formatSize(item.size), message)
-		: state === "sending" ? joined(percentOf(share), formatSize(item.size), speedOf(item, item.sent))
-			: state === "retrying" ? joined(t("Waiting for the connection"), message) : stateWords()[state]
+		: state === "sending" ? joined(formatShare(share), formatSize(item.size), speedOf(item, item.sent))
+			: state === "retrying" ? joined(t("Waiting for the connection"), message) : stateWords[state]
 	for (const one of item.buttons) one.hidden = !one.which(item)
 	return item.row
 }
@@ -377,7 +373,7 @@ const pen = Object.assign(document.createElement("canvas"), {width: 32, height: 
 const favicon = document.querySelector("link[rel=icon]"), plainIcon = favicon.href
 
 function showProgress(percent, share) {
-	const prefix = percent && percent + " \u00b7 "
+	const prefix = percent && percent + " · "
 	if (prefix === app.titlePrefix) return
 	app.titlePrefix = prefix
 	document.title = prefix + app.folderTitle

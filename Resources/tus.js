@@ -56,15 +56,14 @@ function change(work) {
 	const all = memory.get("uploads", {})
 	work(all)
 	memory.set("uploads", all)
-	memory.set("unfinished", Object.keys(all).length)
 }
 
 /** Uploads under way, by what makes a file the same file: its name, size, time and target. */
 export const records = {
 	keyOf: item => JSON.stringify([item.name, item.size, item.file?.lastModified ?? item.mtime, item.target, item.folder]),
-	get: item => memory.get("uploads", {})[item.key ??= records.keyOf(item)],
+	get: item => memory.get("uploads", {})[item.key],
 	async put(item, url) {
-		const {name, size, target, folder, href, file} = item, key = records.keyOf(item)
+		const {key, name, size, target, folder, href, file} = item
 		change(all => { all[key] = {url, key, name, size, target, folder, href, mtime: file.lastModified, at: Date.now()} })
 		const handle = await item.handle
 		if (handle) await handles("readwrite", store => store.put(handle, key))
@@ -103,12 +102,10 @@ async function offsetOf(url, signal) {
 const base64 = encoded => btoa(unescape(encoded))
 
 async function create(item) {
-	const metadata = {
-		path: base64(parentOf(item.href)), filename: base64(lastOf(item.href)), mtime: btoa(item.file.lastModified),
-		conflict: btoa(item.conflict === "replace" ? "replace" : "fail"),
-	}
+	const metadata = [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `mtime ${btoa(item.file.lastModified)}`,
+		`conflict ${btoa(item.conflict === "replace" ? "replace" : "fail")}`]
 	const answer = await request("POST", apiAddress("uploads"), {signal: item.abort.signal, headers: {...tusVersion,
-		"Upload-Length": item.size, "Upload-Metadata": Object.entries(metadata).map(pair => pair.join(" ")).join(",")}})
+		"Upload-Length": item.size, "Upload-Metadata": metadata.join()}})
 	const {pathname} = new URL(answer.headers.get("Location"), location.href)
 	await records.put(item, pathname)
 	return pathname

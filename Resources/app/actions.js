@@ -14,7 +14,7 @@ const scoped = (scope, rows) => rows.map(row => ({scope, icon: row.id, keys: [],
 /** "folder" acts on the folder shown, "selection" and "clipboard" on what is selected. `menuOnly`: no button in the bar. */
 export const actions = [
 ...scoped("folder", [
-	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", enabled: canCreate, run: () => inputs.upload.click()},
+	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", enabled: canCreate, run: pickFiles},
 	{id: "upload-folder", label: "Upload folder", keys: ["Shift+F"], enabled: canCreate, run: () => inputs["upload-folder"].click()},
 	{id: "camera", label: "Take a photo", phone: true, enabled: canCreate, run: () => inputs.camera.click()},
 	{id: "new-folder", label: "New folder", keys: ["Shift+N"], enabled: canCreate, run: newFolder},
@@ -84,26 +84,46 @@ const menuItems = (...groups) => groups.map(group => group.filter(one => one.ena
 
 export function keyLabel(keys) {
 	const apple = /Mac|iP(hone|ad)/.test(navigator.platform)
-	const words = {Ctrl: apple ? "\u2318" : t("Ctrl"), Shift: t("Shift"), Delete: t("Del"), Enter: t("Enter"), Backspace: t("Backspace"), Escape: "Esc", ArrowUp: "\u2191"}
+	const words = {Ctrl: apple ? "⌘" : t("Ctrl"), Shift: t("Shift"), Delete: t("Del"), Enter: t("Enter"), Backspace: t("Backspace"), Escape: "Esc", ArrowUp: "↑"}
 	return keys.split("+").map(key => words[key] ?? key).join("+")
 }
 
 const inputs = {}
 
+/** On phones the field itself offers the camera and the gallery. */
+const isPhone = () => matchMedia("(pointer: coarse)").matches
+
+/** The browser's own picker, where there is one: its handles outlive the page. Not for folders: walking a handle leaves out shortcuts. */
+async function pickFiles() {
+	const asked = performance.now()
+	let handles
+	try {
+		handles = !isPhone() && await showOpenFilePicker({multiple: true})
+	} catch (error) {
+		// Nobody gives up so soon: no picker has shown.
+		if (error.name === "AbortError" && performance.now() - asked > 500) return
+	}
+	if (handles) await uploadChosen(await Promise.all(handles.map(one => one.getFile())), handles)
+	else inputs.upload.click()
+}
+
+async function uploadChosen(files, handles = []) {
+	const {upload} = await import("./transfer.js")
+	upload(files.map((file, i) => ({file, path: file.webkitRelativePath || file.name, handle: handles[i]})), app.href)
+}
+
 /** They stay in the document; that of the camera on phones only. */
 function makeInputs() {
 	const make = (id, properties) => {
 		inputs[id] = h("input.quiet", {type: "file", tabIndex: -1, ariaHidden: "true", label: t(action(id).label), multiple: true, onchange: async () => {
-			const files = [...inputs[id].files]
+			await uploadChosen([...inputs[id].files])
 			inputs[id].value = ""
-			const {upload, fromPicker} = await import("./transfer.js")
-			upload(fromPicker(files), app.href)
 		}, ...properties})
 	}
 	make("upload")
 	make("upload-folder", {webkitdirectory: true})
 	make("camera", {accept: "image/*,video/*", capture: "environment"})
-	return Object.values(inputs).slice(0, matchMedia("(pointer: coarse)").matches ? 3 : 2)
+	return Object.values(inputs).slice(0, isPhone() ? 3 : 2)
 }
 
 function checkedName(name) {

@@ -9,13 +9,14 @@ export class ApiError extends Error {
 }
 
 function messageFor(status, text) {
-	if (text && text.length < 400) return text.trim()
 	const known = {0: "The server does not answer", 401: "Log in", 403: "You may not do this here", 404: "It is not there any more",
 		412: "It was changed by somebody else", 413: "Too large for this server", 423: "Somebody has locked it", 507: "The disk is full"}
-	return known[status] ? t(known[status]) : t("The server answered {status}", {status: String(status)})
+	// The server speaks English.
+	if (text && text.length < 400 && (boot.language === "en" || !known[status])) return text.trim()
+	return known[status] ? t(known[status]) : t("The server answered {status}", {status})
 }
 
-export const encodeName = name => encodeURIComponent(name.toWellFormed?.() ?? name)
+export const encodeName = name => encodeURIComponent(name.toWellFormed())
 
 export function decodeName(encoded) {
 	try {
@@ -52,28 +53,26 @@ export async function api(method, rest, json) {
 
 export const tagOf = answer => answer.headers.get("ETag")
 
-/** Reads a listing or a search, a line an entry, while it comes. Without its closing line it was cut: an error, not a short folder. */
+/** Reads a listing or a search, a line an entry, while it comes; gives the closing line. Without one it was cut: an error, not a short folder. */
 async function readEntries(target, {onHead, onEntries, signal}) {
 	const answer = await request("GET", target, {signal})
 	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-	let head = false, whole = false, rest = ""
+	let head, tail, rest = ""
 	for (;;) {
 		const {done, value} = await reader.read()
 		if (done) break
-		rest += value
-		const start = head ? 0 : rest.indexOf("\n") + 1, end = rest.lastIndexOf("\n") + 1
-		if (!head && start) {
-			head = true
-			onHead?.(JSON.parse(rest.slice(0, start) + "]}"))
+		const lines = (rest + value).split("\n")
+		rest = lines.pop()
+		if (!head && lines.length) {
+			head = lines.shift()
+			onHead?.(JSON.parse(head + "]}"))
 		}
-		const lines = rest.slice(start, end).trim()
-		rest = rest.slice(end)
-		const last = ("\n" + lines).lastIndexOf("\n]")
-		whole ||= last >= 0
-		const batch = JSON.parse(`[${lines.slice(0, whole ? last : lines.length).replace(/^,|,\s*$/g, "")}]`)
-		if (batch.length) onEntries(batch)
+		tail ??= lines.find(line => line.startsWith("]"))
+		const entries = lines.filter(line => line.includes("{")).join("")
+		if (entries) onEntries(JSON.parse(`[${entries.replace(/^,|,$/g, "")}]`))
 	}
-	if (!whole) throw new ApiError(0)
+	if (!tail) throw new ApiError(0)
+	return tail
 }
 
 /** MOVE or COPY; 412 when the name is taken and may not be overwritten. */

@@ -23,7 +23,7 @@ export function h(tag, properties, ...children) {
 const blank = document.querySelector("template").content.firstChild
 
 export function icon(name) {
-	const copy = document.importNode(blank, true)
+	const copy = blank.cloneNode(true)
 	copy.firstChild.setAttribute("href", "#" + name)
 	return copy
 }

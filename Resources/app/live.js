@@ -46,7 +46,7 @@ function showOthers(uploads) {
 	const others = uploads.filter(upload => !app.ownUploads().has(upload.path))
 	app.others.hidden = !others.length
 	app.others.replaceChildren(...others.slice(0, 5).map(({name, size, offset}) => h("p.strip", icon("upload"), h("span",
-		t("Somebody is uploading “{name}”: {done}", {name: shown(name), done: size ? `${Math.floor(100 * offset / size)} %` : formatSize(offset)})))))
+		t("Somebody is uploading “{name}”: {done}", {name: shown(name), done: size ? formatShare(offset / size) : formatSize(offset)})))))
 }
 
 addEventListener("visibilitychange", () => {

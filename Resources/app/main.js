@@ -29,7 +29,7 @@ app.menuAtFocus = () => {
 }
 
 app.updateBar = () => {
-	const {listing} = app, count = listing.selection.size, phone = matchMedia("(pointer: coarse)").matches
+	const {listing} = app, count = listing.selection.size, phone = isPhone()
 	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (!one.phone || phone) && (one.enabled() || one.id === "rename"))
 	const signature = [count > 0, ...usable.map(one => one.id + Boolean(one.enabled()))].join()
 	if (bar.signature !== signature) {
@@ -71,7 +71,7 @@ function updateCrumbs() {
 		}}, !i && icon("home"), h("bdi", i ? shown(decodeName(part)) : pageTitle)))
 	})))
 	crumbs.scrollLeft = document.dir === "rtl" ? -9999 : 9999
-	app.folderTitle = parts.length ? `${shown(nameOf(app.href))} \u2013 ${pageTitle}` : pageTitle
+	app.folderTitle = parts.length ? `${shown(nameOf(app.href))} – ${pageTitle}` : pageTitle
 	if (!app.titlePrefix) document.title = app.folderTitle
 }
 
@@ -81,8 +81,8 @@ app.arrange = () => {
 	const folders = listing.visible.filter(entry => entry.isFolder).length
 	const files = listing.visible.length - folders
 	const bytes = listing.visible.reduce((sum, entry) => sum + Math.max(0, entry.size), 0)
-	summary.textContent = listing.failure ? "" : listing.loading ? t("Loading…") : [folders && t("{n} folder|{n} folders", {n: folders}), t("{n} file|{n} files", {n: files}),
-		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", {n: listing.hiddenCount})].filter(Boolean).join(" \u00b7 ")
+	summary.textContent = listing.failure ? "" : listing.loading ? t("Loading…") : joined(folders && t("{n} folder|{n} folders", {n: folders}), t("{n} file|{n} files", {n: files}),
+		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", {n: listing.hiddenCount}))
 	showState(stateOf(listing))
 	app.updateBar()
 }
@@ -245,15 +245,17 @@ async function search(words) {
 		app.arrange()
 		searching.hidden = false
 		const values = {n: found.visible.length, term: shown(term)}
-		searching.replaceChildren(...(found.loading ? [h("span", t("Searching for “{term}”: {n} found", values)), button(t("Cancel"), "close", () => abort.abort())]
-			: [h("span", t("{n} found for “{term}”", values)), button(t("Close"), "close", () => clearFind())]))
+		searching.replaceChildren(h("span", found.loading ? t("Searching for “{term}”: {n} found", values)
+			: joined(t("{n} found for “{term}”", values), found.more && t("More names match: narrow the search"))),
+		found.loading ? button(t("Cancel"), "close", () => abort.abort()) : button(t("Close"), "close", () => clearFind()))
 	}
 	draw()
 	try {
-		await readEntries(apiAddress(`search?in=${encodeName(pathOf(app.href))}&q=${encodeName(term)}`), {onEntries: batch => {
+		const tail = await readEntries(apiAddress(`search?in=${encodeName(pathOf(app.href))}&q=${encodeName(term)}`), {onEntries: batch => {
 			found.add(batch)
 			if (performance.now() - drawn > 150) draw()
 		}, signal: abort.signal})
+		found.more = tail.includes("more")
 	} catch (error) {
 		fail(error)
 	}
@@ -326,7 +328,7 @@ async function start() {
 	scrollTo(0, history.state?.scroll ?? 0)
 	addEventListener("pagehide", () => history.replaceState({scroll: scrollY}, ""))
 	setTimeout(follow, 0, app.href)
-	if (memory.get("unfinished", 0)) (await import("./transfer.js")).restore()
+	if (Object.keys(memory.get("uploads", {})).length) (await import("./transfer.js")).restore()
 	return openFromHash()
 }
 

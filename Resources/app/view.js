@@ -105,8 +105,8 @@ class ListView {
 			row.setAttribute("aria-rowindex", index + 2)
 			row.tabIndex = index === this.focused ? 0 : -1
 			row.style.top = this.rowOf(index) * this.rowHeight - this.shift + "px"
-			row.style.insetInlineStart = this.perRow > 1 ? `${100 * (index % this.perRow) / this.perRow}%` : ""
-			row.style.width = this.perRow > 1 ? `${100 / this.perRow}%` : ""
+			row.style.insetInlineStart = `${100 * (index % this.perRow) / this.perRow}%`
+			row.style.width = `${100 / this.perRow}%`
 			const place = previous ? previous.nextSibling : this.body.firstChild
 			if (row !== place) this.body.insertBefore(row, place)
 			previous = row

@@ -26,8 +26,10 @@ export const memory = {
 	},
 }
 
-const locale = navigator.languages?.find(tag => tag.split("-")[0] === boot.language) ?? boot.language
-const plural = new Intl.PluralRules(boot.language), number = new Intl.NumberFormat(locale)
+const locale = navigator.languages.find(tag => tag.split("-")[0] === boot.language) ?? boot.language
+const plural = new Intl.PluralRules(boot.language), {pluralCategories} = plural.resolvedOptions()
+const forms = ["zero", "one", "two", "few", "many", "other"].filter(one => pluralCategories.includes(one)), number = new Intl.NumberFormat(locale)
+const shares = new Intl.NumberFormat(locale, {style: "percent"})
 const dates = new Intl.DateTimeFormat(locale, {dateStyle: "medium", timeStyle: "short"})
 const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
 const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit, step) => new Intl.NumberFormat(locale,
@@ -37,13 +39,15 @@ const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit
 export function t(english, values = {}) {
 	let text = translations[english] ??= words.find(([start]) => start && english.startsWith(start))?.[1] ?? english
 	if (text.includes("|")) {
-		const {pluralCategories} = plural.resolvedOptions()
-		const order = ["zero", "one", "two", "few", "many", "other"].filter(one => pluralCategories.includes(one))
-		const forms = text.split("|")
-		text = forms[order.indexOf(plural.select(values.n))] ?? forms.at(-1)
+		const all = text.split("|")
+		text = all[forms.indexOf(plural.select(values.n))] ?? all.at(-1)
 	}
 	return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? number.format(values[name]) : values[name] ?? ""))
 }
+
+export const formatShare = share => shares.format(Math.floor(share * 100) / 100)
+
+export const joined = (...parts) => parts.filter(Boolean).join(" · ")
 
 export const formatDate = ms => dates.format(ms)
 

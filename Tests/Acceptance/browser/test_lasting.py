@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from playwright.sync_api import expect
 
-from browser.conftest import PHONE, row
+from browser.conftest import PHONE, act, row
 from browser.test_transfers import LOST, MIB, Proxy, big_file, digest, files_input, panel
 from server import wait_until
 
@@ -56,25 +56,35 @@ def test_a_full_disk_is_named_and_the_upload_goes_on_when_there_is_room(serve, o
 
 HANDLE = """async size => {
   const folder = await navigator.storage.getDirectory();
-  const handle = await folder.getFileHandle('film.bin', { create: true });
+  const handle = window.film = await folder.getFileHandle('film.bin', { create: true });
   const writer = await handle.createWritable();
   await writer.write(new Uint8Array(size).map((_, i) => i * 7));
   await writer.close();
-  DataTransferItem.prototype.getAsFileSystemHandle = async () => handle;
+}"""
+
+DROPPED = """async () => {
+  DataTransferItem.prototype.getAsFileSystemHandle = async () => film;
   const data = new DataTransfer();
-  data.items.add(await handle.getFile());
+  data.items.add(await film.getFile());
   document.querySelector('main').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
 }"""
 
 
-def test_a_dropped_file_goes_on_by_itself_after_a_reload(server, opened):
+@pytest.mark.parametrize("way", ["drop", "button"])
+def test_a_file_goes_on_by_itself_after_a_reload(server, opened, way):
     """Its handle waits in the browser's own database: nobody has to choose it again."""
     proxy = Proxy(server.port)
     proxy.rate = 4 * MIB
     page = opened(proxy.url + "/")
     page.expected += LOST
-    start = proxy.passed
     page.evaluate(HANDLE, 16 * MIB)
+    start = proxy.passed
+    if way == "drop":
+        page.evaluate(DROPPED)
+    else:
+        # Only the dialog is not there: no program can answer it.
+        page.evaluate("() => { window.showOpenFilePicker = async () => [film]; }")
+        act(page, "Upload files")
     wait_until(lambda: proxy.passed - start > 6 * MIB, "bytes pass", 60)
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
@@ -83,6 +93,37 @@ def test_a_dropped_file_goes_on_by_itself_after_a_reload(server, opened):
     assert (server.root / "film.bin").read_bytes() == bytes(i * 7 % 256 for i in range(256)) * (16 * MIB // 256)
     assert proxy.passed - start < 26 * MIB
     proxy.close()
+
+
+REFUSALS = {
+    "no picker": "() => { delete window.showOpenFilePicker; }",
+    "a picker that may not show": "() => { window.showOpenFilePicker = async () => { throw new DOMException('no', 'SecurityError'); }; }",
+    "a picker that gives up at once": "() => { window.showOpenFilePicker = async () => { throw new DOMException('no', 'AbortError'); }; }",
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_the_plain_field_stands_in_for_the_picker(server, opened, folder, refusal):
+    (folder / "a.txt").write_text("a")
+    page = opened(server.url + "/")
+    page.evaluate(REFUSALS[refusal])
+    with page.expect_file_chooser() as chooser:
+        act(page, "Upload files")
+    chooser.value.set_files(str(folder / "a.txt"))
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+
+
+def test_who_closes_the_picker_is_not_asked_again(server, opened):
+    page = opened(server.url + "/")
+    page.evaluate("""() => { window.showOpenFilePicker = () => new Promise((_, reject) =>
+      setTimeout(() => { reject(new DOMException('no', 'AbortError')); window.answered = true; }, 900)); }""")
+    asked = []
+    page.on("filechooser", lambda chooser: asked.append(chooser))
+    act(page, "Upload files")
+    wait_until(lambda: page.evaluate("window.answered"), "the picker is closed")
+    page.wait_for_timeout(300)
+    assert asked == []
+    expect(page.locator(".toast")).to_have_count(0)
 
 
 def test_the_screen_stays_on_while_something_is_sent(server, opened, folder):

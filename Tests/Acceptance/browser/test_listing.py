@@ -111,6 +111,21 @@ def test_search_looks_below_and_can_be_cancelled(server, opened, shot):
     expect(page.get_by_text("0 found for")).to_be_visible()
 
 
+def test_search_says_when_there_is_more_than_it_shows(server, opened, shot):
+    (server.root / "many").mkdir()
+    for number in range(10_001):
+        (server.root / f"many/needle {number}").touch()
+    page = opened(server.url + "/#search=needle%20")
+    said = page.locator(".searching")
+    expect(said).to_contain_text("10,000 found for “needle”", timeout=60_000)
+    expect(said).to_contain_text("More names match: narrow the search")
+    shot(page, "search-more")
+    page.get_by_role("searchbox").fill("needle 77")
+    page.get_by_role("searchbox").press("Enter")
+    expect(said).to_contain_text("111 found for “needle 77”")
+    expect(said).not_to_contain_text("More names match")
+
+
 def test_typing_finds_by_name(server, opened):
     make_tree(server.root, {name: "" for name in ["alpha.txt", "beta.txt", "bravo.txt", "charlie.txt"]})
     page = opened(server.url + "/")

@@ -174,7 +174,7 @@ def test_uploads_in_progress_by_others_show(server, opened, shot):
     made = requests.post(server.url + "/.shareserve/uploads", headers={**version, "Upload-Length": "4000", "Upload-Metadata": metadata})
     address = requests.compat.urljoin(server.url, made.headers["Location"])
     requests.patch(address, data=b"x" * 1000, headers={**version, "Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"})
-    expect(page.get_by_text("Somebody is uploading “film.mp4”: 25 %")).to_be_visible()
+    expect(page.get_by_text("Somebody is uploading “film.mp4”: 25%")).to_be_visible()
     shot(page, "others")
     requests.patch(address, data=b"x" * 3000, headers={**version, "Upload-Offset": "1000", "Content-Type": "application/offset+octet-stream"})
     expect(row(page, "film.mp4")).to_be_visible()

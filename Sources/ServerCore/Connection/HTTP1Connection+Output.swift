@@ -245,7 +245,7 @@ extension HTTP1Connection {
         guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, 128 * 1_024))) }
         flush(more: true)
         guard outstanding == 0, phase != .closed else { return false }
-        let wanted = Int(min(span.count, span.warmUntil - span.offset, limit))
+        let wanted = Int(min(span.count, span.warmUntil - span.offset, limit, FileSpan.packet(at: span.offset)))
         let count = sys_sendfile(socket, span.entry.descriptor, span.offset, wanted)
         if count == -Int(sys_again) {
             // The channel waits for room with a small piece of its own; its completion brings us back.

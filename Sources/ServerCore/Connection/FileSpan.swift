@@ -29,6 +29,9 @@ struct FileSpan {
 
     var count: Int64 { end - offset }
 
+    /// Where the next piece ends; a file may be as large as 63 bits can say.
+    private var pieceEnd: Int64 { count > Self.piece ? offset + Self.piece : end }
+
     /// Whether the next piece can be sent without waiting for the disk, as far as the kernel tells: its first and last byte
     /// are in memory.
     mutating func isWarm() -> Bool {
@@ -37,7 +40,7 @@ struct FileSpan {
             warmUntil = end
             return true
         }
-        let last = min(end, offset + Self.piece) - 1
+        let last = pieceEnd - 1
         guard isCached(offset), isCached(last) else { return false }
         warmUntil = last + 1
         return true
@@ -51,7 +54,7 @@ struct FileSpan {
 
     /// Brings the next piece into memory; waits for the disk.
     func warm() {
-        let last = min(end, offset + Self.piece) - 1
+        let last = pieceEnd - 1
         _ = sys_will_need(entry.descriptor, offset, Int64(2) * Self.piece)
         var byte: UInt8 = 0
         _ = sys_pread(entry.descriptor, &byte, 1, offset)
@@ -97,5 +100,5 @@ struct FileSpan {
     }
 
     /// What ``warm()`` did is known here.
-    mutating func markWarm() { warmUntil = min(end, offset + Self.piece) }
+    mutating func markWarm() { warmUntil = pieceEnd }
 }

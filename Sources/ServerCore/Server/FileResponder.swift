@@ -90,7 +90,7 @@ private struct Selection {
             switch RangeSelection(field: range, size: size, limit: request.io.mostRanges) {
             case .whole: break
             case .unsatisfiable: return unsatisfiable()
-            case .spans(let spans): return partial(spans)
+            case .spans(let spans): if let answer = partial(spans) { return answer }
             }
         }
         if coding == .none {
@@ -170,7 +170,8 @@ private struct Selection {
                 ]))
     }
 
-    private func partial(_ spans: [Range<Int64>]) -> Response {
+    /// The spans alone; nil when what stands around them makes the whole longer than a length can say.
+    private func partial(_ spans: [Range<Int64>]) -> Response? {
         var fields = head.fields()
         disposition(&fields)
         guard spans.count > 1 else {
@@ -193,7 +194,11 @@ private struct Selection {
         }
         let end = Array("\r\n--\(boundary)--\r\n".utf8)
         var length = Int64(end.count)
-        for (head, span) in zip(heads, spans) { length += Int64(head.count + span.count) }
+        for more in heads.map({ Int64($0.count) }) + spans.map({ Int64($0.count) }) {
+            let (sum, overflow) = length.addingReportingOverflow(more)
+            guard !overflow else { return nil }
+            length = sum
+        }
         fields["Content-Type"] = "multipart/byteranges; boundary=\(boundary)"
         let entry = entry
         return Response(

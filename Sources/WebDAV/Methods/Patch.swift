@@ -31,8 +31,9 @@ extension Exchange {
         }
         let upload = try await onDisk { share in
             let (size, overflow) = max(old.size, start).addingReportingOverflow(length ?? 0)
+            guard !overflow else { throw RootError.tooLarge }
             let upload = try share.beginUpload(
-                to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: overflow ? nil : size)
+                to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: size)
             try upload.begin(with: start, of: entry)
             return upload
         }

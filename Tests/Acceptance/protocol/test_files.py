@@ -5,6 +5,8 @@ import email.utils
 import gzip
 import hashlib
 import os
+import pathlib
+import tempfile
 import time
 
 import pytest
@@ -295,6 +297,38 @@ def test_file_cut_while_it_is_sent_ends_the_connection(server):
         os.truncate(server.root / "big", 2 << 20)
         assert len(wire.rest()) < size
     assert ask(server, "GET", "/").status == 200
+
+
+@pytest.fixture
+def memory():
+    """An empty folder in memory, where a file of any size costs nothing while it is empty."""
+    if not os.path.isdir("/dev/shm"):
+        pytest.skip("there is no /dev/shm")
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="shareserve-test-") as path:
+        yield pathlib.Path(path)
+
+
+def test_the_largest_file_that_there_can_be(serve, memory):
+    """Lengths and offsets reach the end of what 63 bits can say; nothing that is computed of them may end the server."""
+    size = 2**63 - 1
+    with open(memory / "most", "wb") as file:
+        file.truncate(size)
+    server = serve(root=memory)
+    answer = ask(server, "GET", "/most", "Range: bytes=-1")
+    assert (answer.status, answer.body, answer["Content-Range"]) == (206, b"\0", f"bytes {size - 1}-{size - 1}/{size}")
+    answer = ask(server, "GET", "/most", f"Range: bytes=0-9,{size - 9}-")
+    assert (answer.status, answer.body.count(b"\0")) == (206, 19)
+    # The spans and what stands between them come to more than that: the whole file is the answer.
+    with Wire(server) as wire:
+        wire.request("GET", "/most", "Range: bytes=0-9,11-")
+        assert wire.read(12) == b"HTTP/1.1 200"
+    assert ask(server, "HEAD", "/most")["Content-Length"] == str(size)
+    assert f"<D:getcontentlength>{size}<".encode() in ask(server, "PROPFIND", "/", "Depth: 1").body
+    assert f'"size":{size}'.encode() in ask(server, "GET", "/?json").body
+    assert ask(server, "GET", "/", "Accept: text/html").status == 200
+    assert ask(server, "GET", "/?archive=zip").status == 413
+    assert ask(server, "PATCH", "/most", "X-Update-Range: append", body=b"x").status == 413
+    assert (memory / "most").stat().st_size == size
 
 
 def test_replaced_file_is_sent_as_it_was(server):

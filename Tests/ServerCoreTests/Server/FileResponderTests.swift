@@ -72,6 +72,39 @@ struct FileResponderTests {
         #expect(hostile == "attachment; filename=\"a_b__c.txt\"; filename*=UTF-8''a%22b__c.txt")
     }
 
+    @Test("Ranges of the largest file that there can be are answered, together with what stands around them")
+    func largestFile() throws {
+        var attributes = try get("/a.png").entry.attributes
+        attributes.size = .max
+        let entry = Entry(descriptor: -1, attributes: attributes)
+        func ask(_ range: String) throws -> Response {
+            let request = try Request.forTesting(path: "/a.png", fields: [("Range", range)], share: share)
+            return FileResponder.respond(with: entry, to: request)
+        }
+        let last = Int64.max - 1
+        #expect(span(try ask("bytes=-1")) == last..<Int64.max)
+        #expect(span(try ask("bytes=\(last)-")) == last..<Int64.max)
+        #expect(span(try ask("bytes=0-")) == 0..<Int64.max)
+        // No length can say all but one byte and the parts' own heads.
+        let most = try ask("bytes=0-9,11-")
+        #expect(most.status == .ok)
+        #expect(span(most) == 0..<Int64.max)
+        #expect(try ask("bytes=0-9,\(last)-").status == .partialContent)
+    }
+
+    @Test("A span at the end of the largest file that there can be is read on as any other")
+    func lastSpan() throws {
+        let range = (Int64.max - 2)..<Int64.max
+        var span = FileSpan(try get("/a.png").entry, range)
+        _ = span.isWarm()
+        span.warm()
+        span.markWarm()
+        let isWarm = span.isWarm()
+        #expect(isWarm)
+        #expect(span.warmUntil == Int64.max)
+        #expect(span.count == 2)
+    }
+
     @Test("What the client has is not sent again")
     func notModified() throws {
         let (first, entry) = try get("/a.txt")

@@ -22,23 +22,33 @@ struct PropertySet: Equatable, Sendable {
 
     var isEmpty: Bool { dead.isEmpty && values.isEmpty }
 
-    /// Applies the changes in order.
+    /// Applies the changes in order, or none of them.
+    ///
+    /// Takes time in proportion to their number: a request may bring tens of thousands, and others wait meanwhile.
     /// - Throws: ``RootError/noSpace`` when it becomes too much.
     mutating func apply(_ changes: [PropertyChange]) throws(RootError) {
+        var kept: [DeadProperty?] = []
+        var places: [PropertyName: Int] = [:]
+        for property in dead where places[property.name] == nil {
+            places[property.name] = kept.count
+            kept.append(property)
+        }
         for change in changes {
             switch change {
             case .set(let property):
                 guard property.xml.count <= Self.largestProperty else { throw .noSpace }
-                if let index = dead.firstIndex(where: { $0.name == property.name }) {
-                    dead[index] = property
+                if let place = places[property.name] {
+                    kept[place] = property
                 } else {
-                    dead.append(property)
+                    places[property.name] = kept.count
+                    kept.append(property)
                 }
             case .remove(let name):
-                dead.removeAll { $0.name == name }
+                if let place = places.removeValue(forKey: name) { kept[place] = nil }
             }
         }
-        guard dead.count <= Self.mostProperties else { throw .noSpace }
+        guard places.count <= Self.mostProperties else { throw .noSpace }
+        dead = kept.compactMap { $0 }
     }
 
     /// Sets or (nil) removes values of the server's own.

@@ -22,7 +22,7 @@ final class Wire {
             }
         }
         guard result == 0 else { throw Failure(call: "connect", number: errno) }
-        waitAtMost(seconds: 10)
+        waitAtMost(seconds: 30)
     }
 
     deinit { Glibc.close(socket) }

@@ -85,21 +85,29 @@ public struct EntityTag: Hashable, Sendable {
         birth = attributes.created.map { $0.seconds &* 1_000_000_000 &+ Int64($0.nanoseconds) } ?? 0
     }
 
-    /// Appends the quoted tag as it stands in an `ETag` field: 2 to 40 ASCII characters.
+    /// Appends the quoted tag as it stands in an `ETag` field: at most 61 ASCII characters.
     public func write(to buffer: inout [UInt8]) {
-        buffer.append(UInt8(ascii: "\""))
-        Self.hex(inode, to: &buffer)
-        buffer.append(UInt8(ascii: "-"))
-        Self.hex(UInt64(bitPattern: size), to: &buffer)
-        buffer.append(UInt8(ascii: "-"))
-        Self.hex(UInt64(bitPattern: seconds &* 1_000_000_000 &+ Int64(nanoseconds)), to: &buffer)
-        if birth != 0 {
-            buffer.append(UInt8(ascii: "-"))
-            // Only its low half: enough to tell two inodes that were given the same number apart.
-            Self.hex(UInt64(bitPattern: birth) & 0xFFFF_FFFF, to: &buffer)
+        // Every member of a multistatus has one: made on the stack and appended once.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longest) { text in
+            var count = 0
+            Self.put("\"", to: text, &count)
+            Self.put(hex: inode, to: text, &count)
+            Self.put("-", to: text, &count)
+            Self.put(hex: UInt64(bitPattern: size), to: text, &count)
+            Self.put("-", to: text, &count)
+            Self.put(hex: UInt64(bitPattern: seconds &* 1_000_000_000 &+ Int64(nanoseconds)), to: text, &count)
+            if birth != 0 {
+                Self.put("-", to: text, &count)
+                // Only its low half: enough to tell two inodes that were given the same number apart.
+                Self.put(hex: UInt64(bitPattern: birth) & 0xFFFF_FFFF, to: text, &count)
+            }
+            Self.put("\"", to: text, &count)
+            buffer.append(contentsOf: text[..<count])
         }
-        buffer.append(UInt8(ascii: "\""))
     }
+
+    /// Three numbers of 16 digits, one of 8, and what stands between them.
+    private static let longest = 3 * 16 + 8 + 5
 
     /// The quoted tag as text.
     public var text: String {
@@ -109,13 +117,21 @@ public struct EntityTag: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func hex(_ value: UInt64, to buffer: inout [UInt8]) {
-        var shift = max(0, (63 - value.leadingZeroBitCount) / 4 * 4)
-        if value == 0 { shift = 0 }
-        while shift >= 0 {
-            let digit = UInt8((value >> UInt64(shift)) & 15)
-            buffer.append(digit < 10 ? digit + 48 : digit + 87)
-            shift -= 4
+    @inline(__always)
+    private static func put(_ character: Unicode.Scalar, to text: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int)
+    {
+        text[count] = UInt8(ascii: character)
+        count += 1
+    }
+
+    private static func put(hex value: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) {
+        let digits = value == 0 ? 1 : (67 - value.leadingZeroBitCount) / 4
+        var rest = value
+        for index in stride(from: count + digits - 1, through: count, by: -1) {
+            let digit = UInt8(truncatingIfNeeded: rest & 15)
+            text[index] = digit < 10 ? digit &+ 48 : digit &+ 87
+            rest >>= 4
         }
+        count += digits
     }
 }

@@ -62,6 +62,12 @@ struct XMLWriterTests {
         var dates = XMLDates()
         #expect(written { dates.appendHTTP(seconds, to: &$0) } == http)
         #expect(written { dates.appendInternet(seconds, to: &$0) } == internet)
+        // The same again, and another in between.
+        #expect(written { dates.appendHTTP(seconds, to: &$0) } == http)
+        #expect(written { dates.appendInternet(seconds, to: &$0) } == internet)
+        #expect(written { dates.appendHTTP(1, to: &$0) } == "Thu, 01 Jan 1970 00:00:01 GMT")
+        #expect(written { dates.appendInternet(1, to: &$0) } == "1970-01-01T00:00:01Z")
+        #expect(written { dates.appendHTTP(seconds, to: &$0) } == http)
     }
 
     @Test("Growing keeps what was written")

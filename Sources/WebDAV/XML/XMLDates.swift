@@ -10,10 +10,16 @@ struct XMLDates {
         " Jan ", " Feb ", " Mar ", " Apr ", " May ", " Jun ", " Jul ", " Aug ", " Sep ", " Oct ", " Nov ", " Dec ",
     ]
 
+    /// The last of each form, whole: most members have the time of the one before, or nearly.
+    private var lastHTTP: (seconds: Int64?, text: [UInt8]) = (nil, [])
+    private var lastInternet: (seconds: Int64?, text: [UInt8]) = (nil, [])
+
     /// `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
     /// RFC 9110 §5.6.7.
     mutating func appendHTTP(_ seconds: Int64, to writer: inout XMLWriter) {
+        guard seconds != lastHTTP.seconds else { return writer.append(bytes: lastHTTP.text) }
+        let start = writer.count
         let (days, time) = find(seconds)
         let weekday = Int((days % 7 + 7) % 7)
         writer.append(Self.weekdays[weekday])
@@ -23,12 +29,16 @@ struct XMLDates {
         writer.append(" ")
         appendTime(time, to: &writer)
         writer.append(" GMT")
+        lastHTTP.seconds = seconds
+        writer.copy(from: start, to: &lastHTTP.text)
     }
 
     /// `1994-11-06T08:49:37Z`.
     ///
     /// RFC 3339.
     mutating func appendInternet(_ seconds: Int64, to writer: inout XMLWriter) {
+        guard seconds != lastInternet.seconds else { return writer.append(bytes: lastInternet.text) }
+        let start = writer.count
         let (_, time) = find(seconds)
         writer.append(fourDigits: year)
         writer.append("-")
@@ -38,6 +48,8 @@ struct XMLDates {
         writer.append("T")
         appendTime(time, to: &writer)
         writer.append("Z")
+        lastInternet.seconds = seconds
+        writer.copy(from: start, to: &lastInternet.text)
     }
 
     private func appendTime(_ time: Int, to writer: inout XMLWriter) {

@@ -110,6 +110,13 @@ struct XMLWriter: ~Copyable {
         count = min(count, max(0, length))
     }
 
+    /// Replaces what `copy` holds by what was written behind the first `length` bytes.
+    func copy(from length: Int, to copy: inout [UInt8]) {
+        copy.removeAll(keepingCapacity: true)
+        guard length < count else { return }
+        copy.append(contentsOf: UnsafeBufferPointer(start: base + length, count: count - length))
+    }
+
     /// An attribute's value, without its quotes.
     mutating func appendAttribute(_ text: [UInt8]) {
         text.withUnsafeBufferPointer { appendEscaped($0, isAttribute: true) }

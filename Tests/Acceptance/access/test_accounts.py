@@ -11,7 +11,7 @@ import pytest
 import requests
 from requests.auth import HTTPDigestAuth
 
-from server import binary, wait_until
+from server import SANITIZED, binary, wait_until
 from wire import Wire, ask
 
 
@@ -160,7 +160,8 @@ def test_guessers_leave_room(serve):
         assert ask(server, "PROPFIND", "/public/", "Depth: 1").status == 207
     statuses = {wire.response().status for wire in wires}
     assert 401 in statuses and statuses <= {401, 429, 503}
-    assert server.peak_memory() - before < 64 << 20
+    # An instrumented build has other figures.
+    assert SANITIZED or server.peak_memory() - before < 64 << 20
     for wire in wires:
         wire.close()
 

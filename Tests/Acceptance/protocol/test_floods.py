@@ -10,6 +10,7 @@ from hyperframe.frame import (
     ContinuationFrame, DataFrame, Frame, GoAwayFrame, HeadersFrame, PingFrame, PriorityFrame, RstStreamFrame, SettingsFrame,
     WindowUpdateFrame)
 
+from server import SANITIZED
 from wire import ask
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -82,7 +83,8 @@ def secure(serve):
 def goes_on(server):
     """Somebody else is served, and no memory was taken."""
     assert ask(server, "GET", "/a", tls=True).body == b"a" * 1000
-    assert server.peak_memory() < 96 * MEBIBYTE, server.peak_memory() / MEBIBYTE
+    # An instrumented build has other figures.
+    assert SANITIZED or server.peak_memory() < 96 * MEBIBYTE, server.peak_memory() / MEBIBYTE
 
 
 def opened_and_reset(frames):

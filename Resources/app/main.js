@@ -70,7 +70,6 @@ function updateCrumbs() {
 			app.open(href)
 		}}, !i && icon("home"), h("bdi", i ? shown(decodeName(part)) : pageTitle)))
 	})))
-	crumbs.scrollLeft = document.dir === "rtl" ? -9999 : 9999
 	app.folderTitle = parts.length ? `${shown(nameOf(app.href))} – ${pageTitle}` : pageTitle
 	if (!app.titlePrefix) document.title = app.folderTitle
 }
@@ -173,6 +172,7 @@ async function load(href, inlined) {
 
 app.open = async (href, {replace, scroll = 0} = {}) => {
 	const from = app.href
+	crumbs.scrollLeft = 0
 	clearFind(true)
 	if (!replace) {
 		history.replaceState({scroll: scrollY}, "")
@@ -314,13 +314,13 @@ async function start() {
 	build()
 	placeToasts()
 	updateTools()
-	updateCrumbs()
 	watchKeys()
 	watchPaste()
 	watchDrop()
 	const failure = failures[boot.status]
 	if (failure) {
 		app.listing = Object.assign(new Listing(app.href), {failure, loading: false})
+		updateCrumbs()
 		return app.arrange()
 	}
 	app.listing = new Listing(app.href)

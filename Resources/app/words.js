@@ -2,8 +2,7 @@
 
 /** What the server put into the document. */
 export const boot = JSON.parse(document.getElementById("boot").textContent)
-const {base} = boot
-export const info = boot.info ?? {}
+export const {base, info} = boot
 
 /** Lines of `beginning of the English text=text`, the longest beginning first. */
 const words = document.getElementById("words").textContent.split("\n").map(line => line.split(/=(.*)/)).sort(([a], [b]) => b.length - a.length)

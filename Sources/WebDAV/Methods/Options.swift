@@ -26,7 +26,8 @@ extension Exchange {
         // The second is for uploads that begin here and can be resumed.
         if !isReadOnly {
             fields.add("Accept-Patch", "application/x-sabredav-partialupdate, application/partial-upload")
-            if let limit = share.root.policy.maxUploadSize { fields.add("Upload-Limit", "max-size=\(limit)") }
+            // Never empty: without a limit the draft wants one that holds for everything.
+            fields.add("Upload-Limit", share.root.policy.maxUploadSize.map { "max-size=\($0)" } ?? "min-size=0")
         }
         return Response(.ok, fields: fields)
     }

@@ -1,28 +1,39 @@
-/// Text that a name shall hold, whatever the case of its letters.
+// Decomposing text is the standard library's own work; the public way to it, all of Foundation, is most of a program.
+@_spi(_Unicode) import Swift
+
+/// Text that a name shall hold, whatever the case and the accents of its letters, as the page's filter finds it.
 struct NamePattern: Sendable {
-    private let bytes: [UInt8]
-    /// Set when the text has other letters than ASCII's.
-    private let text: String?
+    private let folded: [UInt8]
 
     /// The pattern; nil when there is nothing to look for.
     init?(_ text: String) {
-        guard !text.isEmpty else { return nil }
-        let lower = text.lowercased()
-        bytes = Array(lower.utf8)
-        self.text = lower.utf8.allSatisfy { $0 < 0x80 } ? nil : lower
+        folded = Self.fold(text)
+        guard !folded.isEmpty else { return nil }
     }
 
     /// Whether a name holds the text.
     func matches(_ name: [UInt8]) -> Bool {
-        if let text { return String(decoding: name, as: UTF8.self).lowercased().contains(text) }
-        guard name.count >= bytes.count else { return false }
-        let first = bytes[0]
-        for start in 0...(name.count - bytes.count) where Self.lower(name[start]) == first {
+        let name = name.allSatisfy { $0 < 0x80 } ? name : Self.fold(String(decoding: name, as: UTF8.self))
+        guard name.count >= folded.count else { return false }
+        let first = folded[0]
+        for start in 0...(name.count - folded.count) where Self.lower(name[start]) == first {
             var length = 1
-            while length < bytes.count, Self.lower(name[start + length]) == bytes[length] { length += 1 }
-            if length == bytes.count { return true }
+            while length < folded.count, Self.lower(name[start + length]) == folded[length] { length += 1 }
+            if length == folded.count { return true }
         }
         return false
+    }
+
+    /// Small letters without their marks, decomposed.
+    private static func fold(_ text: String) -> [UInt8] {
+        var folded: [UInt8] = []
+        for scalar in text.lowercased()._nfd {
+            switch scalar.properties.generalCategory {
+            case .nonspacingMark, .spacingMark, .enclosingMark: continue
+            default: folded += UTF8.encode(scalar).map { Array($0) } ?? []
+            }
+        }
+        return folded
     }
 
     private static func lower(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }

@@ -53,6 +53,9 @@ struct DraftVersion: Equatable, Sendable {
         }
     }
 
+    /// Whether any answer to an append that does not end the upload says so, a refusal too: the drafts up to -05.
+    var marksRefusals: Bool { number < 7 }
+
     /// The status of an append that leaves the upload incomplete.
     var appended: Status { number < 7 ? .created : .noContent }
 

@@ -70,8 +70,22 @@ extension UploaderHandler {
 
     /// Upload append.
     func appendDraft(_ request: Request, _ id: String) async throws -> Response {
+        let version = DraftVersion.assumed(request.fields)
+        let isMarked = version.marksRefusals && !version.completes(request.fields)
+        do {
+            var response = try await append(request, id, version)
+            if isMarked { version.addCompleteness(false, to: &response.fields) }
+            return response
+        } catch {
+            guard isMarked, var refusal = (error as? HTTPError) ?? (error as? RootError).map({ HTTPError($0) })
+            else { throw error }
+            version.addCompleteness(false, to: &refusal.fields)
+            throw refusal
+        }
+    }
+
+    private func append(_ request: Request, _ id: String, _ version: DraftVersion) async throws -> Response {
         let fields = request.fields
-        let version = DraftVersion.assumed(fields)
         if version.number >= 6, fields["content-type"]?.lowercased().hasPrefix("application/partial-upload") != true {
             throw HTTPError(.unsupportedMediaType, "Send the bytes as application/partial-upload.")
         }

@@ -122,6 +122,25 @@ def test_right_to_left(share, opened, shot):
     shot(page, "right-to-left")
 
 
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_the_end_of_a_long_path_shows(server, opened, shot, direction):
+    deep = "/".join(f"folder number {n}" for n in range(9))
+    make_tree(server.root, {f"{deep}/a.txt": "a"})
+    page = opened(f"{server.url}/{deep}/", **PHONE)
+    page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+    trail = page.get_by_role("navigation", name="Breadcrumbs")
+    expect(trail.get_by_role("link", name="folder number 8")).to_be_in_viewport(ratio=0.99)
+    assert page.evaluate(NO_SIDEWAYS)
+    shot(page, f"long-path-{direction}")
+    trail.get_by_role("link").nth(5).click()
+    expect(row(page, "folder number 5")).to_be_visible()
+    expect(trail.get_by_role("link", name="folder number 4")).to_be_in_viewport(ratio=0.99)
+    trail.get_by_role("link").first.click()
+    expect(row(page, "folder number 0")).to_be_visible()
+    box = trail.get_by_role("link").first.bounding_box()
+    assert (box["x"] < 40) == (direction == "ltr"), "what has room begins where lines begin"
+
+
 def test_long_press_selects_and_tap_opens(share, opened):
     page = opened(share.url + "/", **PHONE)
     box = row(page, "letter.txt").bounding_box()

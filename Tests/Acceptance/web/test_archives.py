@@ -10,6 +10,7 @@ import zipfile
 
 import pytest
 import requests
+import urllib3
 
 NAMES = ["plain.txt", "spaces and #%?&.txt", "umläut 日本 🎉.bin", "a/b/c/deep", "quote\"'<b>.html", "-dash", "back\\slash"]
 
@@ -127,24 +128,62 @@ def test_selection(server, tree):
     assert fetch(server, "archive=rar").status_code == 400
 
 
-def test_a_file_that_changes_meanwhile_ends_it(server):
-    for number in range(40):
-        (server.root / f"{number:02}").write_bytes(os.urandom(2_000_000))
-    answer = fetch(server, "archive=zip", stream=True)
-    announced = int(answer.headers["Content-Length"])
-    received = len(answer.raw.read(100_000))
-    (server.root / "39").write_bytes(b"short")
-    with pytest.raises(Exception):
-        while chunk := answer.raw.read(1_000_000):
-            received += len(chunk)
-        assert received == announced, "cut"
-    assert received < announced
+def replaced_by_a_folder(path):
+    path.unlink()
+    path.mkdir()
 
 
-def test_head_has_the_length(server, tree):
-    head = requests.head(f"{server.url}/?archive=zip", timeout=60)
-    assert head.status_code == 200
-    assert int(head.headers["Content-Length"]) == len(fetch(server, "archive=zip").content)
+CHANGES = {
+    "shorter": lambda path: path.write_bytes(b"short"),
+    "longer": lambda path: path.open("ab").write(b"more"),
+    "other content": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "gone": lambda path: path.unlink(),
+    "a folder now": replaced_by_a_folder,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "the rest of a zip"])
+def test_a_file_that_changes_meanwhile_ends_it(server, kind, change):
+    for number in range(30):
+        (server.root / f"{number:02}").write_bytes(os.urandom(1_000_000))
+    query, headers = f"archive={kind.split()[-1]}", {}
+    if kind.startswith("the rest"):
+        tag = requests.head(f"{server.url}/?{query}", timeout=60).headers["ETag"]
+        headers = {"Range": "bytes=1000000-", "If-Range": tag}
+    answer = fetch(server, query, stream=True, headers=headers)
+    assert answer.status_code == (206 if headers else 200)
+    answer.raw.read(100_000)
+    CHANGES[change](server.root / "29")
+    # Whatever a client goes by, the length or the last chunk, it is not there.
+    with pytest.raises(urllib3.exceptions.ProtocolError):
+        while answer.raw.read(1_000_000, decode_content=False):
+            pass
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_conditions_and_ranges(server, tree, kind):
+    whole = fetch(server, f"archive={kind}")
+    tag, size = whole.headers["ETag"], len(whole.content)
+    head = requests.head(f"{server.url}/?archive={kind}", timeout=60)
+    assert head.status_code == 200 and not head.content
+    assert (head.headers["ETag"], head.headers["Content-Length"]) == (tag, str(size)) and head.headers["Accept-Ranges"] == "bytes"
+
+    def status(**fields):
+        return fetch(server, f"archive={kind}", headers={name.replace("_", "-"): value for name, value in fields.items()})
+
+    assert status(If_Match=tag).status_code == 200
+    assert status(If_Match='"other"').status_code == 412
+    assert status(If_None_Match=tag).status_code == 304
+    assert status(Range="bytes=-10", If_Range=tag).content == whole.content[-10:]
+    assert status(Range="bytes=5-5").content == whole.content[5:6]
+    # A weak tag, another one and a time vouch for no byte.
+    for other in ["W/" + tag, '"other"', "Sat, 29 Oct 2044 19:43:31 GMT"]:
+        again = status(Range="bytes=5-9", If_Range=other)
+        assert again.status_code == 200 and len(again.content) == size, other
+    assert status(Range=f"bytes={size}-").headers["Content-Range"] == f"bytes */{size}"
+    several = status(Range="bytes=0-1,4-5")
+    assert several.status_code in (200, 206) and (several.status_code == 206 or several.content == whole.content)
 
 
 @pytest.mark.memory

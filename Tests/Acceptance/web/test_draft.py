@@ -207,3 +207,70 @@ def test_limits_are_told(serve):
     status, fields = exchange(
         server, head(server, "PUT", "/a", 8, complete(8), "Content-Length: 11"), b"x" * 11)[-1]
     assert status == 413 and fields["Upload-Limit"] == "max-size=10"
+
+
+REFUSED = {
+    "wrong offset": ["Upload-Offset: 1", "Content-Type: application/partial-upload"],
+    "no offset": ["Content-Type: application/partial-upload"],
+    "malformed digest": ["Upload-Offset: 3", "Content-Type: application/partial-upload", "Content-Digest: sha-256=x"],
+    "more than announced": ["Upload-Offset: 3", "Content-Type: application/partial-upload", "Upload-Length: 3"],
+    "other length": ["Upload-Offset: 3", "Content-Type: application/partial-upload", "Upload-Length: 9"],
+}
+
+
+@pytest.mark.parametrize("version", [3, 5, 6])
+@pytest.mark.parametrize("reason", REFUSED)
+def test_a_refused_part_says_that_the_upload_goes_on(server, version, reason):
+    """Up to draft -05 any answer to a part that is not the last one does; later ones only what took it."""
+    lines = head(server, "PUT", "/a", version, complete(version, False), "Upload-Length: 5", "Content-Length: 3")
+    place = exchange(server, lines, b"abc")[-1][1]["Location"]
+    part = [complete(version, False), "Content-Length: 3", *REFUSED[reason]]
+    status, fields = exchange(server, head(server, "PATCH", place, version, *part), b"def")[-1]
+    assert status in (400, 409, 413) and not is_complete(version, fields)
+
+
+def test_where_uploads_can_begin_is_told(server):
+    """Any address, whether there is something or not."""
+    (server.root / "sub").mkdir()
+    (server.root / "file").write_text("x")
+    for target in ("/file", "/sub/", "/sub/new", "/.shareserve/uploads"):
+        status, fields = exchange(server, head(server, "OPTIONS", target, 8))[-1]
+        assert status in (200, 204) and "application/partial-upload" in fields["Accept-Patch"] and fields["Upload-Limit"], target
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_empty_beginning_and_an_empty_file(server, version):
+    created = exchange(server, head(server, "PUT", "/a", version, complete(version, False), "Content-Length: 0"))[-1]
+    assert created[0] == 201 and created[1]["Upload-Offset"] == "0" and not is_complete(version, created[1])
+    whole = exchange(server, head(server, "PUT", "/empty", version, complete(version), "Content-Length: 0"))[-1]
+    assert whole[0] == 201 and is_complete(version, whole[1]) and (server.root / "empty").read_bytes() == b""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_progress_is_told_without_the_address(server, version):
+    """Interim answers after the first have the offset only; version 3 knew of one only."""
+    size = 40 << 20
+    lines = head(server, "PUT", "/a", version, complete(version), f"Content-Length: {size}")
+    answers = exchange(server, lines, bytes(size))
+    first, *more = [fields for status, fields in answers[:-1]]
+    assert first["Location"] and "Upload-Offset" not in first
+    assert len(more) == (0 if version == 3 else 2)
+    for fields in more:
+        assert "Location" not in fields and 0 < int(fields["Upload-Offset"]) < size
+        assert fields["Upload-Draft-Interop-Version"] == str(version)
+    assert answers[-1][0] == 201
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_over_and_what_never_was(server, version):
+    done = exchange(server, head(server, "PUT", "/a", version, complete(version), "Content-Length: 1"), b"a")[-1][1]["Location"]
+    state = exchange(server, head(server, "HEAD", done, version))[-1]
+    assert state[0] == 204 and is_complete(version, state[1]) and state[1]["Upload-Offset"] == "1"
+    part = [complete(version), "Upload-Offset: 1", "Content-Type: application/partial-upload", "Content-Length: 0"]
+    answer = requests.patch(server.url + done, timeout=20, headers=dict(
+        line.split(": ", 1) for line in [f"Upload-Draft-Interop-Version: {version}", *part]))
+    assert answer.status_code == 400 and answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.json()["type"].endswith("#completed-upload")
+    never = done[:-4] + "0000"
+    for method, lines in {"HEAD": [], "DELETE": [], "PATCH": part}.items():
+        assert exchange(server, head(server, method, never, version, *lines))[-1][0] == 404, method

@@ -48,7 +48,7 @@ let package = Package(
         .target(
             name: "ServerCore",
             dependencies: [
-                "CCrypt", "CSyscalls", "CZlib", "DirectoryRoot",
+                "CChecksums", "CCrypt", "CSyscalls", "CZlib", "DirectoryRoot",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -17,7 +17,7 @@ ROOMS = {
     "CCrypt": set(),
     "CBundledAssets": set(),
     "DirectoryRoot": {"CSyscalls"},
-    "ServerCore": {"CCrypt", "CSyscalls", "CZlib", "DirectoryRoot"},
+    "ServerCore": {"CChecksums", "CCrypt", "CSyscalls", "CZlib", "DirectoryRoot"},
     "WebUploader": {"CBundledAssets", "CChecksums", "DirectoryRoot", "ServerCore"},
     "WebDAV": {"CLibXML2", "DirectoryRoot", "ServerCore"},
     "shareserve": {"CSyscalls", "DirectoryRoot", "ServerCore", "WebDAV", "WebUploader"},

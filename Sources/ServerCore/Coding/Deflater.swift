@@ -1,33 +1,32 @@
+internal import CChecksums
 internal import CZlib
 
-/// Compresses a stream, piece by piece, with libz.
+/// Makes a gzip member, piece by piece, with libz.
 ///
-/// Used by one task at a time.
+/// RFC 1952. Used by one task at a time.
+///
+/// The frame around the compressed bytes is written here and not by libz: its checksum took 4 % of the time at level 5, that
+/// of ``CChecksums`` next to nothing.
 ///
 /// Every pointer that libz gets lives only as long as the call that gets it.
 package final class Deflater: @unchecked Sendable {
-    /// What stands around the compressed bytes.
-    package enum Format: Sendable {
-        /// A gzip member. RFC 1952.
-        case gzip
-        /// Nothing, as in a zip archive. RFC 1951.
-        case raw
-    }
-
     private let stream: UnsafeMutablePointer<z_stream>
+    private var checksum: UInt32 = 0
+    /// Modulo 2^32, as the trailer has it.
+    private var length: UInt32 = 0
+    private var hasBegun = false
+
+    /// Magic, deflate, no name, no time, from Unix.
+    private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
 
     /// Makes ready to compress.
-    /// - Parameters:
-    ///   - format: what to write around the bytes.
-    ///   - level: 1, fast, to 9, small.
+    /// - Parameter level: 1, fast, to 9, small.
     /// - Throws: ``GzipError/noMemory``.
-    package init(_ format: Format = .gzip, level: Int32 = 5) throws(GzipError) {
+    package init(level: Int32 = 5) throws(GzipError) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        let windowBits: Int32 = format == .gzip ? 15 + 16 : -15
         let outcome = deflateInit2_(
-            stream, level, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size))
+            stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard outcome == Z_OK else {
             // deflateEnd in deinit accepts a stream that was never made ready.
             throw .noMemory
@@ -40,24 +39,31 @@ package final class Deflater: @unchecked Sendable {
         stream.deallocate()
     }
 
-    /// Compresses some bytes; what comes out may be empty until more has gone in.
+    /// Compresses some bytes; nothing of them may come out until more have gone in.
     package func compress(_ bytes: [UInt8]) -> [UInt8] { run(bytes, Z_NO_FLUSH) }
 
     /// Compresses some bytes and lets out everything, so that a listing shows while it grows.
     package func flush(_ bytes: [UInt8] = []) -> [UInt8] { run(bytes, Z_SYNC_FLUSH) }
 
     /// The last bytes of the stream.
-    package func finish(_ bytes: [UInt8] = []) -> [UInt8] { run(bytes, Z_FINISH) }
+    package func finish(_ bytes: [UInt8] = []) -> [UInt8] {
+        var result = run(bytes, Z_FINISH)
+        for number in [checksum, length] {
+            withUnsafeBytes(of: number.littleEndian) { result.append(contentsOf: $0) }
+        }
+        return result
+    }
 
     private func run(_ bytes: [UInt8], _ flush: Int32) -> [UInt8] {
-        var result: [UInt8] = []
+        var result = hasBegun ? [] : Self.header
+        hasBegun = true
         bytes.withUnsafeBufferPointer { input in
+            checksum = checksum_crc32(checksum, input.baseAddress, input.count)
+            length &+= UInt32(truncatingIfNeeded: input.count)
             stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
             stream.pointee.avail_in = UInt32(clamping: input.count)
-            var room = max(256, Int(deflateBound(stream, UInt(input.count))))
             repeat {
-                result.append(contentsOf: step(room: room, flush))
-                room = 16_384
+                result.append(contentsOf: step(flush))
                 // Less than the room given means that libz has nothing more to say.
             } while stream.pointee.avail_out == 0
             stream.pointee.next_in = nil
@@ -65,8 +71,8 @@ package final class Deflater: @unchecked Sendable {
         return result
     }
 
-    private func step(room: Int, _ flush: Int32) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+    private func step(_ flush: Int32) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 32_768) { buffer, count in
             stream.pointee.next_out = buffer.baseAddress
             stream.pointee.avail_out = UInt32(clamping: buffer.count)
             let given = Int(stream.pointee.avail_out)
@@ -87,21 +93,4 @@ package enum GzipError: Error, Equatable, Sendable {
     case truncated
     /// More comes out than the limits allow.
     case expandsTooMuch
-}
-
-/// The CRC-32 that gzip and zip use.
-///
-/// RFC 1952 §8.
-package struct CRC32: Sendable {
-    /// The sum so far.
-    package private(set) var value: UInt32 = 0
-
-    package init() {}
-
-    /// Goes on with some bytes.
-    package mutating func update(_ bytes: [UInt8]) {
-        value = bytes.withUnsafeBufferPointer {
-            UInt32(truncatingIfNeeded: crc32_z(UInt(value), $0.baseAddress, $0.count))
-        }
-    }
 }

@@ -114,6 +114,50 @@ def empty_data(frames):
     return frames.head(1, method="PUT", path="/b", flags=("END_HEADERS",)) + DataFrame(1, b"").serialize() * 200_000
 
 
+def padding_alone(frames):
+    return frames.head(1, method="PUT", path="/b", flags=("END_HEADERS",)) + DataFrame(
+        1, b"", pad_length=10, flags=("PADDED",)).serialize() * 100_000
+
+
+# Heads without a field, trailers that end nothing, frames to what is over: CVE-2019-9518.
+def empty_heads(frames):
+    return b"".join(HeadersFrame(number, b"", flags=("END_HEADERS",)).serialize() for number in range(1, 200_001, 2))
+
+
+def empty_whole_requests(frames):
+    return b"".join(
+        HeadersFrame(number, b"", flags=("END_HEADERS", "END_STREAM")).serialize() for number in range(1, 200_001, 2))
+
+
+def empty_trailers(frames):
+    return frames.head(1, method="PUT", path="/b", flags=("END_HEADERS",)) + HeadersFrame(
+        1, b"", flags=("END_HEADERS",)).serialize() * 200_000
+
+
+def trailers_without_end(frames):
+    head = frames.head(1, method="PUT", path="/b", flags=("END_HEADERS",))
+    frames.encoder.encode([("x-trailer", "v")])
+    return head + HeadersFrame(1, frames.encoder.encode([("x-trailer", "v")]), flags=("END_HEADERS",)).serialize() * 200_000
+
+
+def empty_continuations_that_end(frames):
+    return b"".join(
+        frames.head(number, path="/a", flags=("END_STREAM",)) + ContinuationFrame(number, b"", flags=("END_HEADERS",)).serialize()
+        for number in range(1, 100_001, 2))
+
+
+def data_for_a_stream_that_ended(frames):
+    return frames.head(1, path="/a") + DataFrame(1, b"").serialize() * 200_000
+
+
+def resets_of_one_stream(frames):
+    return frames.head(1, path="/a") + RstStreamFrame(1, 8).serialize() * 200_000
+
+
+def answers_to_no_settings(_):
+    return SettingsFrame(0, flags=("ACK",)).serialize() * 200_000
+
+
 def windows_overflown(frames):
     return WindowUpdateFrame(0, window_increment=0x7FFFFFFF).serialize() * 2
 
@@ -137,6 +181,20 @@ def test_flood_ends_the_connection(secure, flood, code):
     # Cut off in the middle of sending, a client may not see the last frame.
     assert ending == code or (ending == "closed" and not took_all), ending
     goes_on(secure)
+
+
+@pytest.mark.parametrize("flood", [
+    padding_alone, empty_heads, empty_whole_requests, empty_trailers, trailers_without_end, empty_continuations_that_end,
+    data_for_a_stream_that_ended, resets_of_one_stream, answers_to_no_settings])
+def test_flood_of_nothing_costs_nothing(secure, flood):
+    frames = Frames(secure)
+    data = flood(frames)
+    before = secure.cpu_seconds()
+    frames.send(data)
+    assert frames.ending() in ENDINGS | {"closed"}
+    # Somebody else's request is answered behind all that was sent.
+    goes_on(secure)
+    assert secure.cpu_seconds() - before < (20 if SANITIZED else 5)
 
 
 def test_head_larger_than_announced_is_refused(secure):

@@ -111,6 +111,35 @@ struct PasswordHashTests {
         #expect(bcrypt.isSlow)
     }
 
+    @Test("Known and unknown users cost one hash of each kind and cost that some account has")
+    func constantWork() throws {
+        var rules = AccessRules()
+        let weaker = "$y$j8T$abcdefgh$Ap3lbDOh4mx1ttILUyUAZJ.xcnox/sPampubmJpVVz5"
+        for (name, hash) in [
+            ("anna", try PasswordHash.yescrypt.make(password: "a", user: "anna")),
+            ("bert", try PasswordHash.bcrypt.make(password: "b", user: "bert")),
+            ("carl", try PasswordHash.sha512.make(password: "c", user: "carl")),
+            ("dora", try PasswordHash.yescrypt.make(password: "d", user: "dora")), ("emil", "plain"),
+            ("fred", try PasswordHash.digest.make(password: "f", user: "fred")),
+            ("gina", weaker), ("hans", "$6$rounds=9000$abcdefgh$" + String(repeating: "x", count: 86)),
+        ] {
+            try rules.add(rule: "\(name):\(hash)@/:rw")
+        }
+        let book = AccountBook(rules)
+        let wanted: Set = ["y$j9T", "y$j8T", "2y$05", "6", "6$rounds=9000"]
+        for name in ["anna", "bert", "carl", "dora", "emil", "fred", "gina", "hans", "nobody"] {
+            let account = book.account(name)
+            let costs = book.compared(for: account).compactMap(\.cost)
+            #expect(costs.count == wanted.count && Set(costs) == wanted, "\(name)")
+            #expect(account == nil || book.compared(for: account).first == account?.password)
+        }
+        #expect(book.verify(user: "anna", password: Array("a".utf8))?.name == "anna")
+        #expect(book.verify(user: "bert", password: Array("b".utf8))?.name == "bert")
+        #expect(book.verify(user: "bert", password: Array("a".utf8)) == nil)
+        #expect(book.verify(user: "nobody", password: Array("plain".utf8)) == nil)
+        #expect(book.verify(user: "emil", password: Array("plain".utf8))?.name == "emil")
+    }
+
     @Test("A password that cannot be hashed is refused", arguments: ["", "a\0b", String(repeating: "x", count: 600)])
     func refused(password: String) {
         #expect(throws: AccessRuleError.self) { try PasswordHash.sha512.make(password: password, user: "a") }

@@ -18,8 +18,10 @@ struct AccountBook: Sendable {
     /// Whether any account can answer a Digest of this kind; all must, since a client that prefers Digest never tries Basic.
     let offersSHA256: Bool
     let offersMD5: Bool
-    /// Compared with for unknown names, so that they take as long as known ones.
-    private let decoy: StoredPassword
+    /// A slow password of each kind and cost that some account has.
+    private let decoys: [StoredPassword]
+    /// Compared with for unknown names where no password is slow, so that they take as long as known ones.
+    private let quickDecoy: StoredPassword
     /// Whether comparing may take long.
     let isSlow: Bool
 
@@ -32,7 +34,9 @@ struct AccountBook: Sendable {
         everybody = rules.isOn ? (rules.everybody.isEmpty ? nil : RightsMap(rules: rules.everybody)) : .all
         let passwords = rules.accounts.map(\.password)
         isSlow = passwords.contains(where: \.isSlow)
-        decoy = passwords.first(where: \.isSlow) ?? passwords.first ?? .plain(Array(Hex.text([1, 2, 3]).utf8))
+        decoys = Dictionary(passwords.compactMap { one in one.cost.map { ($0, one) } }) { first, _ in first }
+            .sorted { $0.key < $1.key }.map(\.value)
+        quickDecoy = passwords.first { !$0.isSlow } ?? .plain(Array(Hex.text([1, 2, 3]).utf8))
         offersSHA256 = !passwords.isEmpty && !isSlow
         offersMD5 = offersSHA256 && passwords.allSatisfy { if case .plain = $0 { true } else { false } }
     }
@@ -66,11 +70,20 @@ struct AccountBook: Sendable {
     /// Takes as long for an unknown name as for a known one.
     func verify(user: String, password: [UInt8]) -> Account? {
         let account = account(user)
-        let stored = account?.password ?? decoy
-        var isRight = stored.matches(password, user: Array((account?.name ?? user).utf8), realm: AccessRules.realm)
-        // With slow and quick passwords side by side, a quick one would tell that the name is known.
-        if isSlow, !stored.isSlow { isRight = decoy.matches(password, user: [], realm: "") ? isRight : isRight }
+        let name = Array((account?.name ?? user).utf8)
+        var isRight = false
+        for (index, stored) in compared(for: account).enumerated() {
+            let matches = stored.matches(password, user: name, realm: AccessRules.realm)
+            if index == 0 { isRight = matches }
+        }
         return isRight ? account : nil
+    }
+
+    /// What a password is compared with, the account's own first: of each slow kind and cost one, whoever asks, so that
+    /// the time tells neither whether the name is known nor how its password is kept.
+    func compared(for account: Account?) -> [StoredPassword] {
+        let own = account?.password ?? quickDecoy
+        return [own] + decoys.filter { $0.cost != own.cost }
     }
 
     /// The account whose Digest this is.
@@ -89,7 +102,7 @@ struct AccountBook: Sendable {
         let user = digest.isUserHash ? Array((account?.name ?? "").utf8) : digest.user
         let realm = Array(AccessRules.realm.utf8)
         var secrets: [String] = []
-        switch account?.password ?? decoy {
+        switch account?.password ?? quickDecoy {
         case .plain(let password):
             secrets.append(Self.hash(digest.algorithm, [user, realm, password]))
             if let name = account?.name, Array(name.utf8) != user {
@@ -110,9 +123,13 @@ struct AccountBook: Sendable {
 
     private func account(hash: [UInt8], _ algorithm: DigestAlgorithm) -> Account? {
         let sought = hash.map(ASCII.lowercased)
-        return accounts.values.first {
-            Self.hash(algorithm, [Array($0.name.utf8), Array(AccessRules.realm.utf8)]).utf8.elementsEqual(sought)
+        var found: Account?
+        // All of them, wherever it is.
+        for account in accounts.values {
+            let own = Self.hash(algorithm, [Array(account.name.utf8), Array(AccessRules.realm.utf8)])
+            if StoredPassword.same(Array(own.utf8), sought) { found = account }
         }
+        return found
     }
 
     /// The hash of parts joined by colons, in hexadecimal.

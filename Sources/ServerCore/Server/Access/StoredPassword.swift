@@ -38,6 +38,21 @@ package enum StoredPassword: Equatable, Sendable {
     /// Whether comparing takes as long as crypt(3) wants it to.
     var isSlow: Bool { if case .crypt = self { true } else { false } }
 
+    /// The kind and the cost of a slow hash, nil for quick ones.
+    ///
+    /// Those that share it take the same time.
+    var cost: String? {
+        guard case .crypt(let hash) = self else { return nil }
+        let parts = hash.split(separator: "$", maxSplits: 2)
+        guard parts.count == 3 else { return hash }
+        switch parts[0] {
+        // Of scrypt the cost is of fixed length, of SHA-2 it may be missing.
+        case "7": return "7$" + parts[1].prefix(11)
+        case "5", "6": return parts[1].hasPrefix("rounds=") ? "\(parts[0])$\(parts[1])" : String(parts[0])
+        default: return "\(parts[0])$\(parts[1])"
+        }
+    }
+
     /// Whether `password` is this one.
     ///
     /// Takes the same time whatever differs.

@@ -68,13 +68,22 @@ extension DirectoryRoot {
     /// Moves what stands at a place out of everybody's sight.
     /// - Returns: where it is now, or nil when it can't be moved.
     func hide(_ place: ScratchPlace) throws(RootError) -> ScratchPlace? {
+        try hide(place) { _ in nil }?.place
+    }
+
+    /// The same, with a note of what will be hidden as the name that `noting` is given.
+    func hide(
+        _ place: ScratchPlace, noting: ([UInt8]) -> RemovalNote?
+    ) throws(RootError) -> (place: ScratchPlace, note: RemovalNote?)? {
         for besides in [false, true] {
             let near = try Descriptor(sys_dup(place.directory.number), "dup")
             let hidden = try scratch.place(near: near, besides: besides)
+            let note = noting(hidden.name)
             let answer = place.withName { own in
                 hidden.withName { sys_renameat(place.directory.number, own, hidden.directory.number, $0) }
             }
-            if answer == 0 { return hidden }
+            if answer == 0 { return (hidden, note) }
+            note?.end()
         }
         return nil
     }

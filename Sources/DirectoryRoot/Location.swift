@@ -40,9 +40,12 @@ package struct Location: ~Copyable {
     }
 
     /// The same place, for keeping.
-    func place() throws(RootError) -> ScratchPlace {
+    func place() throws(RootError) -> ScratchPlace { try place(named: Array(path.name)) }
+
+    /// Another name in the same directory, for keeping.
+    func place(named name: [UInt8]) throws(RootError) -> ScratchPlace {
         let copy = try Descriptor(sys_dup(directory.number), "dup")
-        return ScratchPlace(directory: SharedDescriptor(copy), name: Array(path.name))
+        return ScratchPlace(directory: SharedDescriptor(copy), name: name)
     }
 
     /// Makes name changes in the directory durable.

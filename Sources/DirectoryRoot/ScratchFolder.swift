@@ -67,13 +67,13 @@ package final class ScratchFolder: Sendable {
         return SharedDescriptor(folder)
     }
 
-    /// Removes what crashes left behind: what is older than a day.
+    /// Removes what crashes left behind: what is older than a day, but not the notes of what is still to be done.
     func removeLeftovers() {
         guard let folder = existingFolder() else { return }
         var reader = DirectoryReader(descriptor: folder.number)
         while let record = try? reader.next() {
             let name = Array(record.bytes)
-            guard Self.isLeftover(folder.number, record.name) else { continue }
+            guard !RemovalNote.isNote(name), Self.isLeftover(folder.number, record.name) else { continue }
             _ = TreeRemoval.remove(name, in: folder.number)
         }
     }

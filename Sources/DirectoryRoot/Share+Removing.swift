@@ -51,6 +51,8 @@ extension Share {
         var path: SharePath
         /// Whether it still has its own name, because it could not be hidden.
         var isInPlace = false
+        /// For who goes on when this process is killed.
+        var note: RemovalNote?
     }
 
     /// Removes a name at once: a file or an empty directory entirely, any other tree by hiding it.
@@ -65,45 +67,32 @@ extension Share {
         if answer == 0 { return nil }
         guard answer == -ENOTEMPTY || answer == -EEXIST else { throw RootError(answer, "unlinkat") }
         let place = try location.place()
-        guard let hidden = try root.hide(place) else {
-            return DoomedTree(place: place, path: location.path, isInPlace: true)
+        let path = location.path
+        guard let hidden = try root.hide(place, noting: { RemovalNote($0, at: path, in: root) }) else {
+            return DoomedTree(place: place, path: path, isInPlace: true)
         }
-        return DoomedTree(place: hidden, path: location.path)
+        return DoomedTree(place: hidden.place, path: path, note: hidden.note)
     }
 
-    /// Removes a hidden tree; what stays gets its old name back, or the next free one.
+    /// Removes a tree; what stays keeps its name, or gets it back.
     private func takeApart(_ doomed: DoomedTree) throws(RootError) -> [MemberFailure] {
         let path = doomed.path
-        let failures = TreeRemoval.remove(
-            doomed.place.name, in: doomed.place.directory.number, forget: try forgetting())
-        guard !failures.isEmpty else {
-            if doomed.isInPlace { try didRemove(path, nil) }
-            return []
+        let left: (path: SharePath, failures: [TreeRemoval.Failure])
+        if doomed.isInPlace {
+            left = (
+                path,
+                TreeRemoval.remove(
+                    doomed.place.name, in: doomed.place.directory.number, forget: try forgetting())
+            )
+            if left.failures.isEmpty { try didRemove(path, nil) }
+        } else {
+            left = try root.takeApart(doomed.place, from: path)
+            doomed.note?.end()
         }
-        let restored = doomed.isInPlace ? path : try restore(doomed.place, to: path)
-        return failures.map { failure in
-            var member = restored
+        return left.failures.map { failure in
+            var member = left.path
             for name in failure.names { member = (try? member.appending(name)) ?? member }
             return MemberFailure(path: member.relative(to: base) ?? .root, error: failure.error)
-        }
-    }
-
-    /// Gives what could not be removed a name that users see.
-    private func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
-        try root.commitLock.withLock { (_) throws(RootError) -> SharePath in
-            for number in 1..<1_000 {
-                let suffix = number == 1 ? "" : " (\(number))"
-                let name = Array(path.name.prefix(SharePath.longestName - suffix.utf8.count)) + Array(suffix.utf8)
-                let location = try root.locate(path.parent.appending(name), followsLink: false)
-                if location.status != nil { continue }
-                do throws(RootError) {
-                    try root.renameToFreeName(place, location)
-                    return location.path
-                } catch .exists {
-                    continue
-                }
-            }
-            throw .exists
         }
     }
 
@@ -124,6 +113,38 @@ extension Share {
         guard rights.allows(wanted, throughout: path), path == realPath || rights.allows(wanted, throughout: realPath)
         else {
             throw rights.rights(at: path) == .none ? .notFound : .forbidden
+        }
+    }
+}
+
+extension DirectoryRoot {
+    /// Removes a hidden tree; what stays gets its old name back, or the next free one.
+    /// - Returns: where the rest is, and why.
+    /// - Throws: what keeps the rest from getting a name.
+    func takeApart(
+        _ place: ScratchPlace, from path: SharePath
+    ) throws(RootError) -> (path: SharePath, failures: [TreeRemoval.Failure]) {
+        let failures = TreeRemoval.remove(
+            place.name, in: place.directory.number, forget: try state.properties.forgetting())
+        return (failures.isEmpty ? path : try restore(place, to: path), failures)
+    }
+
+    /// Gives what could not be removed a name that users see.
+    private func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
+        try commitLock.withLock { (_) throws(RootError) -> SharePath in
+            for number in 1..<1_000 {
+                let suffix = number == 1 ? "" : " (\(number))"
+                let name = Array(path.name.prefix(SharePath.longestName - suffix.utf8.count)) + Array(suffix.utf8)
+                let location = try locate(path.parent.appending(name), followsLink: false)
+                if location.status != nil { continue }
+                do throws(RootError) {
+                    try renameToFreeName(place, location)
+                    return location.path
+                } catch .exists {
+                    continue
+                }
+            }
+            throw .exists
         }
     }
 }

@@ -35,10 +35,12 @@ package final class SharedState: Sendable {
 }
 
 extension DirectoryRoot {
-    /// Removes what is over: uploads that nobody went on with, and what was in the trash long enough.
+    /// Removes what is over: uploads that nobody went on with, what was in the trash long enough, and trees whose removal
+    /// was interrupted.
     ///
     /// At the start, and from time to time: every minute is not too often.
     public func sweep() throws(RootError) {
+        if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
         try state.uploads.sweep()
         try state.trash.purge()
         try state.properties.sweep { path in

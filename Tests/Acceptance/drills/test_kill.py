@@ -11,6 +11,8 @@ import pytest
 
 import workload
 from server import SANITIZED, wait_until
+from test_faults import as_nobody
+from wire import Wire, ask
 
 ROUNDS = 20 if SANITIZED else int(os.environ.get("SHARESERVE_DRILL_ROUNDS", "200"))
 
@@ -41,6 +43,49 @@ def test_sigkill(serve):
         except AssertionError as failure:
             raise AssertionError(f"round {round_number}: {failure}") from failure
     assert history.answered
+
+
+def large_tree(root):
+    """A folder that takes a while to remove, with one member that its owner alone may."""
+    for folder in range(40):
+        place = root / "tree" / f"{folder}"
+        place.mkdir(parents=True)
+        for number in range(500):
+            (place / f"{number}").touch()
+    for path in (root, root / "tree", *(root / "tree").iterdir()):
+        os.chown(path, 65534, 65534)
+    kept = root / "tree" / "20" / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("kept")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("others", [0, 1], ids=["alone", "beside another process"])
+def test_removal_that_is_killed_goes_on(serve, others):
+    """After the next start all is gone but what can't be removed, which shows again."""
+    server = serve(preexec=as_nobody, wait=False)
+    server.kill()
+    large_tree(server.root)
+    server.restart()
+    with Wire(server) as wire:
+        wire.request("DELETE", "/tree/")
+        wait_until(lambda: not (server.root / "tree").exists(), "the name is gone")
+        # One that starts while another works on it leaves it alone.
+        beside = [serve(preexec=as_nobody) for _ in range(others)]
+        server.kill()
+    for other in beside:
+        other.kill()
+    server.restart()
+    wait_until(lambda: (server.root / "tree").exists(), "what can't be removed shows again")
+    assert [path for path in server.root.rglob("*") if ".shareserve" not in path.parts] == [
+        server.root / "tree", server.root / "tree" / "20", server.root / "tree" / "20" / "kept",
+        server.root / "tree" / "20" / "kept" / "file"]
+    assert ask(server, "GET", "/tree/20/kept/file").body == b"kept"
+    wait_until(lambda: not list((server.root / ".shareserve" / "tmp").iterdir()), "nothing is left out of sight")
+    (server.root / "tree" / "20" / "kept" / "file").unlink()
+    (server.root / "tree" / "20" / "kept").rmdir()
+    assert ask(server, "DELETE", "/tree/").status == 204
+    assert not (server.root / "tree").exists()
 
 
 # What xfstests use for power cuts: from this moment on, the file system writes nothing any more, not even its journal.

@@ -29,7 +29,7 @@ extension Share {
         let target = try writable(target, orElse: .selfReference)
         let source = try absolute(source)
         try ask(.copy(from: source, to: target))
-        let result = try transfer(source, to: target, recursive: recursive, replacing: replacing, isMove: false)
+        let result = try transfer(source, to: target, recursive: recursive, replacing: replacing, takingAway: nil)
         tell(.copy(from: source, to: target))
         return result
     }
@@ -37,23 +37,34 @@ extension Share {
     /// Copies for ``copy(_:to:recursive:replacing:)`` and for moves across file systems.
     ///
     /// Paths are from the root.
+    /// - Parameters:
+    ///   - source: must exist.
+    ///   - target: whose parent must exist.
+    ///   - recursive: false copies a folder without its members.
+    ///   - replacing: what may be at the target.
+    ///   - takingAway: takes the source away, for a move: called when the copy has its name, before any other write can
+    ///     come.
+    /// - Returns: whether the target is new, and the members that could not be copied.
+    /// - Throws: as these, and ``RootError/tooMany`` when the source of a move was written to meanwhile; then nothing
+    ///   has happened.
     func transfer(
-        _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement, isMove: Bool
+        _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement,
+        takingAway: (() throws(RootError) -> Void)?
     ) throws(RootError) -> TransferResult {
         let origin = try openVisible(source, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
         guard rights.rights(at: source).contains(.read) else { throw .forbidden }
         let request = CopyRequest(
             source: source, realSource: origin.realPath, target: target, replacing: replacing,
-            isDirectory: origin.attributes.isDirectory)
+            isDirectory: origin.attributes.isDirectory, takingAway: takingAway)
         let status = try origin.descriptor.status()
         let location = try locateTarget(target, followsLink: false)
         try requireCopyTarget(location, request, status)
         guard !origin.attributes.isDirectory else {
-            return try copyTree(origin, near: location, request, recursive: recursive, isMove: isMove)
+            return try copyTree(origin, near: location, request, recursive: recursive)
         }
         try root.requireSpace(for: origin.attributes.size, at: location.directory.number)
         let file = try TemporaryFile(in: root, near: location.directory)
-        try copyContent(of: origin.descriptor.number, status, to: file.descriptor, keepsMode: isMove)
+        try copyContent(of: origin.descriptor.number, status, to: file.descriptor, keepsMode: request.isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: root.policy.waitsForDisk)
         let outcome = try root.commitLock.withLock {
@@ -86,13 +97,13 @@ extension Share {
         }
         if let old { try didRemove(location.path, isKept || replaced != nil ? nil : old) }
         if root.policy.waitsForDisk { try location.syncDirectory() }
+        try request.takingAway?()
         return (old == nil, replaced)
     }
 
     /// Builds a folder out of sight and swaps it in.
     private func copyTree(
-        _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool,
-        isMove: Bool
+        _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool
     ) throws(RootError) -> TransferResult {
         let place = try root.scratch.place(near: location.directory)
         try check(place.withName { sys_mkdirat(place.directory.number, $0, 0o777) }, "mkdirat")
@@ -100,16 +111,19 @@ extension Share {
         defer { if !isPlaced { discard(place) } }
         let answer = place.withName { sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
         let top = try Descriptor(answer, "openat")
-        var copy = TreeCopy(share: self, source: origin.realPath, target: location.path, keepsMode: isMove)
+        let status = try origin.descriptor.status()
+        let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
+        var copy = TreeCopy(share: self, source: origin.realPath, target: location.path, isMove: request.isMove)
         let failures = try copy.run(from: origin.descriptor.number, to: top.number, recursive: recursive)
-        if !failures.isEmpty, isMove || location.status != nil {
+        if !failures.isEmpty, request.isMove || location.status != nil {
             return TransferResult(created: false, failures: failures)
         }
         if root.policy.waitsForDisk { try check(sys_fsync(top.number), "fsync") }
-        let status = try origin.descriptor.status()
         let outcome = try root.commitLock.withLock {
             (_) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
             var location = try locateTarget(request.target, followsLink: false)
+            try requireUnchanged(request, status)
+            if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
             if !created, try takeToTrash(location) { try location.refresh() }
@@ -121,6 +135,7 @@ extension Share {
             isPlaced = true
             if !created { try didRemove(location.path, nil) }
             if root.policy.waitsForDisk { try location.syncDirectory() }
+            try request.takingAway?()
             return (created, location.status == nil ? nil : place)
         }
         if let replaced = outcome.replaced { discard(replaced) }
@@ -155,10 +170,17 @@ extension Share {
         }
     }
 
-    /// Makes sure that what was copied is what the precondition is asked about: the file that is under the name now.
+    /// Makes sure that what was copied is what will be taken away, or what the precondition is asked about: the file that
+    /// is under the name now.
     private func requireUnchanged(_ request: CopyRequest, _ status: sys_attributes) throws(RootError) {
-        guard precondition != nil else { return }
-        let now = FileAttributes(try look(at: request.source, waiting: true).status)
+        guard request.isMove || precondition != nil else { return }
+        let found = try look(at: request.source, waiting: true).status
+        if request.isMove {
+            guard FileStamp(found) == FileStamp(status) else { throw .tooMany }
+            try checkLocks(WriteUse(trees: [try locateSource(request.source, followsLink: false).path]))
+        }
+        guard precondition != nil, !request.isDirectory else { return }
+        let now = FileAttributes(found)
         guard now?.entityTag == FileAttributes(status)?.entityTag else { throw .preconditionFailed }
     }
 
@@ -175,10 +197,13 @@ extension Share {
 }
 
 /// What a copy shall do, with paths from the root.
-struct CopyRequest: Sendable {
+struct CopyRequest {
     var source: SharePath
     var realSource: SharePath
     var target: SharePath
     var replacing: Replacement
     var isDirectory: Bool
+    var takingAway: (() throws(RootError) -> Void)?
+
+    var isMove: Bool { takingAway != nil }
 }

@@ -147,18 +147,34 @@ extension Share {
     }
 
     /// The long way across file systems: the source goes only when the copy stands.
+    ///
+    /// Where somebody wrote to the source meanwhile, it is copied again; who goes on writing has the move answered as one
+    /// to try again.
     private func moveByCopying(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
-        let result = try transfer(source, to: target, recursive: true, replacing: replacing, isMove: true)
-        guard result.failures.isEmpty else { return result }
-        let left = try root.commitLock.withLock { (_) throws(RootError) -> ScratchPlace? in
+        for _ in 1..<Self.mostCopies {
+            do throws(RootError) {
+                return try copyAndTakeAway(source, to: target, replacing: replacing)
+            } catch .tooMany {
+                continue
+            }
+        }
+        return try copyAndTakeAway(source, to: target, replacing: replacing)
+    }
+
+    private static let mostCopies = 3
+
+    private func copyAndTakeAway(
+        _ source: SharePath, to target: SharePath, replacing: Replacement
+    ) throws(RootError) -> TransferResult {
+        var left: ScratchPlace?
+        let result = try transfer(source, to: target, recursive: true, replacing: replacing) { () throws(RootError) in
             let from = try locateSource(source, followsLink: false)
             let place = try from.place()
-            let left = try root.hide(place) ?? place
+            left = try root.hide(place) ?? place
             try didRemove(from.path, nil)
             if root.policy.waitsForDisk { try from.syncDirectory() }
-            return left
         }
         if let left { discard(left) }
         return result

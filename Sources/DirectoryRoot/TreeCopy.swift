@@ -20,7 +20,7 @@ struct TreeCopy: ~Copyable {
     private let share: Share
     private let source: SharePath
     private let target: SharePath
-    private let keepsMode: Bool
+    private let isMove: Bool
     private var levels: [CopyLevel] = []
     private var failures: [MemberFailure] = []
     private var writeBack = WriteBackQueue()
@@ -29,12 +29,12 @@ struct TreeCopy: ~Copyable {
     ///   - share: who asks.
     ///   - source: the real path of what is copied, for rights and reports.
     ///   - target: where it will be.
-    ///   - keepsMode: whether permission bits come along, as for a move.
-    init(share: Share, source: SharePath, target: SharePath, keepsMode: Bool) {
+    ///   - isMove: whether everything comes along: permission bits, hidden names, links that lead nowhere.
+    init(share: Share, source: SharePath, target: SharePath, isMove: Bool) {
         self.share = share
         self.source = source
         self.target = target
-        self.keepsMode = keepsMode
+        self.isMove = isMove
     }
 
     /// - Parameters:
@@ -53,7 +53,7 @@ struct TreeCopy: ~Copyable {
         while let level = levels.last {
             do throws(RootError) {
                 if recursive, let name = try level.nextName() {
-                    if share.root.policy.shows(name: name) { try copyMember(name, of: level) }
+                    if takes(name) { try copyMember(name, of: level) }
                 } else {
                     try leave(level)
                 }
@@ -67,16 +67,35 @@ struct TreeCopy: ~Copyable {
         return failures
     }
 
+    /// A move carries what nobody sees, too, since the source will be gone.
+    private func takes(_ name: [UInt8]) -> Bool {
+        isMove ? !name.withUnsafeBufferPointer(ReservedName.takes) : share.root.policy.shows(name: name)
+    }
+
     private mutating func copyMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
         level.failing = name
-        guard let member = try openMember(name, of: level) else { return }
-        let status = try member.descriptor.status()
-        if status.isDirectory {
-            try enter(name, of: level, member)
-        } else if status.isFile {
-            try copyFile(name, of: level, member.descriptor.number, status)
+        if let member = try openMember(name, of: level) {
+            let status = try member.descriptor.status()
+            if status.isDirectory {
+                try enter(name, of: level, member)
+            } else if status.isFile {
+                try copyFile(name, of: level, member.descriptor.number, status)
+            } else if isMove {
+                throw .forbidden
+            }
+        } else if isMove {
+            try copyLink(name, of: level)
         }
         level.failing = nil
+    }
+
+    /// Makes the same link; anything else that can't be opened can't be carried.
+    private func copyLink(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
+        var place = [CChar](repeating: 0, count: 4_097)
+        let count = CString.with(name) { sys_readlinkat(level.source, $0, &place, place.count - 1) }
+        if count == -Int(ENOENT) { return }
+        guard count > 0, count < place.count - 1 else { throw .forbidden }
+        try check(CString.with(name) { sys_symlinkat(place, level.target, $0) }, "symlinkat")
     }
 
     /// Opens a member, or what it points at; nil for what does not exist for the requester.
@@ -130,7 +149,7 @@ struct TreeCopy: ~Copyable {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
         let made = try Descriptor(CString.with(name) { sys_openat(level.target, $0, flags, 0o666) }, "openat")
         do throws(RootError) {
-            try share.copyContent(of: file, status, to: made.number, keepsMode: keepsMode)
+            try share.copyContent(of: file, status, to: made.number, keepsMode: isMove)
             try share.copyProperties(
                 from: file, at: level.paths.source.appendingIfFits(name), to: made.number,
                 at: level.paths.target.appendingIfFits(name))
@@ -145,7 +164,7 @@ struct TreeCopy: ~Copyable {
     private mutating func leave(_ level: CopyLevel) throws(RootError) {
         levels.removeLast()
         if share.root.policy.waitsForDisk { try check(sys_fsync(level.target), "fsync") }
-        if keepsMode { try check(sys_chmod(level.target, level.identity.mode & 0o777), "fchmod") }
+        if isMove { try check(sys_chmod(level.target, level.identity.mode & 0o777), "fchmod") }
         try check(
             sys_set_times(level.target, 0, -1, level.identity.modified, Int64(level.identity.modified_ns)), "futimens")
         guard let parent = levels.last, !parent.isOpen else { return }

@@ -1,5 +1,6 @@
 import CSyscalls
 import DirectoryRoot
+import Synchronization
 import TestSupport
 import Testing
 
@@ -58,6 +59,70 @@ import Testing
         #expect(try fixture.move("/disk/t", to: "/t").created && fixture.get("/t/two") == "2")
         #expect(fixture.directory.names(in: "disk") == ["u"] && fixture.leftovers == [])
         #expect(throws: (any Error).self) { try fixture.remove("/disk") }
+    }
+
+    @Test("A move to another file system carries what nobody sees, and stays where something can't be carried")
+    func everythingMoves() throws {
+        var policy = RootPolicy()
+        policy.hidden = ["*.secret"]
+        let fixture = try Fixture(policy: policy)
+        try fixture.directory.makeDirectory("disk")
+        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
+            try Test.cancel("needs root: mounts a file system")
+        }
+        defer { disk.unmount() }
+        try fixture.directory.write("hidden", to: "t/a/b.secret")
+        try fixture.directory.link("t/nowhere", to: "missing/place")
+        #expect(try fixture.move("/t", to: "/disk/t").failures == [])
+        #expect(fixture.directory.text("disk/t/a/b.secret") == "hidden" && !fixture.directory.exists("t"))
+        #expect(fixture.directory.isLink("disk/t/nowhere"))
+        try fixture.directory.makeFIFO("disk/t/fifo")
+        let failures = try fixture.move("/disk/t", to: "/u").failures
+        #expect(failures.map(\.path) == [try SharePath(decoding: "/disk/t/fifo")])
+        #expect(!fixture.directory.exists("u") && fixture.directory.text("disk/t/a/b.secret") == "hidden")
+        #expect(fixture.leftovers == [])
+    }
+
+    @Test("What is written while it moves to another file system is not lost", arguments: ["s", "s/0"])
+    func writtenMeanwhile(_ name: String) throws {
+        let fixture = try Fixture(.withNothing)
+        try fixture.directory.makeDirectory("disk")
+        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk"), megabytes: 64) else {
+            try Test.cancel("needs root: mounts a file system")
+        }
+        defer { disk.unmount() }
+        let old = [UInt8](repeating: 1, count: 1 << 19)
+        for round in 0..<15 {
+            if name == "s" {
+                try fixture.directory.write(old + old + old + old, to: "s")
+            } else {
+                for number in 0..<8 { try fixture.directory.write(old, to: "s/\(number)") }
+            }
+            let isOver = Atomic(false)
+            let isWritten = Atomic(false)
+            let writer = Thread()
+            writer.start {
+                // The copy grows under a name of ours beside the target.
+                while !isOver.load(ordering: .acquiring) {
+                    guard fixture.directory.names(in: "disk").contains(where: { $0.hasPrefix(".shareserve-") }) else {
+                        continue
+                    }
+                    usleep(UInt32(round * 150))
+                    if (try? fixture.put("/\(name)", "new")) != nil { isWritten.store(true, ordering: .releasing) }
+                    return
+                }
+            }
+            let result = try fixture.move("/s", to: "/disk/s")
+            isOver.store(true, ordering: .releasing)
+            writer.join()
+            #expect(result.failures == [])
+            if isWritten.load(ordering: .acquiring) {
+                #expect(fixture.directory.text(name) == "new" || fixture.directory.text("disk/\(name)") == "new")
+            }
+            if fixture.directory.exists("s") { _ = try fixture.remove("/s") }
+            _ = try fixture.remove("/disk/s")
+        }
+        #expect(fixture.leftovers == [])
     }
 
     @Test("Past the process's file-size limit an upload fails, and the process lives")
@@ -155,9 +220,11 @@ final class SmallDisk {
     let path: String
     private let parent: TemporaryDirectory?
 
-    init?(at place: String? = nil) {
+    init?(at place: String? = nil, megabytes: Int = 3) {
         parent = place == nil ? try? TemporaryDirectory() : nil
-        guard let path = place ?? parent?.path, mount("none", path, "tmpfs", 0, "size=3m") == 0 else { return nil }
+        guard let path = place ?? parent?.path, mount("none", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else {
+            return nil
+        }
         self.path = path
     }
 

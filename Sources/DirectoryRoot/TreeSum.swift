@@ -1,0 +1,88 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What every file and folder of a tree was at one moment, in one number: another one as soon as anything in it is
+/// written, made, renamed or removed.
+///
+/// The order does not matter. Good within one process only.
+struct TreeSum: Equatable {
+    /// Below this, a tree is not looked at: each level is an open descriptor.
+    private static let deepest = 200
+    private var sum: UInt64 = 0
+
+    /// Of what is in a directory now, with all names but our own, not following links.
+    ///
+    /// May wait for the disk.
+    init(of directory: Int32) throws(RootError) {
+        var levels = [try SumLevel(".", in: directory)]
+        while let level = levels.last {
+            guard let record = try level.next() else {
+                levels.removeLast()
+                continue
+            }
+            let name = Array(record.bytes)
+            var status = sys_attributes()
+            if ReservedName.takes(record.bytes) || sys_statat(level.descriptor.number, record.name, &status) != 0 {
+                continue
+            }
+            add(status, as: name, depth: levels.count)
+            guard status.isDirectory, levels.count < Self.deepest else { continue }
+            do throws(RootError) {
+                levels.append(try SumLevel(record.name, in: level.descriptor.number))
+            } catch .notFound, .notDirectory, .forbidden {
+                // Gone or replaced meanwhile: the sum of another moment tells. One that nobody can read is not copied.
+                continue
+            }
+        }
+    }
+
+    private mutating func add(_ status: sys_attributes, as name: [UInt8], depth: Int) {
+        var hasher = Hasher()
+        hasher.combine(name)
+        hasher.combine(depth)
+        hasher.combine(FileStamp(status))
+        sum &+= UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
+/// What tells a file that was written to, or another one, from what it was.
+struct FileStamp: Hashable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: UInt64
+    private let modified: Int64
+    private let modifiedFraction: UInt32
+    private let changed: Int64
+    private let changedFraction: UInt32
+
+    init(_ status: sys_attributes) {
+        device = status.device
+        inode = status.inode
+        // A directory's size says nothing.
+        size = status.isDirectory ? 0 : status.size
+        modified = status.modified
+        modifiedFraction = status.modified_ns
+        changed = status.changed
+        changedFraction = status.changed_ns
+    }
+}
+
+/// A directory on the way down.
+private final class SumLevel {
+    let descriptor: Descriptor
+    private var reader: DirectoryReader
+
+    init(_ name: UnsafePointer<CChar>, in directory: Int32) throws(RootError) {
+        descriptor = try Descriptor(sys_openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), "openat")
+        reader = DirectoryReader(descriptor: descriptor.number)
+    }
+
+    func next() throws(RootError) -> sys_name? { try reader.next() }
+}

@@ -17,8 +17,12 @@ enum FuzzTarget: String, CaseIterable {
     case propfind, proppatch, lock
     case json, config
 
+    /// Says which one, to the processes that libFuzzer starts.
+    static let variable = "SHARESERVE_FUZZ_TARGET"
+    /// The one that the environment names.
+    static var given: FuzzTarget? { getenv(variable).flatMap { FuzzTarget(rawValue: String(cString: $0)) } }
     /// The one that the command line named.
-    static let chosen = getenv("SHARESERVE_FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) } ?? .head
+    static let chosen = given ?? .head
 
     /// Reads one input.
     func run(_ bytes: [UInt8]) {

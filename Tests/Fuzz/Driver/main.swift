@@ -2,13 +2,16 @@ import CLibFuzzer
 import Glibc
 
 // fuzz TARGET [options of libFuzzer …] [corpus …]
-guard CommandLine.arguments.count > 1, let target = FuzzTarget(rawValue: CommandLine.arguments[1]) else {
+// For -fork and -merge libFuzzer runs this program again, with its own options alone: the target is in the environment.
+let named = CommandLine.arguments.dropFirst().first.flatMap { FuzzTarget(rawValue: $0) }
+guard CommandLine.arguments.count > 1, let target = named ?? FuzzTarget.given else {
     print(FuzzTarget.allCases.map(\.rawValue).joined(separator: "\n"))
     exit(CommandLine.arguments.count > 1 ? 64 : 0)
 }
-setenv("SHARESERVE_FUZZ_TARGET", target.rawValue, 1)
+setenv(FuzzTarget.variable, target.rawValue, 1)
 
-var arguments = ([CommandLine.arguments[0]] + CommandLine.arguments.dropFirst(2)).map { strdup($0) }
+let options = CommandLine.arguments.dropFirst(named == nil ? 1 : 2)
+var arguments = ([CommandLine.arguments[0]] + options).map { strdup($0) }
 arguments.append(nil)
 var count = Int32(arguments.count - 1)
 arguments.withUnsafeMutableBufferPointer { buffer in

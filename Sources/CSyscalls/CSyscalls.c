@@ -125,12 +125,14 @@ int sys_space(int descriptor, struct sys_space *out) {
 
 #ifdef __linux__
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 
 const int sys_o_path = O_PATH;
 const int sys_o_tmpfile = O_TMPFILE;
@@ -204,7 +206,14 @@ ssize_t sys_copy_range(int source, int64_t *source_offset, int target, int64_t *
 }
 int sys_clone(int source, int target) { return RETRY(ioctl(target, FICLONE, source)); }
 int sys_allocate(int descriptor, int64_t offset, int64_t count) {
-    return RETRY(fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count));
+    return RETRY(fallocate(descriptor, 0, offset, count));
+}
+int sys_likes_allocation(int descriptor) {
+    struct statfs info;
+    if (fstatfs(descriptor, &info) != 0) return 0;
+    // Not where it would turn compression off (btrfs), or cost a visit to another machine.
+    unsigned long type = (unsigned long)info.f_type & 0xFFFFFFFFUL;
+    return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == TMPFS_MAGIC;
 }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return RETRY(sync_file_range(descriptor, offset, count, flags));
@@ -390,6 +399,7 @@ ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t off
 ssize_t sys_copy_range(int source, int64_t *from, int target, int64_t *to, size_t count) { return -ENOSYS; }
 int sys_clone(int source, int target) { return -ENOSYS; }
 int sys_allocate(int descriptor, int64_t offset, int64_t count) { return -ENOSYS; }
+int sys_likes_allocation(int descriptor) { return 0; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
 }

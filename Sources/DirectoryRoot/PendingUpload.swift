@@ -30,9 +30,15 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     private let size: Int64?
     private var told: Int64 = 0
     private let began: Timestamp
+    /// Whether room is taken before the bytes come, and up to where it was.
+    private var reserves: Bool
+    private var reserved: Int64 = 0
 
     /// How much is written before the disk is set to work on it.
     private static let flushInterval: Int64 = 8 << 20
+    /// Room is taken from the first of these on, and for no more than the second at a time.
+    private static let reserveStart: Int64 = 1 << 20
+    private static let reserveInterval: Int64 = 16 << 20
     /// How much is written before it is told: small files are there before anybody could look.
     private static let toldInterval: Int64 = 256 << 10
 
@@ -42,6 +48,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
         self.replacing = replacing
         self.file = file
         self.size = size
+        reserves = size ?? 0 > Self.reserveStart
         began = share.root.state.clock.wall()
         limit = share.root.policy.maxUploadSize ?? .max
     }
@@ -55,6 +62,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         try guarded { (file) throws(RootError) in
             try self.admit(Int64(bytes.count))
+            self.reserve(bytes.count, in: file)
             var rest = bytes
             while !rest.isEmpty {
                 let count = try check(sys_pwrite(file.descriptor, rest.baseAddress, rest.count, self.written), "pwrite")
@@ -130,6 +138,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     /// - Returns: the new attributes (for `ETag`) and whether the name is new.
     public func commit() throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         try guarded { (file) throws(RootError) in
+            try self.trim(file)
             let result = try self.share.commit(file, to: self.path, replacing: self.replacing, modified: self.modified)
             self.file = nil
             self.endTelling()
@@ -146,6 +155,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
         if let failure { throw failure }
         guard let file else { throw .notFound }
         do throws(RootError) {
+            try trim(file)
             let target = try share.writable(other, orElse: .isDirectory)
             let result = try share.commit(file, to: target, replacing: replacing, modified: modified)
             self.file = nil
@@ -169,6 +179,28 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     private func admit(_ count: Int64) throws(RootError) {
         let (total, overflow) = written.addingReportingOverflow(count)
         guard !overflow, total <= limit else { throw .tooLarge }
+    }
+
+    /// Takes room ahead of what is written where that makes writing cheaper: it costs a third less then.
+    ///
+    /// No more than has come already: an announced length alone takes nothing from anybody.
+    private func reserve(_ count: Int, in file: TemporaryFile) {
+        guard reserves, let size, written >= Self.reserveStart, written + Int64(count) > reserved else { return }
+        let start = max(reserved, written)
+        let room = min(Self.reserveInterval, written, size - start)
+        guard room > 0, reserved > 0 || sys_likes_allocation(file.descriptor) == 1,
+            sys_allocate(file.descriptor, start, room) == 0
+        else {
+            // Only a comfort: whether there is room is for the write to say.
+            reserves = false
+            return
+        }
+        reserved = start + room
+    }
+
+    /// Ends the file where its content ends, when less came than was announced.
+    private func trim(_ file: TemporaryFile) throws(RootError) {
+        if reserved > written { try check(sys_truncate(file.descriptor, written), "ftruncate") }
     }
 
     /// Sets the disk to work while more is coming, and looks whether the reserve of free space is touched.

@@ -32,6 +32,23 @@ import Testing
         #expect(fixture.leftovers == [] && fixture.directory.names().filter { $0 != ".shareserve" } == ["a.txt"])
     }
 
+    @Test(
+        "Room that was taken ahead is given back where less came than was announced",
+        arguments: SystemUnderTest.allCases)
+    func shorterThanAnnounced(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        let upload = try fixture.share.beginUpload(
+            to: SharePath(decoding: "/a"), replacing: .nothing, size: 64 << 20)
+        var expected: [UInt8] = []
+        for byte in UInt8(1)...12 {
+            let piece = [UInt8](repeating: byte, count: 300_000)
+            try upload.write(piece)
+            expected += piece
+        }
+        #expect(try upload.commit().attributes.size == 3_600_000)
+        #expect(fixture.directory.read("a") == expected)
+    }
+
     @Test("A dropped upload leaves nothing", arguments: SystemUnderTest.allCases)
     func abandon(_ system: SystemUnderTest) throws {
         let fixture = try Fixture(system)

@@ -73,7 +73,8 @@ ssize_t sys_recv(int socket, void *buffer, size_t count);  // never waits
 ssize_t sys_copy_range(int source, int64_t *source_offset, int target, int64_t *target_offset, size_t count);
 int sys_clone(int source, int target);
 int sys_truncate(int descriptor, int64_t size);
-int sys_allocate(int descriptor, int64_t offset, int64_t count);  // keeps the size
+int sys_allocate(int descriptor, int64_t offset, int64_t count);  // the file ends no earlier than there
+int sys_likes_allocation(int descriptor);  // 1 where writing into allocated room is cheaper
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
 int sys_fsync(int descriptor);
 int sys_fdatasync(int descriptor);

@@ -150,8 +150,9 @@ struct LeasedReceiveAllocator: RecvByteBufferAllocator {
 
 /// Buffers for bodies on their way from a socket to a file: few and large, instead of one for each connection.
 final class ScratchBuffers: Sendable {
-    static let size = 256 * 1_024
-    private static let kept = 16
+    /// A write costs less by the byte the more it holds, up to about this.
+    static let size = 512 * 1_024
+    private static let kept = 8
 
     /// One buffer, freed with its last reference unless it was given back.
     final class Scratch: @unchecked Sendable {

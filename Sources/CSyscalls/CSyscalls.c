@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -227,11 +228,16 @@ int sys_renameat2(int from_directory, const char *from, int to_directory, const 
     return (int)RETRY(syscall(SYS_renameat2, from_directory, from, to_directory, to, flags));
 }
 int sys_link_descriptor(int descriptor, int to_directory, const char *to) {
+    // The short way needs a capability, or Linux 6.10 and a thread that could have opened the file.
+    static atomic_bool is_short = true;
+    if (atomic_load_explicit(&is_short, memory_order_relaxed)) {
+        int result = RETRY(linkat(descriptor, "", to_directory, to, AT_EMPTY_PATH));
+        if (result != -ENOENT) return result;
+    }
     char path[32];
     path_of(descriptor, path);
     int result = RETRY(linkat(AT_FDCWD, path, to_directory, to, AT_SYMLINK_FOLLOW));
-    // Without /proc the path is missing; the other way needs a capability or a new kernel.
-    if (result == -ENOENT) return RETRY(linkat(descriptor, "", to_directory, to, AT_EMPTY_PATH));
+    if (result == 0) atomic_store_explicit(&is_short, false, memory_order_relaxed);
     return result;
 }
 int sys_mkfifoat(int directory, const char *name, unsigned mode) { return RETRY(mkfifoat(directory, name, mode)); }

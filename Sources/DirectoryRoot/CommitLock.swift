@@ -21,4 +21,16 @@ package final class CommitLock: Sendable {
             return try body(())
         }
     }
+
+    /// Runs `body` as the only one, where nobody has to be waited for.
+    /// - Returns: nil when somebody else holds the lock.
+    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process holds the lock.
+    func withLockAtOnce<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer? {
+        try inProcess.withLockIfAvailable { (kept) throws(RootError) -> Answer in
+            guard !state.isReadOnly, let folder = try state.descriptor(creating: false) else { return try body() }
+            let lock = try StateLock(named: "commit", folder: folder, kept: &kept, patience: .zero)
+            defer { lock.release() }
+            return try body()
+        }
+    }
 }

@@ -48,6 +48,9 @@ package struct Resolver: Sendable {
         }
     }
 
+    /// Whether the next lookup that may wait also looks whether there is a new directory to go on with.
+    var looksHomeNext: Bool { home.isDue }
+
     /// Opens what is at `path`, which may lead through links that stay inside.
     /// - Parameters:
     ///   - path: from the root.

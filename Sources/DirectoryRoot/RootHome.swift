@@ -31,6 +31,9 @@ package final class RootHome: Sendable {
         return sys_fstat(descriptor, &status) == 0 && status.links == 0
     }
 
+    /// Whether it is time to ``look()``, which may wait for a disk.
+    var isDue: Bool { sys_coarse_milliseconds() - lastLook.load(ordering: .relaxed) >= 1_000 }
+
     /// Looks, once a second at most, whether there is a new directory to go on with.
     func look() {
         let now = sys_coarse_milliseconds()

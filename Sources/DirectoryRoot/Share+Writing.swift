@@ -51,10 +51,15 @@ extension Share {
         try requireFileTarget(location, asked: path, replacing)
         try ask(.upload(path))
         if let size, size > root.policy.maxUploadSize ?? .max { throw .tooLarge }
-        try root.requireSpace(for: size ?? 0, at: location.directory.number)
+        // A small one finds out when it is written.
+        if size ?? 0 > Self.smallUpload || root.policy.minFreeSpace > 0 {
+            try root.requireSpace(for: size ?? 0, at: location.directory.number)
+        }
         let file = try TemporaryFile(in: root, near: location.directory)
         return PendingUpload(share: self, path: path, replacing: replacing, size: size, file: file)
     }
+
+    private static let smallUpload: Int64 = 64 << 10
 
     /// Sets times of a file or directory as a client asked (`X-OC-Mtime`, Win32LastModifiedTime); nil leaves one alone.
     public func setTimes(of path: SharePath, modified: Timestamp?, accessed: Timestamp? = nil) throws(RootError) {
@@ -116,10 +121,7 @@ extension Share {
         try file.place(at: location, of: root)
         if let old { try root.state.properties.removed(inode: old.inode, device: old.device) }
         if root.policy.waitsForDisk { try location.syncDirectory() }
-        var status = sys_attributes()
-        try check(sys_fstat(file.descriptor, &status), "fstat")
-        guard let attributes = FileAttributes(status) else { throw .notFound }
-        return (attributes, old == nil)
+        return (try file.attributes(), old == nil)
     }
 }
 

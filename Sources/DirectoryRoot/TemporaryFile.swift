@@ -16,6 +16,9 @@ package final class TemporaryFile: @unchecked Sendable {
     /// Where the file stands for now; nil while it is unnamed, and after it got its name.
     private var scratch: ScratchPlace?
 
+    /// Whether it has no name at all.
+    var isUnnamed: Bool { scratch == nil }
+
     private init(descriptor: Int32, scratch: ScratchPlace?) {
         self.descriptor = descriptor
         self.scratch = scratch
@@ -49,6 +52,14 @@ package final class TemporaryFile: @unchecked Sendable {
     /// Takes over a file that has a name in a directory of the server's own.
     package convenience init(adopting descriptor: consuming Descriptor, named place: ScratchPlace) {
         self.init(descriptor: descriptor.release(), scratch: place)
+    }
+
+    /// What the file is now.
+    func attributes() throws(RootError) -> FileAttributes {
+        var status = sys_attributes()
+        try check(sys_fstat(descriptor, &status), "fstat")
+        guard let attributes = FileAttributes(status) else { throw .notFound }
+        return attributes
     }
 
     /// Leaves the file where it stands, named.

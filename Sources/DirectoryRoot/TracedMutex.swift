@@ -33,6 +33,14 @@
             defer { pthread_mutex_unlock(lock) }
             return try body(&value)
         }
+
+        package func withLockIfAvailable<Answer, Failure: Error>(
+            _ body: (inout sending Value) throws(Failure) -> sending Answer
+        ) throws(Failure) -> sending Answer? {
+            guard pthread_mutex_trylock(lock) == 0 else { return nil }
+            defer { pthread_mutex_unlock(lock) }
+            return try body(&value)
+        }
     }
 
     typealias Mutex = TracedMutex

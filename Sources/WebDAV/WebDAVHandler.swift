@@ -30,6 +30,7 @@ public struct WebDAVHandler: Handler {
         guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
             return .pass
         }
+        if request.method == .put, let response = Exchange.putAtOnce(request) { return .now(response) }
         return later(entry.run)
     }
 

@@ -19,13 +19,16 @@ struct StateLock {
     private let file: OpenDescriptor
     private let name: String
 
-    /// Waits for the lock.
+    /// Waits for the lock, for as long as `patience` lasts.
     ///
     /// `kept` is the lock file that the last holder in this process left open.
-    init(named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?) throws(RootError) {
+    init(
+        named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?,
+        patience: Duration = StateFolder.patience
+    ) throws(RootError) {
         self.folder = folder
         self.name = name
-        let deadline = ContinuousClock.now + StateFolder.patience
+        let deadline = ContinuousClock.now + patience
         while true {
             let file: OpenDescriptor
             if let kept { file = kept } else { file = try Self.open(name, in: folder) }

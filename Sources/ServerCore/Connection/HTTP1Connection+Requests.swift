@@ -134,6 +134,8 @@ extension HTTP1Connection {
     }
 
     private func answer(_ request: Request) {
+        // What came together with its head is whole before anybody asks for it.
+        if case .counted(let length) = incoming, length <= Int64(inbound.readableBytes) { receiveBody() }
         switch engine.route(request) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
         case .now(let response):

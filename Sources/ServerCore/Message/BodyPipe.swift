@@ -92,6 +92,15 @@ final class BodyPipe: Sendable {
         }
     }
 
+    /// All the bytes, where they are here in one piece and need no pacing.
+    var atHand: [UInt8]? {
+        guard !pace.isLimited else { return nil }
+        return state.withLock { state in
+            guard case .success = state.end, state.taken == 0, state.chunks.count == 1 else { return nil }
+            return state.chunks[0]
+        }
+    }
+
     /// The connection that fills this; nil when the body is here.
     var upstream: (any Upstream)? { state.withLock { $0.upstream } }
 

@@ -64,6 +64,15 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// Reads from where an earlier iterator stopped.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 
+    /// The whole body where all of it is here and nothing is left to wait for or to decode; nil elsewhere.
+    ///
+    /// It can still be read.
+    package var atHand: [UInt8]? {
+        guard case .identity = coding else { return nil }
+        guard let pipe else { return [] }
+        return pipe.atHand
+    }
+
     /// The whole body.
     /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes.
     public func collect(upTo limit: Int) async throws -> [UInt8] {

@@ -21,7 +21,7 @@ extension Handler {
 public enum Answer: Sendable {
     /// Not for this handler.
     case pass
-    /// Answered from the head; a request body, if any, is skipped or the connection closed.
+    /// Answered at once, from the head or a body that is here; what else follows is skipped, or the connection closed.
     case now(Response)
     /// Answered by a task, which may read the body. A thrown ``HTTPError`` or ``RootError`` becomes its status.
     case later(@Sendable (Request) async throws -> Response)

@@ -3,7 +3,7 @@ internal import ServerCore
 
 extension Exchange {
     /// Bodies up to this are taken whole before the disk is asked, so that one visit to it does everything.
-    private static let smallBody: Int64 = 131_072
+    static let smallBody: Int64 = 131_072
 
     /// Creates (201) or replaces (204) a file, whole or not at all.
     ///

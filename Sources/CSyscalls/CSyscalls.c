@@ -197,6 +197,7 @@ int sys_statat(int directory, const char *name, struct sys_attributes *out) {
     return attributes(directory, name, AT_SYMLINK_NOFOLLOW, out);
 }
 int sys_fstat(int descriptor, struct sys_attributes *out) { return attributes(descriptor, "", AT_EMPTY_PATH, out); }
+int sys_stat(const char *path, struct sys_attributes *out) { return attributes(AT_FDCWD, path, 0, out); }
 
 ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t offset) {
     struct iovec part = {.iov_base = buffer, .iov_len = count};
@@ -400,6 +401,10 @@ int sys_statat(int directory, const char *name, struct sys_attributes *out) {
 int sys_fstat(int descriptor, struct sys_attributes *out) {
     struct stat info;
     return convert(RETRY(fstat(descriptor, &info)), &info, out);
+}
+int sys_stat(const char *path, struct sys_attributes *out) {
+    struct stat info;
+    return convert(RETRY(stat(path, &info)), &info, out);
 }
 ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t offset) { return -EAGAIN; }
 ssize_t sys_copy_range(int source, int64_t *from, int target, int64_t *to, size_t count) { return -ENOSYS; }

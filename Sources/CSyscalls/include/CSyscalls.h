@@ -61,6 +61,7 @@ int sys_replace(int descriptor, int other);
 
 int sys_statat(int directory, const char *name, struct sys_attributes *out);  // never follows a link
 int sys_fstat(int descriptor, struct sys_attributes *out);
+int sys_stat(const char *path, struct sys_attributes *out);  // follows links; for files that are not of the share
 int sys_space(int descriptor, struct sys_space *out);
 
 ssize_t sys_read(int descriptor, void *buffer, size_t count);

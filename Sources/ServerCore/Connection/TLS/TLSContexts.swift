@@ -1,3 +1,4 @@
+import CSyscalls
 internal import Crypto
 import DirectoryRoot
 import Logging
@@ -5,14 +6,6 @@ internal import NIOSSL
 internal import SwiftASN1
 import Synchronization
 internal import X509
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// The TLS context for new connections, replaced when its files change.
 ///
@@ -30,9 +23,9 @@ final class TLSContexts: Sendable {
     /// What tells a changed file from an unchanged one.
     private struct Stamp: Equatable {
         var inode: UInt64
-        var size: Int64
-        var seconds: Int
-        var nanoseconds: Int
+        var size: UInt64
+        var seconds: Int64
+        var nanoseconds: UInt32
     }
 
     private let settings: TLSSettings
@@ -164,11 +157,10 @@ final class TLSContexts: Sendable {
         if case .files(let certificate, let key) = settings.identity { paths += [certificate, key] }
         if let clientCA = settings.clientCA { paths.append(clientCA) }
         return paths.map { path in
-            var found = stat()
-            guard stat(path, &found) == 0 else { return Stamp(inode: 0, size: -1, seconds: 0, nanoseconds: 0) }
+            var found = sys_attributes()
+            guard sys_stat(path, &found) == 0 else { return Stamp(inode: 0, size: 0, seconds: .min, nanoseconds: 0) }
             return Stamp(
-                inode: UInt64(found.st_ino), size: Int64(found.st_size), seconds: found.st_mtim.tv_sec,
-                nanoseconds: found.st_mtim.tv_nsec)
+                inode: found.inode, size: found.size, seconds: found.modified, nanoseconds: found.modified_ns)
         }
     }
 }

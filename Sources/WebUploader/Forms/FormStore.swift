@@ -16,8 +16,10 @@ final class FormStore: @unchecked Sendable {
 
     private let share: Share
     private let folder: SharePath
+    private let waitsForAll: Bool
     private var rule = ConflictRule.keep
     private var part = PartKind.ignored
+    private var whole: [Whole] = []
 
     /// What was stored so far, in order.
     private(set) var stored: [Stored] = []
@@ -31,12 +33,22 @@ final class FormStore: @unchecked Sendable {
         case file(SharePath, Int, PendingUpload)
     }
 
+    /// A file that has all its bytes and no name yet.
+    private struct Whole {
+        var path: SharePath
+        var number: Int
+        var upload: PendingUpload
+        var rule: ConflictRule
+    }
+
     /// - Parameters:
     ///   - folder: where the names are.
     ///   - share: where to store.
-    init(below folder: SharePath, in share: Share) {
+    ///   - waitsForAll: no file is there before ``storeAll()``, for a form that is good as a whole only.
+    init(below folder: SharePath, in share: Share, waitsForAll: Bool) {
         self.folder = folder
         self.share = share
+        self.waitsForAll = waitsForAll
     }
 
     /// Goes on with what the parser found.
@@ -97,22 +109,30 @@ final class FormStore: @unchecked Sendable {
             self.rule = rule
         case .field: break
         case .file(let path, let number, let upload):
-            stored.append(try commit(upload, at: path, from: number))
+            whole.append(Whole(path: path, number: number, upload: upload, rule: rule))
+            if !waitsForAll { try storeAll() }
             current = nil
         }
         part = .ignored
     }
 
+    /// Gives the whole files their names.
+    /// - Throws: ``RootError`` of the first that cannot have it; what is in ``stored`` stays.
+    func storeAll() throws {
+        for file in whole { stored.append(try commit(file)) }
+        whole = []
+    }
+
     /// Takes the next free name where somebody else took this one meanwhile and both shall stay.
-    private func commit(_ upload: PendingUpload, at path: SharePath, from first: Int) throws -> Stored {
-        var number = first
+    private func commit(_ file: Whole) throws -> Stored {
+        var number = file.number
         while true {
-            let candidate = try ConflictRule.numbered(path, number)
+            let candidate = try ConflictRule.numbered(file.path, number)
             do {
-                let (attributes, created) = try upload.commit(to: candidate)
+                let (attributes, created) = try file.upload.commit(to: candidate)
                 return Stored(path: candidate, attributes: attributes, created: created)
             } catch {
-                guard error == .exists, rule == .keep, number < ConflictRule.attempts else { throw error }
+                guard error == .exists, file.rule == .keep, number < ConflictRule.attempts else { throw error }
                 number += 1
             }
         }

@@ -7,7 +7,8 @@ extension UploaderHandler {
         .later { [self] in try await form($0) }
     }
 
-    /// Stores a form's files while they come; each is there as soon as its last byte is.
+    /// Stores a form's files while they come; each is there as soon as its last byte is, or with a `Content-Digest` when all
+    /// of the form has turned out to be what that says.
     private func form(_ request: Request) async throws -> Response {
         let attributes = try await request.io.run { try request.share.attributes(of: request.path) }
         guard attributes.isDirectory else {
@@ -20,10 +21,18 @@ extension UploaderHandler {
         var limits = MultipartParser.Limits()
         limits.parts = configuration.maxFormParts
         var parser = try MultipartParser(contentType: request.fields["content-type"] ?? "", limits: limits)
-        let store = FormStore(below: request.path, in: request.share)
+        var checksums = request.fields["content-digest"] == nil ? [] : try ChunkChecksum.all(of: request)
+        let store = FormStore(below: request.path, in: request.share, waitsForAll: !checksums.isEmpty)
         do {
-            try await request.body.forEachPiece { piece in try store.take(parser.feed(Array(piece))) }
+            try await request.body.forEachPiece { piece in
+                for index in checksums.indices { checksums[index].update(piece) }
+                try store.take(parser.feed(Array(piece)))
+            }
             try parser.finish()
+            guard checksums.allSatisfy({ $0.isMet() }) else {
+                throw HTTPError(.badRequest, "This form is not what its digest says. Send it again.")
+            }
+            try await request.io.run { try store.storeAll() }
         } catch {
             throw failure(error, store)
         }

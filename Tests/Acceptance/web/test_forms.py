@@ -1,6 +1,8 @@
 """Uploads by a plain form."""
 
+import base64
 import concurrent.futures
+import hashlib
 import os
 import re
 
@@ -69,6 +71,21 @@ def test_a_form_that_breaks_off_leaves_no_half_file(server):
         server.url + "/", data=whole, headers={"Content-Type": f"multipart/form-data; boundary={boundary}"}, timeout=20)
     assert answer.status_code == 400 and "one" in answer.text
     assert (server.root / "one").exists() and not (server.root / "two").exists()
+
+
+def test_a_form_with_a_digest_is_stored_as_a_whole_or_not_at_all(server):
+    (server.root / "b").write_text("old")
+    form = b"".join(b"--b\r\nContent-Disposition: form-data; name=%s\r\n\r\n%s\r\n" % part for part in [
+        (b"conflict", b"replace"), (b"files; filename=a", b"1" * 100_000), (b"files; filename=b", b"2"), (b"files; filename=tree/c", b"3")]) + b"--b--\r\n"
+    wrong, right = (base64.b64encode(hashlib.sha256(data).digest()).decode() for data in (form + b"x", form))
+    for digest, status in ((wrong, 400), (right, 201)):
+        answer = requests.post(server.url + "/", data=form, timeout=20, headers={
+            "Content-Type": "multipart/form-data; boundary=b", "Content-Digest": f"sha-256=:{digest}:"})
+        assert answer.status_code == status, answer.text
+        assert (server.root / "b").read_text() == ("2" if status == 201 else "old")
+        assert (server.root / "a").exists() == (server.root / "tree/c").exists() == (status == 201)
+    assert requests.post(server.url + "/", data=form, timeout=20, headers={
+        "Content-Type": "multipart/form-data; boundary=b", "Content-Digest": "sha-256=x"}).status_code == 400
 
 
 def test_what_is_no_form(server):

@@ -287,7 +287,7 @@ app.ownUploads = () => new Set(items.map(item => item.href && pathOf(item.href))
 
 const title = h("h2", {id: "transfers-title"}), about = h("p.about", {role: "status"})
 const total = h("progress", {max: 1, "aria-labelledby": title.id}), list = h("ol")
-/** What can be done, with one upload and with all: that whose file must be chosen again goes on one by one. */
+/** What can be done, with one upload and with all. */
 const controls = [[t("Pause"), t("Pause all"), "pause", pause, mayPause], [t("Retry"), t("Retry all"), "retry", resume, mayRetry],
 	[t("Resume"), t("Resume all"), "play", resume, mayResume, item => mayResume(item) && (item.file || item.handle)],
 	[t("Cancel"), t("Cancel all"), "close", cancel, mayCancel]]

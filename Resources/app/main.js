@@ -158,6 +158,8 @@ async function load(href, inlined) {
 		if (inlined) {
 			listing.rights = new Set(inlined.rights)
 			onEntries(inlined.entries)
+			// The first rows are painted before the rest comes.
+			if (!boot.isWhole) await new Promise(done => setTimeout(done, 50))
 		}
 		if (!inlined || !boot.isWhole) await listing.read(onEntries, reading.signal)
 		app.setOffline(false)

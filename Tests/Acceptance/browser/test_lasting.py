@@ -95,6 +95,39 @@ def test_a_file_goes_on_by_itself_after_a_reload(server, opened, way):
     proxy.close()
 
 
+def test_files_go_on_together_when_the_browser_asks_first(server, opened):
+    """A browser that was closed meanwhile wants a word of the person before the handles open again: one button for all."""
+    proxy = Proxy(server.port)
+    proxy.rate = 4 * MIB
+    page = opened(proxy.url + "/")
+    page.expected += LOST
+    page.evaluate("""async size => {
+      const folder = await navigator.storage.getDirectory();
+      window.films = await Promise.all(['one.bin', 'two.bin'].map(async name => {
+        const handle = await folder.getFileHandle(name, { create: true }), writer = await handle.createWritable();
+        await writer.write(new Uint8Array(size).fill(7));
+        await writer.close();
+        return handle; }));
+      window.showOpenFilePicker = async () => films; }""", 8 * MIB)
+    start = proxy.passed
+    act(page, "Upload files")
+    wait_until(lambda: proxy.passed - start > 4 * MIB, "bytes pass", 60)
+    page.on("dialog", lambda dialog: dialog.accept())
+    asked = []
+    page.on("filechooser", lambda chooser: asked.append(chooser))
+    page.add_init_script("""FileSystemHandle.prototype.queryPermission = async () => 'prompt';
+      FileSystemHandle.prototype.requestPermission = async () => 'granted';""")
+    page.reload()
+    expect(panel(page).get_by_text("choose the file again")).to_have_count(2)
+    proxy.rate = None
+    panel(page).get_by_role("button", name="Resume all").click()
+    expect(panel(page).get_by_text("uploaded and verified")).to_have_count(2, timeout=60_000)
+    assert asked == []
+    for name in ("one.bin", "two.bin"):
+        assert (server.root / name).read_bytes() == b"\7" * 8 * MIB
+    proxy.close()
+
+
 REFUSALS = {
     "no picker": "() => { delete window.showOpenFilePicker; }",
     "a picker that may not show": "() => { window.showOpenFilePicker = async () => { throw new DOMException('no', 'SecurityError'); }; }",

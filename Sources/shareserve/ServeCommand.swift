@@ -53,7 +53,8 @@ struct ServeCommand: ParsableCommand {
         var configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
         let startup = Startup(
-            configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"))
+            configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"),
+            unknownVariables: settings.unknownVariables)
         var page = try UploaderConfiguration(settings, startup: startup)
         page.hasUsers = configuration.access.hasAccounts
         let uploader: UploaderHandler

@@ -8,16 +8,19 @@ final class Startup: Sendable {
     private let configuration: ServerConfiguration
     private let root: String
     private let showsCode: Bool
+    private let unknownVariables: [String]
     private let listening = Mutex<[ListenAddress]>([])
 
     /// - Parameters:
     ///   - configuration: of the server.
     ///   - root: the shared directory as it was given.
     ///   - showsCode: whether an address is printed as a QR code too.
-    init(configuration: ServerConfiguration, root: String, showsCode: Bool) {
+    ///   - unknownVariables: of the environment, which look like settings and are none.
+    init(configuration: ServerConfiguration, root: String, showsCode: Bool, unknownVariables: [String]) {
         self.configuration = configuration
         self.root = root
         self.showsCode = showsCode
+        self.unknownVariables = unknownVariables
     }
 
     /// Every URL of the server: none before it listens.
@@ -54,6 +57,9 @@ final class Startup: Sendable {
         }
         if let fingerprint { lines.append("SHA-256 of the certificate: \(fingerprint)") }
         if let warning { lines.append(warning) }
+        if !unknownVariables.isEmpty {
+            lines.append("No setting is called so, in the environment: \(unknownVariables.joined(separator: ", "))")
+        }
         if showsCode, let url = urlForPhones, let code = QRCode(url) { lines.append("\(url)\n\(code.terminal)") }
         StandardStreams.print(lines.joined(separator: "\n"))
     }

@@ -5,6 +5,10 @@ import Configuration
 /// Values are text until one of the typed verbs reads them, so a bad value is refused in the same words wherever it
 /// came from.
 struct Settings {
+    /// Variables that begin with `SHARESERVE_` and are no setting: most likely misspelt.
+    ///
+    /// Not refused, since others set such variables too: Kubernetes does for a service of that name.
+    let unknownVariables: [String]
     private let reader: ConfigReader
 
     /// - Parameters:
@@ -16,6 +20,8 @@ struct Settings {
         groups: [any SettingsGroup], environment: [String: String], readFile: (String) throws(StartError) -> [UInt8]
     ) throws(StartError) {
         let given = groups.flatMap(\.settings)
+        let known = Set(given.map { Self.variable($0.name) })
+        unknownVariables = environment.keys.filter { $0.hasPrefix("SHARESERVE_") && !known.contains($0) }.sorted()
         let flags = InMemoryProvider(name: "command line", values: Self.values(of: given))
         let variables = EnvironmentVariablesProvider(environmentVariables: environment, arraySeparator: "|")
         let first = ConfigReader(providers: [flags, variables])
@@ -82,6 +88,11 @@ struct Settings {
     /// The key under which every source holds a setting: `SHARESERVE_` begins the variable's name.
     static func key(_ name: String) -> ConfigKey {
         ConfigKey(["shareserve", name])
+    }
+
+    /// The variable that holds a setting.
+    private static func variable(_ name: String) -> String {
+        "SHARESERVE_" + name.uppercased().split(separator: "-").joined(separator: "_")
     }
 
     private static func values(of settings: [(name: String, value: SettingValue)]) -> [AbsoluteConfigKey: ConfigValue] {

@@ -313,3 +313,17 @@ def test_interrupted_password_leaves_a_terminal_that_shows_what_is_typed():
         asking.wait()
         os.close(ours)
         os.close(theirs)
+
+
+def test_variables_that_are_no_settings_are_named(serve):
+    """In one line, and not refused: others set such variables too."""
+    server = serve(environment={
+        "SHARESERVE_PROT": "80", "SHARESERVE_READONLY": "true", "SHARESERVE_MAX_OPEN_FILES": "500", "SHARESERVE": "x"})
+    wait_until(lambda: any("SHARESERVE" in line for line in list(server.printed)), "they are named")
+    lines = [line for line in list(server.printed) if "SHARESERVE" in line]
+    assert len(lines) == 1 and lines[0].endswith(": SHARESERVE_PROT, SHARESERVE_READONLY"), lines
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    other = serve(environment={"SHARESERVE_TITLE": "a", "SHARESERVE_AUTH": "@/:ro"})
+    assert other.stop() == 0
+    wait_until(lambda: other.process.stdout.closed or other._complete.is_set(), "all is printed")
+    assert not [line for line in other.printed if "SHARESERVE" in line]

@@ -89,23 +89,59 @@ def test_disk_that_cannot_be_written(serve, folder):
 
 
 Q_SETQUOTA, LIMITS = 0x800008, 5
+QUOTA = 4 << 20
+
+
+def ext4_for_nobody(folder):
+    """A disk on which one user may have so many bytes; None where the kernel has no quotas on ext4."""
+    disk = Disk(folder, megabytes=64, features=("-O", "quota", "-E", "quotatype=usrquota"), options=("usrquota",))
+    if not os.path.ismount(disk.place):
+        return None
+    device = subprocess.run(
+        ["findmnt", "-no", "SOURCE", str(disk.place)], check=True, capture_output=True, text=True).stdout.strip()
+    # Blocks of 1 KiB: hard and soft limit, what is used; the same for inodes; two times; which of them count.
+    limits = struct.pack("8QI4x", QUOTA >> 10, QUOTA >> 10, 0, 1000, 1000, 0, 0, 0, LIMITS)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.quotactl(Q_SETQUOTA << 8, device.encode(), 65534, limits) == 0, os.strerror(ctypes.get_errno())
+    (disk.place / "share").mkdir()
+    return disk.place
+
+
+def tmpfs_for_everybody(folder):
+    """The same for every user, in memory; None before Linux 6.6, and where the kernel has none of this either."""
+    place = folder / "memory"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"usrquota,usrquota_block_hardlimit={QUOTA}", "tmpfs", str(place)],
+        stderr=subprocess.DEVNULL)
+    if mounted.returncode != 0:
+        return None
+    (place / "share").mkdir()
+    return place
+
+
+def btrfs_subvolume(folder):
+    """A limit on a subvolume; None where the kernel has no btrfs."""
+    image, place = folder / "btrfs.img", folder / "btrfs"
+    place.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(256 << 20)
+    subprocess.run(["mkfs.btrfs", "-q", "--mixed", str(image)], check=True)
+    if subprocess.run(["mount", "-o", "loop", str(image), str(place)], stderr=subprocess.DEVNULL).returncode != 0:
+        return None
+    share = str(place / "share")
+    for words in (["quota", "enable", str(place)], ["subvolume", "create", share], ["qgroup", "limit", str(QUOTA), share]):
+        subprocess.run(["btrfs", *words], check=True, capture_output=True)
+    return place
 
 
 def test_quota(serve, folder):
-    """A user at the limit gets 507, the old file stays, and room that is freed can be used."""
-    disk = Disk(folder, megabytes=64, features=("-O", "quota", "-E", "quotatype=usrquota"), options=("usrquota",))
-    if not os.path.ismount(disk.place):
-        disk.release()
-        pytest.skip("this kernel has no quotas on ext4")
+    """Who is at the limit gets 507, the old file stays, and room that is freed can be used."""
+    place = ext4_for_nobody(folder) or tmpfs_for_everybody(folder) or btrfs_subvolume(folder)
+    if place is None:
+        pytest.skip("this kernel has no quota of any kind")
     try:
-        device = subprocess.run(
-            ["findmnt", "-no", "SOURCE", str(disk.place)], check=True, capture_output=True, text=True).stdout.strip()
-        # Blocks of 1 KiB: hard and soft limit, what is used; the same for inodes; two times; which of them count.
-        limits = struct.pack("8QI4x", 4096, 4096, 0, 1000, 1000, 0, 0, 0, LIMITS)
-        libc = ctypes.CDLL(None, use_errno=True)
-        assert libc.quotactl(Q_SETQUOTA << 8, device.encode(), 65534, limits) == 0, os.strerror(ctypes.get_errno())
-        root = disk.place / "share"
-        root.mkdir()
+        root = place / "share"
         os.chown(root, 65534, 65534)
         server = serve(root=root, preexec=as_nobody)
         old = b"old" * 100_000
@@ -119,7 +155,8 @@ def test_quota(serve, folder):
             assert wire.response().status == 507
         assert ask(server, "COPY", "/a", "Destination: /c").status == 201
         assert ask(server, "DELETE", "/a").status == 204
+        os.sync()
         assert ask(server, "PUT", "/a", body=b"x" * 1_000_000).status == 201
         server.stop()
     finally:
-        disk.release()
+        subprocess.run(["umount", "-l", str(place)])

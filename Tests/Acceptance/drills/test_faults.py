@@ -13,7 +13,7 @@ import time
 import pytest
 
 import workload
-from server import wait_until
+from server import SANITIZED, wait_until
 from wire import ConnectionClosed, Wire, ask
 
 
@@ -282,21 +282,28 @@ def _answers(server):
 
 
 def test_slow_clients_leave_a_normal_one_its_service(server):
-    """2,000 slow heads, bodies and readers; a normal client's median stays within twice its time, and 50 ms."""
+    """2,000 slow heads, bodies and readers; a normal client's median stays within twice its time, and 50 ms, and its 99th
+    percentile too, and a quarter of a second; nobody's share of the memory is large."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     (server.root / "a").write_bytes(b"x" * 10_000)
     with open(server.root / "big", "wb") as file:
         file.truncate(1 << 30)
 
-    def median():
-        times = []
-        for _ in range(200):
-            started = time.perf_counter()
-            assert ask(server, "GET", "/a").status == 200
-            times.append(time.perf_counter() - started)
-        return sorted(times)[100]
+    def best():
+        """Median and 99th percentile, each of the best of three turns: what else the machine does is not meant."""
+        turns = []
+        for _ in range(3):
+            times = []
+            for _ in range(200):
+                started = time.perf_counter()
+                assert ask(server, "GET", "/a").status == 200
+                times.append(time.perf_counter() - started)
+            times.sort()
+            turns.append((times[100], times[197]))
+        return [min(column) for column in zip(*turns)]
 
-    alone = min(median() for _ in range(3))
+    alone = best()
+    before = server.peak_memory()
     wires = []
     for index in range(2000):
         wire = Wire(server, receive_buffer=4096)
@@ -308,10 +315,12 @@ def test_slow_clients_leave_a_normal_one_its_service(server):
         else:
             wire.request("GET", "/big")
         wires.append(wire)
-    crowded = min(median() for _ in range(3))
+    crowded = best()
+    taken = server.peak_memory() - before
     for wire in wires:
         wire.close()
-    assert crowded < 2 * alone + 0.05, (alone, crowded)
+    assert crowded[0] < 2 * alone[0] + 0.05 and crowded[1] < 2 * alone[1] + 0.25, (alone, crowded)
+    assert SANITIZED or taken < 100 << 20, taken
     wait_until(lambda: set(os.listdir(server.root)) <= {"a", "big", ".shareserve"}, "nothing half is left")
 
 

@@ -427,7 +427,7 @@ struct GateTests {
         "After logging in, nobody is led elsewhere",
         arguments: [
             "//evil.example/", "/\\evil.example", "https://evil.example/", "javascript:alert(1)", "", "/a\r\nb", "/a b",
-            "\\\\evil", "a",
+            "\\\\evil", "a", "/.//evil.example/", "/..//evil.example/",
             "/.shareserve/logout", "/ä",
         ])
     func openRedirect(place: String) {

@@ -94,6 +94,8 @@ package struct LogInHandler: Handler {
         let bytes = Array(text.utf8)
         guard text.hasPrefix(home), bytes.count <= 8_192, bytes.dropFirst().first != UInt8(ascii: "/"),
             bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
+            // Some would take `/.//evil.example` for a host once the dot is gone.
+            !text.contains("/./"), !text.contains("/../"),
             !text.hasPrefix(home + ".shareserve/login"), !text.hasPrefix(home + ".shareserve/logout")
         else { return home }
         return text

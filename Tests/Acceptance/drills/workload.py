@@ -307,7 +307,7 @@ def check(root, server, history, durable=True):
     if "moved" in history.answered and durable:
         assert len(moved) == 1, f"moved is at {len(moved)} places"
     for path in moved:
-        assert version("moved", path.read_bytes()) == 1
+        history.check("moved", path.read_bytes(), durable)
     for folder in ("from", "to"):
         assert {path.name for path in (root / folder).iterdir()} <= {"moved"}
 

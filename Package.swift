@@ -8,6 +8,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// For the modules that touch C: each use of what the compiler cannot check is marked.
+let strictMemory: [SwiftSetting] = strict + [.strictMemorySafety()]
+
 let strictC: [CSetting] = [.treatAllWarnings(as: .error)]
 
 let package = Package(
@@ -44,7 +47,7 @@ let package = Package(
         .target(
             name: "DirectoryRoot",
             dependencies: ["CSyscalls"],
-            swiftSettings: strict),
+            swiftSettings: strictMemory),
         .target(
             name: "ServerCore",
             dependencies: [
@@ -60,18 +63,18 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strictMemory),
         .target(
             name: "WebUploader",
             dependencies: [
                 "CBundledAssets", "CChecksums", "DirectoryRoot", "ServerCore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strictMemory),
         .target(
             name: "WebDAV",
             dependencies: ["CLibXML2", "DirectoryRoot", "ServerCore"],
-            swiftSettings: strict),
+            swiftSettings: strictMemory),
         .executableTarget(
             name: "shareserve",
             dependencies: [
@@ -81,7 +84,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strictMemory),
         .target(name: "TestSupport", dependencies: ["DirectoryRoot"], path: "Tests/TestSupport", swiftSettings: strict),
         .executableTarget(
             name: "StateDrill", dependencies: ["DirectoryRoot"], path: "Tests/StateDrill", swiftSettings: strict),
@@ -118,7 +121,7 @@ if Context.environment["SHARESERVE_FUZZ"] != nil {
     package.targets += [
         .target(
             name: "shareserve", dependencies: program.flatMap(\.dependencies), exclude: ["main.swift"],
-            swiftSettings: strict),
+            swiftSettings: strictMemory),
         .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
         .executableTarget(
             name: "fuzz",

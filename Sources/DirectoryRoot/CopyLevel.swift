@@ -31,7 +31,7 @@ final class CopyLevel {
     init?(paths: (source: SharePath, target: SharePath), source: Int32, target: Int32, isLinked: Bool) {
         var status = sys_attributes()
         var made = sys_attributes()
-        guard sys_fstat(source, &status) == 0, sys_fstat(target, &made) == 0 else {
+        guard unsafe sys_fstat(source, &status) == 0, unsafe sys_fstat(target, &made) == 0 else {
             _ = sys_close(source)
             _ = sys_close(target)
             return nil
@@ -73,7 +73,7 @@ final class CopyLevel {
     }
 
     private static func above(_ child: Int32, expected: sys_attributes) throws(RootError) -> Int32 {
-        let parent = try Descriptor(sys_openat(child, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), "openat")
+        let parent = try unsafe Descriptor(sys_openat(child, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), "openat")
         // Somebody moved the directory while we copied it: its other members can't be found any more.
         guard try parent.status().isSame(as: expected) else { throw .notFound }
         return parent.release()
@@ -86,8 +86,8 @@ final class CopyLevel {
     func nextName() throws(RootError) -> [UInt8]? {
         isBroken = true
         if reader == nil { reader = DirectoryReader(descriptor: source) }
-        while let record = try reader?.next() {
-            let name = Array(record.bytes)
+        while let record = try unsafe reader?.next() {
+            let name = unsafe Array(record.bytes)
             if wasReopened, skipped.contains(name) || isDone(name) { continue }
             isBroken = false
             return name
@@ -98,7 +98,7 @@ final class CopyLevel {
 
     private func isDone(_ name: [UInt8]) -> Bool {
         var status = sys_attributes()
-        return CString.with(name) { sys_statat(target, $0, &status) } == 0
+        return unsafe CString.with(name) { unsafe sys_statat(target, $0, &status) } == 0
     }
 }
 

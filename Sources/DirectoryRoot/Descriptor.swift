@@ -26,7 +26,7 @@ package struct Descriptor: ~Copyable, Sendable {
     /// What the descriptor stands for.
     package func status() throws(RootError) -> sys_attributes {
         var status = sys_attributes()
-        try check(sys_fstat(number, &status), "fstat")
+        try unsafe check(sys_fstat(number, &status), "fstat")
         return status
     }
 }

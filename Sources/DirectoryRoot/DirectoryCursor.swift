@@ -54,8 +54,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     public func next(_ limit: Int = 512) throws(RootError) -> [DirectoryMember] {
         var members: [DirectoryMember] = []
         members.reserveCapacity(min(limit, 512))
-        while members.count < limit, let record = try nextRecord() {
-            guard let member = member(record) else { continue }
+        while members.count < limit, let record = try unsafe nextRecord() {
+            guard let member = unsafe member(record) else { continue }
             members.append(member)
         }
         return members
@@ -68,12 +68,12 @@ public final class DirectoryCursor: @unchecked Sendable {
     public func nextNames(_ limit: Int = 4_096) throws(RootError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         names.reserveCapacity(min(limit, 4_096))
-        while names.count < limit, let record = try nextRecord() {
-            let isDirectory = record.type == UInt32(DT_DIR)
-            if isDirectory || record.type == UInt32(DT_REG) {
-                let name = Array(record.bytes)
+        while names.count < limit, let record = try unsafe nextRecord() {
+            let isDirectory = unsafe record.type == UInt32(DT_DIR)
+            if unsafe isDirectory || record.type == UInt32(DT_REG) {
+                let name = unsafe Array(record.bytes)
                 if isVisible(name, isDirectory: isDirectory) { names.append(name) }
-            } else if let member = member(record) {
+            } else if let member = unsafe member(record) {
                 names.append(member.name)
             }
         }
@@ -82,11 +82,11 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// The next record that can be a member of a share; nil at the end.
     private func nextRecord() throws(RootError) -> sys_name? {
-        while let record = try reader.next() {
-            switch record.type {
+        while let record = try unsafe reader.next() {
+            switch unsafe record.type {
             case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
-                if share.root.policy.shows(name: record.bytes) { return record }
-                cleanUp(record)
+                if unsafe share.root.policy.shows(name: record.bytes) { return unsafe record }
+                unsafe cleanUp(record)
             default:
                 continue
             }
@@ -96,17 +96,17 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// Removes what a crash left in this directory because it could not stand in the scratch folder.
     private func cleanUp(_ record: sys_name) {
-        guard record.length > ReservedName.prefix.utf8.count, ReservedName.takes(record.bytes),
-            !share.root.policy.isReadOnly, ScratchFolder.isLeftover(descriptor, record.name)
+        guard unsafe record.length > ReservedName.prefix.utf8.count, unsafe ReservedName.takes(record.bytes),
+            !share.root.policy.isReadOnly, unsafe ScratchFolder.isLeftover(descriptor, record.name)
         else { return }
-        _ = TreeRemoval.remove(Array(record.bytes), in: descriptor)
+        _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 
     private func member(_ record: sys_name) -> DirectoryMember? {
         var status = sys_attributes()
         // A member that vanished, or that we may not look at, is not there.
-        guard sys_statat(descriptor, record.name, &status) == 0 else { return nil }
-        let name = Array(record.bytes)
+        guard unsafe sys_statat(descriptor, record.name, &status) == 0 else { return nil }
+        let name = unsafe Array(record.bytes)
         let isLink = status.isLink
         if isLink {
             guard let path = try? realPath.appending(name), let target = try? share.look(at: path, waiting: true),
@@ -119,7 +119,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         }
         var mayHaveProperties = hints.mayHaveProperties(attributes)
         if mayHaveProperties, looksForProperties, !isLink {
-            mayHaveProperties = share.root.state.properties.mayHold(descriptor, record.name, hints)
+            mayHaveProperties = unsafe share.root.state.properties.mayHold(descriptor, record.name, hints)
         }
         return DirectoryMember(name: name, attributes: attributes, mayHaveProperties: mayHaveProperties)
     }

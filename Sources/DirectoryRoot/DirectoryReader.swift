@@ -9,7 +9,7 @@ import CSyscalls
 #endif
 
 /// The raw names of an open directory, one buffer of kernel records at a time, without `.` and `..`.
-struct DirectoryReader: ~Copyable {
+@safe struct DirectoryReader: ~Copyable {
     let descriptor: Int32
     private let buffer: UnsafeMutableRawBufferPointer
     private var position = 0
@@ -21,23 +21,24 @@ struct DirectoryReader: ~Copyable {
     ///   - byteCount: how much is read at once.
     init(descriptor: Int32, byteCount: Int = 32_768) {
         self.descriptor = descriptor
-        buffer = .allocate(byteCount: byteCount, alignment: 16)
+        unsafe buffer = .allocate(byteCount: byteCount, alignment: 16)
     }
 
-    deinit { buffer.deallocate() }
+    deinit { unsafe buffer.deallocate() }
 
     /// The next record, valid until the next call; nil at the end.
     mutating func next() throws(RootError) -> sys_name? {
-        var record = sys_name()
+        var record = unsafe sys_name()
         while true {
-            while sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
-                let name = record.bytes
-                guard let first = name.first else { continue }
-                let isDots = first == UInt8(ascii: ".") && (name.count == 1 || name.count == 2 && name[1] == first)
-                if !isDots { return record }
+            while unsafe sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
+                let name = unsafe record.bytes
+                guard let first = unsafe name.first else { continue }
+                let isDots =
+                    unsafe first == UInt8(ascii: ".") && (name.count == 1 || name.count == 2 && name[1] == first)
+                if !isDots { return unsafe record }
             }
             if isAtEnd { return nil }
-            let answer = sys_getdents(descriptor, buffer.baseAddress, buffer.count)
+            let answer = unsafe sys_getdents(descriptor, buffer.baseAddress, buffer.count)
             // A directory that was removed while we read it has no more members.
             filled = answer == -ENOENT ? 0 : try check(answer, "getdents64")
             position = 0
@@ -57,6 +58,7 @@ struct DirectoryReader: ~Copyable {
 extension sys_name {
     /// The name, valid until the next record is read.
     var bytes: UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: UnsafeRawPointer(name).assumingMemoryBound(to: UInt8.self), count: Int(length))
+        unsafe UnsafeBufferPointer(
+            start: UnsafeRawPointer(name).assumingMemoryBound(to: UInt8.self), count: Int(length))
     }
 }

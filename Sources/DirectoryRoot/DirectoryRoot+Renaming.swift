@@ -14,9 +14,9 @@ extension DirectoryRoot {
     /// Moves something to a name where nothing was when `location` was looked at.
     /// - Throws: ``RootError/exists`` when something is there now.
     func renameToFreeName(_ place: ScratchPlace, _ location: borrowing Location) throws(RootError) {
-        try check(
+        try unsafe check(
             place.withName { name in
-                renameToFreeName(place.directory.number, name, location)
+                unsafe renameToFreeName(place.directory.number, name, location)
             }, "renameat2")
     }
 
@@ -25,19 +25,19 @@ extension DirectoryRoot {
         _ directory: Int32, _ name: UnsafePointer<CChar>, _ location: borrowing Location
     ) -> Int32 {
         let target = location.directory.number
-        return location.withName { free in
+        return unsafe location.withName { free in
             if abilities.renameFlags {
-                let answer = sys_renameat2(directory, name, target, free, sys_rename_noreplace)
+                let answer = unsafe sys_renameat2(directory, name, target, free, sys_rename_noreplace)
                 if answer != -EINVAL, answer != -ENOSYS { return answer }
             }
             // A hard link never replaces; directories, and file systems without links, have to be looked at.
-            let linked = sys_linkat(directory, name, target, free)
-            if linked == 0 { return sys_unlinkat(directory, name, 0) }
+            let linked = unsafe sys_linkat(directory, name, target, free)
+            if linked == 0 { return unsafe sys_unlinkat(directory, name, 0) }
             if linked == -EEXIST || linked == -EXDEV || linked == -ENOSPC || linked == -EDQUOT { return linked }
             var status = sys_attributes()
-            let found = sys_statat(target, free, &status)
+            let found = unsafe sys_statat(target, free, &status)
             guard found == -ENOENT else { return found < 0 ? found : -EEXIST }
-            return sys_renameat(directory, name, target, free)
+            return unsafe sys_renameat(directory, name, target, free)
         }
     }
 
@@ -46,21 +46,21 @@ extension DirectoryRoot {
     func swap(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
         let target = location.directory.number
         let directory = place.directory.number
-        return place.withName { own in
-            location.withName { name in
+        return unsafe place.withName { own in
+            unsafe location.withName { name in
                 if abilities.renameFlags {
-                    let swapped = sys_renameat2(directory, own, target, name, sys_rename_exchange)
+                    let swapped = unsafe sys_renameat2(directory, own, target, name, sys_rename_exchange)
                     if swapped != -EINVAL, swapped != -ENOSYS { return swapped }
                 }
                 let aside = ReservedName.fresh()
-                let away = sys_renameat(target, name, directory, aside)
+                let away = unsafe sys_renameat(target, name, directory, aside)
                 guard away >= 0 else { return away }
-                let placed = sys_renameat(directory, own, target, name)
+                let placed = unsafe sys_renameat(directory, own, target, name)
                 guard placed >= 0 else {
-                    let back = sys_renameat(directory, aside, target, name)
+                    let back = unsafe sys_renameat(directory, aside, target, name)
                     return back < 0 ? back : placed
                 }
-                return sys_renameat(directory, aside, directory, own)
+                return unsafe sys_renameat(directory, aside, directory, own)
             }
         }
     }
@@ -79,8 +79,8 @@ extension DirectoryRoot {
             let near = try Descriptor(sys_dup(place.directory.number), "dup")
             let hidden = try scratch.place(near: near, besides: besides)
             let note = noting(hidden.name)
-            let answer = place.withName { own in
-                hidden.withName { sys_renameat(place.directory.number, own, hidden.directory.number, $0) }
+            let answer = unsafe place.withName { own in
+                unsafe hidden.withName { unsafe sys_renameat(place.directory.number, own, hidden.directory.number, $0) }
             }
             if answer == 0 { return (hidden, note) }
             note?.end()
@@ -90,14 +90,14 @@ extension DirectoryRoot {
 
     /// Whether `directory` is `ancestor` or lies below it, by what the directories are and not by their names.
     func isBelow(_ ancestor: sys_attributes, _ directory: borrowing Descriptor) throws(RootError) -> Bool {
-        var current = try Descriptor(sys_openat(directory.number, ".", sys_o_path | O_DIRECTORY, 0), "openat")
+        var current = try unsafe Descriptor(sys_openat(directory.number, ".", sys_o_path | O_DIRECTORY, 0), "openat")
         var status = try current.status()
         var top = sys_attributes()
-        try check(sys_fstat(descriptor, &top), "fstat")
+        try unsafe check(sys_fstat(descriptor, &top), "fstat")
         for _ in 0..<SharePath.longestPath {
             if status.isSame(as: ancestor) { return true }
             if status.isSame(as: top) { return false }
-            let parent = try Descriptor(sys_openat(current.number, "..", sys_o_path | O_DIRECTORY, 0), "openat")
+            let parent = try unsafe Descriptor(sys_openat(current.number, "..", sys_o_path | O_DIRECTORY, 0), "openat")
             let above = try parent.status()
             // The top of everything: the directory was moved out of the root meanwhile.
             if above.isSame(as: status) { return false }

@@ -15,15 +15,15 @@ extension DirectoryRoot {
     package func holds(_ entry: Entry, at path: UnsafePointer<CChar>, isNested: Bool) -> Bool {
         var now = sys_attributes()
         if isNested {
-            let found = sys_openat2(
+            let found = unsafe sys_openat2(
                 descriptor, path, sys_o_path, 0,
                 sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks | sys_resolve_cached)
             guard found >= 0 else { return false }
-            let answer = sys_fstat(found, &now)
+            let answer = unsafe sys_fstat(found, &now)
             _ = sys_close(found)
             guard answer == 0 else { return false }
         } else {
-            guard sys_statat(descriptor, path, &now) == 0 else { return false }
+            guard unsafe sys_statat(descriptor, path, &now) == 0 else { return false }
         }
         let then = entry.attributes
         return now.inode == then.inode && now.device == then.device && now.size == UInt64(clamping: then.size)

@@ -50,7 +50,7 @@ public final class DirectoryRoot: Sendable {
         path: String, policy: RootPolicy = RootPolicy(), resolving method: Resolver.Method?,
         abilities: Abilities = Abilities(), clock: RootClock = .system
     ) throws(RootError) {
-        let answer = path.withCString { path in sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0) }
+        let answer = unsafe path.withCString { path in unsafe sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0) }
         if answer == -ENOTDIR { throw .notDirectory }
         let opened = try Descriptor(answer, "open")
         let status = try opened.status()
@@ -62,7 +62,7 @@ public final class DirectoryRoot: Sendable {
         self.policy = policy
         // An unnamed file gets its name by way of /proc.
         var abilities = abilities
-        let ways = sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
+        let ways = unsafe sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
         if ways >= 0 { _ = sys_close(ways) } else { abilities.unnamedFiles = false }
         self.abilities = abilities
         state = SharedState(

@@ -28,8 +28,8 @@ public final class Entry: Sendable {
     ///
     /// Waits for the disk.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(RootError) -> Int {
-        guard !buffer.isEmpty else { return 0 }
-        return try check(sys_pread(descriptor, buffer.baseAddress, buffer.count, offset), "pread")
+        guard unsafe !buffer.isEmpty else { return 0 }
+        return try unsafe check(sys_pread(descriptor, buffer.baseAddress, buffer.count, offset), "pread")
     }
 
     /// The same for what is in memory already.
@@ -37,8 +37,8 @@ public final class Entry: Sendable {
     package func readCached(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
     ) throws(RootError) -> Int {
-        guard !buffer.isEmpty else { return 0 }
-        let count = peek(buffer.baseAddress, buffer.count, at: offset)
+        guard unsafe !buffer.isEmpty else { return 0 }
+        let count = unsafe peek(buffer.baseAddress, buffer.count, at: offset)
         guard count >= 0 else { throw .wouldBlock }
         return count
     }
@@ -46,10 +46,10 @@ public final class Entry: Sendable {
     /// The same with the kernel's answer: a count, `-EAGAIN` when the disk would have to be waited for, `-EOPNOTSUPP` when
     /// the kernel can't tell.
     package func peek(_ bytes: UnsafeMutableRawPointer?, _ count: Int, at offset: Int64) -> Int {
-        if isInMemory { return sys_pread(descriptor, bytes, count, offset) }
-        let answer = sys_pread_nowait(descriptor, bytes, count, offset)
+        if isInMemory { return unsafe sys_pread(descriptor, bytes, count, offset) }
+        let answer = unsafe sys_pread_nowait(descriptor, bytes, count, offset)
         // Older kernels don't know of tmpfs that it never waits.
         guard answer == -Int(sys_not_supported), sys_is_memory(descriptor) == 1 else { return answer }
-        return sys_pread(descriptor, bytes, count, offset)
+        return unsafe sys_pread(descriptor, bytes, count, offset)
     }
 }

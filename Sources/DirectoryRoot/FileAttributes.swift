@@ -88,21 +88,21 @@ public struct EntityTag: Hashable, Sendable {
     /// Appends the quoted tag as it stands in an `ETag` field: at most 61 ASCII characters.
     public func write(to buffer: inout [UInt8]) {
         // Every member of a multistatus has one: made on the stack and appended once.
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longest) { text in
+        unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longest) { text in
             var count = 0
-            Self.put("\"", to: text, &count)
-            Self.put(hex: inode, to: text, &count)
-            Self.put("-", to: text, &count)
-            Self.put(hex: UInt64(bitPattern: size), to: text, &count)
-            Self.put("-", to: text, &count)
-            Self.put(hex: UInt64(bitPattern: seconds &* 1_000_000_000 &+ Int64(nanoseconds)), to: text, &count)
+            unsafe Self.put("\"", to: text, &count)
+            unsafe Self.put(hex: inode, to: text, &count)
+            unsafe Self.put("-", to: text, &count)
+            unsafe Self.put(hex: UInt64(bitPattern: size), to: text, &count)
+            unsafe Self.put("-", to: text, &count)
+            unsafe Self.put(hex: UInt64(bitPattern: seconds &* 1_000_000_000 &+ Int64(nanoseconds)), to: text, &count)
             if birth != 0 {
-                Self.put("-", to: text, &count)
+                unsafe Self.put("-", to: text, &count)
                 // Only its low half: enough to tell two inodes that were given the same number apart.
-                Self.put(hex: UInt64(bitPattern: birth) & 0xFFFF_FFFF, to: text, &count)
+                unsafe Self.put(hex: UInt64(bitPattern: birth) & 0xFFFF_FFFF, to: text, &count)
             }
-            Self.put("\"", to: text, &count)
-            buffer.append(contentsOf: text[..<count])
+            unsafe Self.put("\"", to: text, &count)
+            unsafe buffer.append(contentsOf: text[..<count])
         }
     }
 
@@ -120,7 +120,7 @@ public struct EntityTag: Hashable, Sendable {
     @inline(__always)
     private static func put(_ character: Unicode.Scalar, to text: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int)
     {
-        text[count] = UInt8(ascii: character)
+        unsafe text[count] = UInt8(ascii: character)
         count += 1
     }
 
@@ -129,7 +129,7 @@ public struct EntityTag: Hashable, Sendable {
         var rest = value
         for index in stride(from: count + digits - 1, through: count, by: -1) {
             let digit = UInt8(truncatingIfNeeded: rest & 15)
-            text[index] = digit < 10 ? digit &+ 48 : digit &+ 87
+            unsafe text[index] = digit < 10 ? digit &+ 48 : digit &+ 87
             rest >>= 4
         }
         count += digits

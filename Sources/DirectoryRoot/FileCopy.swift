@@ -35,7 +35,7 @@ enum FileCopy {
         var input: Int64 = 0
         var output: Int64 = 0
         while true {
-            let count = sys_copy_range(source, &input, target, &output, step)
+            let count = unsafe sys_copy_range(source, &input, target, &output, step)
             if count == 0 { return output > 0 }
             switch -count {
             case Int(EXDEV), Int(EINVAL), Int(ENOSYS), Int(EOPNOTSUPP), Int(EPERM), Int(EIO), Int(ETXTBSY):
@@ -51,15 +51,15 @@ enum FileCopy {
         from source: Int32, to target: Int32, progress: () throws(RootError) -> Void
     ) throws(RootError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
-        defer { buffer.deallocate() }
+        defer { unsafe buffer.deallocate() }
         var offset: Int64 = 0
         while true {
-            let count = try check(sys_pread(source, buffer.baseAddress, buffer.count, offset), "pread")
+            let count = try unsafe check(sys_pread(source, buffer.baseAddress, buffer.count, offset), "pread")
             if count == 0 { return }
             var done = 0
             while done < count {
-                let rest = UnsafeRawBufferPointer(rebasing: buffer[done..<count])
-                let written = try check(
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<count])
+                let written = try unsafe check(
                     sys_pwrite(target, rest.baseAddress, rest.count, offset + Int64(done)), "pwrite")
                 guard written > 0 else { throw .noSpace }
                 done += written
@@ -83,20 +83,21 @@ enum FileCopy {
         var from = span.lowerBound
         var to = start
         while from < span.upperBound {
-            let copied = sys_copy_range(source, &from, target, &to, Int(min(span.upperBound - from, Int64(step))))
+            let copied = unsafe sys_copy_range(
+                source, &from, target, &to, Int(min(span.upperBound - from, Int64(step))))
             // Errors of the disk come up again below; a lack of the call does not.
             guard copied > 0 else { break }
         }
         guard from < span.upperBound else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
-        defer { buffer.deallocate() }
+        defer { unsafe buffer.deallocate() }
         while from < span.upperBound {
             let wanted = Int(min(Int64(buffer.count), span.upperBound - from))
-            let read = try check(sys_pread(source, buffer.baseAddress, wanted, from), "pread")
+            let read = try unsafe check(sys_pread(source, buffer.baseAddress, wanted, from), "pread")
             guard read > 0 else { throw .preconditionFailed }
             var written = 0
             while written < read {
-                let done = try check(
+                let done = try unsafe check(
                     sys_pwrite(target, buffer.baseAddress?.advanced(by: written), read - written, to), "pwrite")
                 guard done > 0 else { throw .noSpace }
                 written += done

@@ -29,14 +29,14 @@ package struct Location: ~Copyable {
     /// Looks again at what is there.
     package mutating func refresh() throws(RootError) {
         var found = sys_attributes()
-        let answer = withName { name in sys_statat(directory.number, name, &found) }
+        let answer = unsafe withName { name in unsafe sys_statat(directory.number, name, &found) }
         if answer != -ENOENT { try check(answer, "statx") }
         status = answer == 0 ? found : nil
     }
 
     /// The name for the C library.
     package func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
-        CString.with(path.name, body)
+        unsafe CString.with(path.name, body)
     }
 
     /// The same place, for keeping.
@@ -50,7 +50,7 @@ package struct Location: ~Copyable {
 
     /// Makes name changes in the directory durable.
     package func syncDirectory() throws(RootError) {
-        let opened = try Descriptor(sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        let opened = try unsafe Descriptor(sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
         let answer = sys_fsync(opened.number)
         // Some network and FUSE file systems have nothing to say about directories.
         if answer != -EINVAL, answer != -ENOSYS, answer != -EOPNOTSUPP { try check(answer, "fsync") }

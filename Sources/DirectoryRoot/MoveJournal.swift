@@ -22,27 +22,27 @@ struct MoveJournal {
         guard let folder = try? scratch.folder() else { return nil }
         place = ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8) + Self.suffix)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-        let answer = place.withName { sys_openat(folder.number, $0, flags, 0o600) }
+        let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
         let note = Array("\(replaced.device) \(replaced.inode) ".utf8) + path.bytes
         // A note that is not whole names nothing, and the move is as safe as without one.
-        _ = note.withUnsafeBytes { sys_write(file.number, $0.baseAddress, $0.count) }
+        _ = unsafe note.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
     }
 
     /// Both steps are done, or neither was.
-    func end() { _ = place.withName { sys_unlinkat(place.directory.number, $0, 0) } }
+    func end() { _ = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) } }
 
     /// Finishes what was interrupted.
     static func finishAll(in root: DirectoryRoot) throws(RootError) {
         guard let folder = root.scratch.existingFolder() else { return }
         try root.commitLock.withLock { (_) throws(RootError) in
             var reader = DirectoryReader(descriptor: folder.number)
-            while let record = try reader.next() {
-                let name = Array(record.bytes)
+            while let record = try unsafe reader.next() {
+                let name = unsafe Array(record.bytes)
                 guard name.suffix(suffix.count) == suffix[...] else { continue }
                 if let note = read(name, in: folder.number) { finish(note, in: root) }
-                _ = CString.with(name) { sys_unlinkat(folder.number, $0, 0) }
+                _ = unsafe CString.with(name) { unsafe sys_unlinkat(folder.number, $0, 0) }
             }
         }
     }
@@ -54,11 +54,11 @@ struct MoveJournal {
     }
 
     private static func read(_ name: [UInt8], in folder: Int32) -> Note? {
-        let answer = CString.with(name) { sys_openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
+        let answer = unsafe CString.with(name) { unsafe sys_openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
         var bytes = [UInt8](repeating: 0, count: 8_192)
-        let count = bytes.withUnsafeMutableBytes { sys_read(file.number, $0.baseAddress, $0.count) }
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_read(file.number, $0.baseAddress, $0.count) }
         guard count > 0 else { return nil }
         let parts = bytes[..<count].split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count == 3, let device = UInt64(String(decoding: parts[0], as: UTF8.self)),

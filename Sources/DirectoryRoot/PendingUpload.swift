@@ -63,13 +63,14 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
         try guarded { (file) throws(RootError) in
             try self.admit(Int64(bytes.count))
             self.reserve(bytes.count, in: file)
-            var rest = bytes
-            while !rest.isEmpty {
-                let count = try check(sys_pwrite(file.descriptor, rest.baseAddress, rest.count, self.written), "pwrite")
+            var rest = unsafe bytes
+            while unsafe !rest.isEmpty {
+                let count = try unsafe check(
+                    sys_pwrite(file.descriptor, rest.baseAddress, rest.count, self.written), "pwrite")
                 // A disk that takes nothing and says nothing would keep us here for ever.
                 guard count > 0 else { throw .noSpace }
                 self.written += Int64(count)
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
             }
             try self.flush(file)
         }
@@ -86,8 +87,8 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
 
     /// The same for an array.
     public func write(_ bytes: [UInt8]) throws(RootError) {
-        let outcome = bytes.withUnsafeBytes { bytes in
-            Result { () throws(RootError) in try write(bytes) }
+        let outcome = unsafe bytes.withUnsafeBytes { bytes in
+            Result { () throws(RootError) in try unsafe write(bytes) }
         }
         try outcome.get()
     }
@@ -105,7 +106,7 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
             try self.admit(count)
             if count > 0, self.share.root.abilities.kernelCopies, sys_clone(entry.descriptor, file.descriptor) == 0 {
                 var status = sys_attributes()
-                try check(sys_fstat(file.descriptor, &status), "fstat a copy")
+                try unsafe check(sys_fstat(file.descriptor, &status), "fstat a copy")
                 guard Int64(clamping: status.size) >= count else { throw .preconditionFailed }
                 try check(sys_truncate(file.descriptor, count), "ftruncate a copy")
             } else {

@@ -25,11 +25,12 @@ final class RemovalNote: Sendable {
         guard let folder = try? root.scratch.folder() else { return nil }
         place = ScratchPlace(directory: folder, name: name + Self.suffix)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-        let answer = place.withName { sys_openat(folder.number, $0, flags, 0o600) }
+        let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
         guard answer >= 0 else { return nil }
         file = Descriptor(owning: answer)
         guard sys_lock(answer, sys_lock_exclusive, 0) == 0,
-            path.bytes.withUnsafeBytes({ sys_write(answer, $0.baseAddress, $0.count) }) == path.bytes.count,
+            unsafe path.bytes.withUnsafeBytes({ unsafe sys_write(answer, $0.baseAddress, $0.count) })
+                == path.bytes.count,
             !root.policy.waitsForDisk || (sys_fsync(answer) == 0 && sys_fsync(folder.number) == 0)
         else {
             end()
@@ -40,7 +41,7 @@ final class RemovalNote: Sendable {
     /// Takes over a note that nobody holds; nil when somebody does, or where there are no locks.
     private init?(found name: [UInt8], in folder: SharedDescriptor) {
         place = ScratchPlace(directory: folder, name: name)
-        let answer = place.withName { sys_openat(folder.number, $0, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0) }
+        let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0) }
         guard answer >= 0 else { return nil }
         file = Descriptor(owning: answer)
         guard sys_lock(answer, sys_lock_exclusive, 0) == 0 else { return nil }
@@ -50,7 +51,7 @@ final class RemovalNote: Sendable {
     static func isNote(_ name: [UInt8]) -> Bool { name.suffix(suffix.count) == suffix[...] }
 
     /// The tree is gone, or shown again.
-    func end() { _ = place.withName { sys_unlinkat(place.directory.number, $0, 0) } }
+    func end() { _ = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) } }
 
     /// Goes on with what killed processes left.
     static func finishAll(in root: DirectoryRoot) {
@@ -62,8 +63,8 @@ final class RemovalNote: Sendable {
         return try root.commitLock.withLock { (_) throws(RootError) -> [RemovalNote] in
             var found: [RemovalNote] = []
             var reader = DirectoryReader(descriptor: folder.number)
-            while found.count < 256, let record = try reader.next() {
-                let name = Array(record.bytes)
+            while found.count < 256, let record = try unsafe reader.next() {
+                let name = unsafe Array(record.bytes)
                 if isNote(name), let note = RemovalNote(found: name, in: folder) { found.append(note) }
             }
             return found
@@ -79,7 +80,7 @@ final class RemovalNote: Sendable {
 
     private func read() -> SharePath? {
         var bytes = [UInt8](repeating: 0, count: Self.longest)
-        let count = bytes.withUnsafeMutableBytes { sys_pread(file.number, $0.baseAddress, $0.count, 0) }
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_pread(file.number, $0.baseAddress, $0.count, 0) }
         guard count > 0, let path = try? SharePath(bytes: bytes[..<count]), !path.isRoot else { return nil }
         return path
     }
@@ -89,7 +90,7 @@ final class RemovalNote: Sendable {
         let name = Array(place.name.dropLast(Self.suffix.count))
         var status = sys_attributes()
         func isThere(_ directory: Int32) -> Bool {
-            CString.with(name) { sys_statat(directory, $0, &status) } == 0
+            unsafe CString.with(name) { unsafe sys_statat(directory, $0, &status) } == 0
         }
         if isThere(place.directory.number) { return ScratchPlace(directory: place.directory, name: name) }
         guard let location = try? root.locate(path, followsLink: false), isThere(location.directory.number) else {

@@ -63,7 +63,7 @@ private struct Walk: ~Copyable {
             current = Descriptor(owning: answer)
         }
         // The path ended in the root, `.` or `..`, which so far were opened only as a place to go on from.
-        return try Descriptor(sys_openat(place, ".", flags, 0), "openat")
+        return try unsafe Descriptor(sys_openat(place, ".", flags, 0), "openat")
     }
 
     private var place: Int32 {
@@ -75,11 +75,11 @@ private struct Walk: ~Copyable {
 
     /// A descriptor, or `-ELOOP` when the name is a link.
     private func openStep(_ name: ArraySlice<UInt8>, flags: Int32) throws(RootError) -> Int32 {
-        let answer = CString.with(name) { name in sys_openat(place, name, flags | O_NOFOLLOW, 0) }
+        let answer = unsafe CString.with(name) { name in unsafe sys_openat(place, name, flags | O_NOFOLLOW, 0) }
         guard answer >= 0, flags & sys_o_path == sys_o_path, flags & O_DIRECTORY == 0 else { return answer }
         // O_PATH opens a link itself instead of refusing it.
         var status = sys_attributes()
-        let described = sys_fstat(answer, &status)
+        let described = unsafe sys_fstat(answer, &status)
         guard described < 0 || status.isLink else { return answer }
         _ = sys_close(answer)
         return described < 0 ? described : -ELOOP
@@ -99,10 +99,10 @@ private struct Walk: ~Copyable {
 
     private func readLink(_ name: ArraySlice<UInt8>) -> [UInt8]? {
         var count = 0
-        let target = [UInt8](unsafeUninitializedCapacity: SharePath.longestPath + 1) { buffer, used in
-            count = CString.with(name) { name in
-                buffer.withMemoryRebound(to: CChar.self) { text in
-                    sys_readlinkat(place, name, text.baseAddress, text.count)
+        let target = unsafe [UInt8](unsafeUninitializedCapacity: SharePath.longestPath + 1) { buffer, used in
+            count = unsafe CString.with(name) { name in
+                unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+                    unsafe sys_readlinkat(place, name, text.baseAddress, text.count)
                 }
             }
             used = max(0, count)
@@ -115,8 +115,8 @@ private struct Walk: ~Copyable {
         real.removeLast()
         current = nil
         for name in real {
-            let answer = CString.with(name) { name in
-                sys_openat(place, name, sys_o_path | O_DIRECTORY | O_NOFOLLOW, 0)
+            let answer = unsafe CString.with(name) { name in
+                unsafe sys_openat(place, name, sys_o_path | O_DIRECTORY | O_NOFOLLOW, 0)
             }
             current = try Descriptor(answer, "openat")
         }

@@ -41,7 +41,7 @@ package struct Resolver: Sendable {
         if let method {
             self.method = method
         } else {
-            let answer = sys_openat2(
+            let answer = unsafe sys_openat2(
                 root, ".", sys_o_path, 0, sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks)
             if answer >= 0 { _ = sys_close(answer) }
             self.method = answer >= 0 ? .openat2 : .componentWalk
@@ -78,13 +78,13 @@ package struct Resolver: Sendable {
     private func openDirectly(_ path: SharePath, flags: Int32, waiting: Bool) -> Int32 {
         var resolve = sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks
         if !waiting { resolve |= sys_resolve_cached }
-        return path.withCPath { name in
-            var answer = sys_openat2(root, name, flags, 0, resolve)
+        return unsafe path.withCPath { name in
+            var answer = unsafe sys_openat2(root, name, flags, 0, resolve)
             guard waiting else { return answer }
             var tries = 1
             // EAGAIN: a rename was going on; ESTALE: replaced on a network file system while we looked.
             while answer == -EAGAIN || answer == -ESTALE, tries < (answer == -ESTALE ? 3 : Self.mostTries) {
-                answer = sys_openat2(root, name, flags, 0, resolve)
+                answer = unsafe sys_openat2(root, name, flags, 0, resolve)
                 tries += 1
             }
             return answer
@@ -102,8 +102,8 @@ package struct Resolved: ~Copyable {
 extension SharePath {
     /// The path as a NUL-terminated string on the stack, `.` for the root.
     package func withCPath<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
-        if isRoot { return body(".") }
-        return bytes.withUnsafeBufferPointer { source in CString.with(source, body) }
+        if isRoot { return unsafe body(".") }
+        return unsafe bytes.withUnsafeBufferPointer { source in unsafe CString.with(source, body) }
     }
 }
 
@@ -113,11 +113,11 @@ package enum CString {
     package static func with<Answer>(
         _ source: UnsafeBufferPointer<UInt8>, _ body: (UnsafePointer<CChar>) -> Answer
     ) -> Answer {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: source.count + 1) { copy in
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: source.count + 1) { copy in
             let bytes = UnsafeMutableRawBufferPointer(copy)
-            bytes.copyMemory(from: UnsafeRawBufferPointer(source))
-            bytes[source.count] = 0
-            return copy.withUnsafeBufferPointerToStart(body)
+            unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(source))
+            unsafe bytes[source.count] = 0
+            return unsafe copy.withUnsafeBufferPointerToStart(body)
         }
     }
 
@@ -125,16 +125,16 @@ package enum CString {
     package static func with<Answer>(
         _ name: some Collection<UInt8>, _ body: (UnsafePointer<CChar>) -> Answer
     ) -> Answer {
-        let direct = name.withContiguousStorageIfAvailable { bytes in with(bytes, body) }
+        let direct = name.withContiguousStorageIfAvailable { bytes in unsafe with(bytes, body) }
         if let direct { return direct }
-        return Array(name).withUnsafeBufferPointer { bytes in with(bytes, body) }
+        return unsafe Array(name).withUnsafeBufferPointer { bytes in unsafe with(bytes, body) }
     }
 }
 
 extension UnsafeMutableBufferPointer<CChar> {
     /// Hands out the start of a buffer that is known not to be empty.
     fileprivate func withUnsafeBufferPointerToStart<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
-        guard let start = baseAddress else { return body("") }
-        return body(UnsafePointer(start))
+        guard let start = baseAddress else { return unsafe body("") }
+        return unsafe body(UnsafePointer(start))
     }
 }

@@ -28,7 +28,7 @@ package final class RootHome: Sendable {
     /// Whether the open directory was removed; does not wait.
     var isGone: Bool {
         var status = sys_attributes()
-        return sys_fstat(descriptor, &status) == 0 && status.links == 0
+        return unsafe sys_fstat(descriptor, &status) == 0 && status.links == 0
     }
 
     /// Whether it is time to ``look()``, which may wait for a disk.
@@ -41,8 +41,8 @@ package final class RootHome: Sendable {
         guard now - last >= 1_000 || isGone else { return }
         guard lastLook.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged else { return }
         var old = sys_attributes()
-        guard sys_fstat(descriptor, &old) == 0,
-            let opened = try? Descriptor(sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0), "open"),
+        guard unsafe sys_fstat(descriptor, &old) == 0,
+            let opened = try? unsafe Descriptor(sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0), "open"),
             let new = try? opened.status(), new.links > 0
         else { return }
         // Only who may mount file systems can make the second true.

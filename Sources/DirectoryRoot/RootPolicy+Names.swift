@@ -6,12 +6,12 @@ extension RootPolicy {
     /// Reserved is `.shareserve`, the server's own state, at any depth (a share inside this one has its state too), and
     /// every name that begins with `.shareserve-`, which our unfinished files have.
     func shows(_ path: SharePath) -> Bool {
-        path.bytes.withUnsafeBufferPointer { bytes in
+        unsafe path.bytes.withUnsafeBufferPointer { bytes in
             var start = 0
             while start < bytes.count {
                 var end = start
-                while end < bytes.count, bytes[end] != SharePath.slash { end += 1 }
-                if !shows(name: UnsafeBufferPointer(rebasing: bytes[start..<end])) { return false }
+                while end < bytes.count, unsafe bytes[end] != SharePath.slash { end += 1 }
+                if unsafe !shows(name: UnsafeBufferPointer(rebasing: bytes[start..<end])) { return false }
                 start = end + 1
             }
             return true
@@ -20,15 +20,16 @@ extension RootPolicy {
 
     /// The same for one name.
     func shows(name: UnsafeBufferPointer<UInt8>) -> Bool {
-        if name.first == UInt8(ascii: ".") {
-            if ReservedName.takes(name) { return false }
-            if refusesAppleFiles, Self.isAppleFile(name) { return false }
+        if unsafe name.first == UInt8(ascii: ".") {
+            if unsafe ReservedName.takes(name) { return false }
+            if refusesAppleFiles, unsafe Self.isAppleFile(name) { return false }
         }
-        return hidden.isEmpty || !hidden.contains { pattern in sys_matches(pattern, name.baseAddress, name.count) == 1 }
+        return hidden.isEmpty
+            || !hidden.contains { pattern in unsafe sys_matches(pattern, name.baseAddress, name.count) == 1 }
     }
 
     /// The same for one name.
-    func shows(name: [UInt8]) -> Bool { name.withUnsafeBufferPointer { shows(name: $0) } }
+    func shows(name: [UInt8]) -> Bool { unsafe name.withUnsafeBufferPointer { unsafe shows(name: $0) } }
 
     /// Whether a new file may have this name.
     func allowsExtension(of name: some Collection<UInt8>) -> Bool {
@@ -40,7 +41,7 @@ extension RootPolicy {
     }
 
     private static func isAppleFile(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        name.starts(with: "._".utf8) || name.elementsEqual(".DS_Store".utf8)
+        unsafe name.starts(with: "._".utf8) || name.elementsEqual(".DS_Store".utf8)
     }
 
     fileprivate static func lowered(_ byte: UInt8) -> UInt8 {
@@ -58,8 +59,8 @@ package enum ReservedName {
     /// Whether a name is reserved, in any case of its letters: file systems may not tell them apart.
     package static func takes(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         let count = folder.utf8.count
-        guard name.count >= count, name.count == count || name[count] == UInt8(ascii: "-") else { return false }
-        return zip(name, folder.utf8).allSatisfy { byte, expected in RootPolicy.lowered(byte) == expected }
+        guard name.count >= count, unsafe name.count == count || name[count] == UInt8(ascii: "-") else { return false }
+        return unsafe zip(name, folder.utf8).allSatisfy { byte, expected in RootPolicy.lowered(byte) == expected }
     }
 
     /// A fresh name for a file of ours.

@@ -32,7 +32,7 @@ package final class ScratchFolder: Sendable {
     func place(near directory: borrowing Descriptor, besides: Bool = false) throws(RootError) -> ScratchPlace {
         let status = try directory.status()
         var own = sys_attributes()
-        try check(sys_fstat(root, &own), "fstat")
+        try unsafe check(sys_fstat(root, &own), "fstat")
         if !besides, status.device == own.device, status.mount == own.mount, let folder = try? folder() {
             return ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8))
         }
@@ -45,14 +45,15 @@ package final class ScratchFolder: Sendable {
         try open.withLock { (known) throws(RootError) -> SharedDescriptor in
             var status = sys_attributes()
             // Somebody may have removed the folder behind our back.
-            if let known, sys_fstat(known.number, &status) == 0, status.links > 0 { return known }
+            if let known, unsafe sys_fstat(known.number, &status) == 0, status.links > 0 { return known }
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-            let made = sys_mkdirat(root, ReservedName.folder, 0o700)
+            let made = unsafe sys_mkdirat(root, ReservedName.folder, 0o700)
             if made != -EEXIST { try check(made, "mkdirat") }
-            let state = try Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat")
-            let nested = sys_mkdirat(state.number, Self.name, 0o700)
+            let state = try unsafe Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat")
+            let nested = unsafe sys_mkdirat(state.number, Self.name, 0o700)
             if nested != -EEXIST { try check(nested, "mkdirat") }
-            let folder = SharedDescriptor(try Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat"))
+            let folder = unsafe SharedDescriptor(
+                try Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat"))
             known = folder
             return folder
         }
@@ -61,8 +62,8 @@ package final class ScratchFolder: Sendable {
     /// The folder, when it is there.
     func existingFolder() -> SharedDescriptor? {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-        guard let state = try? Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat"),
-            let folder = try? Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat")
+        guard let state = try? unsafe Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat"),
+            let folder = try? unsafe Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat")
         else { return nil }
         return SharedDescriptor(folder)
     }
@@ -71,9 +72,9 @@ package final class ScratchFolder: Sendable {
     func removeLeftovers() {
         guard let folder = existingFolder() else { return }
         var reader = DirectoryReader(descriptor: folder.number)
-        while let record = try? reader.next() {
-            let name = Array(record.bytes)
-            guard !RemovalNote.isNote(name), Self.isLeftover(folder.number, record.name) else { continue }
+        while let record = try? unsafe reader.next() {
+            let name = unsafe Array(record.bytes)
+            guard !RemovalNote.isNote(name), unsafe Self.isLeftover(folder.number, record.name) else { continue }
             _ = TreeRemoval.remove(name, in: folder.number)
         }
     }
@@ -83,8 +84,8 @@ package final class ScratchFolder: Sendable {
         var status = sys_attributes()
         var now: Int64 = 0
         var fraction: Int32 = 0
-        sys_now(&now, &fraction)
-        return sys_statat(directory, name, &status) == 0 && status.changed < now - 86_400
+        unsafe sys_now(&now, &fraction)
+        return unsafe sys_statat(directory, name, &status) == 0 && status.changed < now - 86_400
     }
 }
 
@@ -94,5 +95,5 @@ package struct ScratchPlace: Sendable {
     let name: [UInt8]
 
     /// The name for the C library.
-    func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer { CString.with(name, body) }
+    func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer { unsafe CString.with(name, body) }
 }

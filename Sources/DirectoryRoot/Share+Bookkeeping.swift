@@ -56,7 +56,7 @@ extension Share {
         guard let status = old.status, let attributes = FileAttributes(status),
             try root.state.properties.hints().mayHaveProperties(attributes)
         else { return }
-        let answer = old.withName { sys_openat(old.directory.number, $0, sys_o_path | O_NOFOLLOW, 0) }
+        let answer = unsafe old.withName { unsafe sys_openat(old.directory.number, $0, sys_o_path | O_NOFOLLOW, 0) }
         let opened = try Descriptor(answer, "openat")
         try root.state.properties.carry(from: opened.number, at: old.path, to: new, at: old.path)
     }

@@ -106,10 +106,12 @@ extension Share {
         _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool
     ) throws(RootError) -> TransferResult {
         let place = try root.scratch.place(near: location.directory)
-        try check(place.withName { sys_mkdirat(place.directory.number, $0, 0o777) }, "mkdirat")
+        try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, 0o777) }, "mkdirat")
         var isPlaced = false
         defer { if !isPlaced { discard(place) } }
-        let answer = place.withName { sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+        let answer = unsafe place.withName {
+            unsafe sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        }
         let top = try Descriptor(answer, "openat")
         let status = try origin.descriptor.status()
         let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil

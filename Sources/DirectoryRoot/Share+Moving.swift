@@ -91,25 +91,29 @@ extension Share {
     private func rename(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> MoveOutcome {
         let origin = from.directory.number
         guard let old = to.status, let moved = from.status else {
-            let answer = from.withName { root.renameToFreeName(origin, $0, to) }
+            let answer = unsafe from.withName { unsafe root.renameToFreeName(origin, $0, to) }
             if answer == -EXDEV { return .otherFileSystem }
             try check(answer, "renameat2")
             try finish(from, to)
             return .done(created: true, replaced: nil)
         }
         if try takeToTrash(to) {
-            let answer = from.withName { root.renameToFreeName(origin, $0, to) }
+            let answer = unsafe from.withName { unsafe root.renameToFreeName(origin, $0, to) }
             if answer == -EXDEV { return .otherFileSystem }
             try check(answer, "renameat2")
             try finish(from, to)
             return .done(created: false, replaced: nil)
         }
         if !old.isDirectory, !moved.isDirectory {
-            let answer = from.withName { name in to.withName { sys_renameat(origin, name, to.directory.number, $0) } }
+            let answer = unsafe from.withName { name in
+                unsafe to.withName { unsafe sys_renameat(origin, name, to.directory.number, $0) }
+            }
             if answer == -EXDEV { return .otherFileSystem }
             try check(answer, "renameat")
             // Of two names of one file, rename removes neither.
-            if old.isSame(as: moved) { try check(from.withName { sys_unlinkat(origin, $0, 0) }, "unlinkat") }
+            if old.isSame(as: moved) {
+                try unsafe check(from.withName { unsafe sys_unlinkat(origin, $0, 0) }, "unlinkat")
+            }
             try finish(from, to)
             return .done(created: false, replaced: nil)
         }

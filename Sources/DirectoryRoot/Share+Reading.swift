@@ -48,7 +48,7 @@ extension Share {
     public func space(at path: SharePath) throws(RootError) -> DiskSpace {
         let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
         var space = sys_space()
-        try check(sys_space(opened.descriptor.number, &space), "fstatvfs")
+        try unsafe check(sys_space(opened.descriptor.number, &space), "fstatvfs")
         let reserve = UInt64(max(0, root.policy.minFreeSpace))
         return DiskSpace(
             available: Int64(clamping: space.available > reserve ? space.available - reserve : 0),

@@ -60,10 +60,10 @@ extension Share {
     private func detach(_ location: borrowing Location) throws(RootError) -> DoomedTree? {
         let directory = location.directory.number
         guard location.status?.isDirectory == true else {
-            try check(location.withName { sys_unlinkat(directory, $0, 0) }, "unlinkat")
+            try unsafe check(location.withName { unsafe sys_unlinkat(directory, $0, 0) }, "unlinkat")
             return nil
         }
-        let answer = location.withName { sys_unlinkat(directory, $0, 1) }
+        let answer = unsafe location.withName { unsafe sys_unlinkat(directory, $0, 1) }
         if answer == 0 { return nil }
         guard answer == -ENOTEMPTY || answer == -EEXIST else { throw RootError(answer, "unlinkat") }
         let place = try location.place()

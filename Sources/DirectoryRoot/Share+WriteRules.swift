@@ -120,7 +120,7 @@ extension DirectoryRoot {
     func requireSpace(for size: Int64, at descriptor: Int32) throws(RootError) {
         guard size > 0 || policy.minFreeSpace > 0 else { return }
         var space = sys_space()
-        try check(sys_space(descriptor, &space), "fstatvfs")
+        try unsafe check(sys_space(descriptor, &space), "fstatvfs")
         let (needed, overflow) = max(0, size).addingReportingOverflow(max(0, policy.minFreeSpace))
         guard !overflow, UInt64(needed) <= space.available else { throw .noSpace }
     }

@@ -25,7 +25,7 @@ extension Share {
             try requireRights(.create, at: path, location.path)
             try checkLocks(WriteUse(bindings: [location.path]))
             try root.requireSpace(for: 0, at: location.directory.number)
-            try check(location.withName { sys_mkdirat(location.directory.number, $0, 0o777) }, "mkdirat")
+            try unsafe check(location.withName { unsafe sys_mkdirat(location.directory.number, $0, 0o777) }, "mkdirat")
             if root.policy.waitsForDisk { try location.syncDirectory() }
         }
         tell(.createDirectory(path))
@@ -68,8 +68,8 @@ extension Share {
             let location = try locateSource(path, followsLink: true)
             try requireRights(.overwrite, at: path, location.path)
             try checkLocks(WriteUse(changes: [location.path]))
-            let answer = location.withName { name in
-                sys_set_times_at(
+            let answer = unsafe location.withName { name in
+                unsafe sys_set_times_at(
                     location.directory.number, name, accessed?.seconds ?? 0, Int64(accessed?.nanoseconds ?? -1),
                     modified?.seconds ?? 0, Int64(modified?.nanoseconds ?? -1))
             }
@@ -130,7 +130,7 @@ extension TemporaryFile {
     /// tick of the kernel's coarse clock must differ in their entity tags.
     func setModified(_ time: Timestamp?) throws(RootError) {
         var now = Timestamp(seconds: 0)
-        sys_now(&now.seconds, &now.nanoseconds)
+        unsafe sys_now(&now.seconds, &now.nanoseconds)
         let time = time ?? now
         let nanoseconds = Int64(min(max(time.nanoseconds, 0), 999_999_999))
         try check(sys_set_times(descriptor, 0, -1, time.seconds, nanoseconds), "futimens")
@@ -139,7 +139,7 @@ extension TemporaryFile {
     /// Takes over the permission bits of the file that will be replaced, when it belongs to the same user.
     func keepPermissions(of old: sys_attributes) throws(RootError) {
         var new = sys_attributes()
-        try check(sys_fstat(descriptor, &new), "fstat")
+        try unsafe check(sys_fstat(descriptor, &new), "fstat")
         guard old.isFile, old.owner == new.owner, old.mode != new.mode else { return }
         try check(sys_chmod(descriptor, old.mode & 0o777), "fchmod")
     }

@@ -46,7 +46,7 @@ extension Share {
         }
         let file = try TemporaryFile(in: root, near: location.directory)
         guard file.isUnnamed else { throw .wouldBlock }
-        let written = content.withUnsafeBytes { sys_pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
+        let written = unsafe content.withUnsafeBytes { unsafe sys_pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
         guard written == content.count else { throw .noSpace }
         try file.setModified(modified)
         let attributes = try file.attributes()

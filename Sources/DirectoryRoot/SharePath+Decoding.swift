@@ -6,7 +6,7 @@ extension SharePath {
     /// - Throws: ``RootError/invalidName`` for an encoded slash, a NUL, a broken escape, a `..` above the root, a segment
     ///   of more than 255 or a path of more than 4,095 bytes.
     public init(decoding urlPath: UnsafeRawBufferPointer) throws(RootError) {
-        self = try Self.read(urlPath, decodes: true)
+        self = try unsafe Self.read(urlPath, decodes: true)
     }
 
     /// The same for any bytes.
@@ -33,11 +33,11 @@ extension SharePath {
         copying source: some Sequence<UInt8>, decodes: Bool
     ) throws(RootError) -> SharePath {
         let direct = source.withContiguousStorageIfAvailable { bytes in
-            Result { () throws(RootError) in try read(UnsafeRawBufferPointer(bytes), decodes: decodes) }
+            Result { () throws(RootError) in try unsafe read(UnsafeRawBufferPointer(bytes), decodes: decodes) }
         }
         if let direct { return try direct.get() }
-        let copied = Array(source).withUnsafeBytes { bytes in
-            Result { () throws(RootError) in try read(bytes, decodes: decodes) }
+        let copied = unsafe Array(source).withUnsafeBytes { bytes in
+            Result { () throws(RootError) in try unsafe read(bytes, decodes: decodes) }
         }
         return try copied.get()
     }
@@ -46,9 +46,9 @@ extension SharePath {
         // Three bytes may spell one, so this is the most that a good path can need.
         guard source.count <= 4 * (longestPath + 1) else { throw .invalidName }
         var isValid = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: source.count + 1) { buffer, count in
-            var reader = SegmentReader(output: buffer)
-            isValid = reader.read(source, decodes: decodes)
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: source.count + 1) { buffer, count in
+            var reader = unsafe SegmentReader(output: buffer)
+            isValid = unsafe reader.read(source, decodes: decodes)
             count = reader.count
         }
         guard isValid, bytes.count <= longestPath else { throw .invalidName }
@@ -57,12 +57,12 @@ extension SharePath {
 }
 
 /// Writes cleaned segments into a buffer that has room for all of the source and one byte more.
-private struct SegmentReader {
+@safe private struct SegmentReader {
     let output: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
 
     init(output: UnsafeMutableBufferPointer<UInt8>) {
-        self.output = output
+        unsafe self.output = unsafe output
     }
 
     mutating func read(_ source: UnsafeRawBufferPointer, decodes: Bool) -> Bool {
@@ -71,12 +71,12 @@ private struct SegmentReader {
             let start = count
             if count > 0 { append(SharePath.slash) }
             let first = count
-            while index < source.count, source[index] != SharePath.slash {
-                var byte = source[index]
+            while index < source.count, unsafe source[index] != SharePath.slash {
+                var byte = unsafe source[index]
                 index += 1
                 if decodes, byte == UInt8(ascii: "%") {
-                    guard source.count - index >= 2, let high = digit(source[index]),
-                        let low = digit(source[index + 1])
+                    guard source.count - index >= 2, let high = unsafe digit(source[index]),
+                        let low = unsafe digit(source[index + 1])
                     else { return false }
                     byte = high << 4 | low
                     index += 2
@@ -97,11 +97,11 @@ private struct SegmentReader {
         switch count - first {
         case 0:
             count = start
-        case 1 where output[first] == dot:
+        case 1 where unsafe output[first] == dot:
             count = start
-        case 2 where output[first] == dot && output[first + 1] == dot:
+        case 2 where unsafe output[first] == dot && output[first + 1] == dot:
             guard start > 0 else { return false }
-            count = output[..<start].lastIndex(of: SharePath.slash) ?? 0
+            count = unsafe output[..<start].lastIndex(of: SharePath.slash) ?? 0
         case let length:
             return length <= SharePath.longestName
         }
@@ -109,7 +109,7 @@ private struct SegmentReader {
     }
 
     private mutating func append(_ byte: UInt8) {
-        output[count] = byte
+        unsafe output[count] = byte
         count += 1
     }
 

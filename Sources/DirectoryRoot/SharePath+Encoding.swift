@@ -43,5 +43,5 @@ private let plainLow = mask(of: "!$()*+,-./0123456789:=", from: 0)
 private let plainHigh = mask(of: "@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~", from: 64)
 
 private func mask(of characters: StaticString, from first: UInt8) -> UInt64 {
-    characters.withUTF8Buffer { bytes in bytes.reduce(0) { mask, byte in mask | 1 << UInt64(byte - first) } }
+    characters.withUTF8Buffer { bytes in unsafe bytes.reduce(0) { mask, byte in mask | 1 << UInt64(byte - first) } }
 }

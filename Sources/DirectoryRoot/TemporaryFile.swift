@@ -25,14 +25,14 @@ package final class TemporaryFile: @unchecked Sendable {
     }
 
     deinit {
-        if let scratch { _ = scratch.withName { sys_unlinkat(scratch.directory.number, $0, 0) } }
+        if let scratch { _ = unsafe scratch.withName { unsafe sys_unlinkat(scratch.directory.number, $0, 0) } }
         _ = sys_close(descriptor)
     }
 
     /// Makes an empty file on the file system of `directory`, with the permissions that `open(0666)` gives there.
     package convenience init(in root: DirectoryRoot, near directory: borrowing Descriptor) throws(RootError) {
         if root.abilities.unnamedFiles, sys_o_tmpfile != 0 {
-            let answer = sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, 0o666)
+            let answer = unsafe sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, 0o666)
             switch -answer {
             case EOPNOTSUPP, ENOTSUP, EISDIR, EINVAL, ENOSYS, ENOENT: break
             default:
@@ -45,7 +45,7 @@ package final class TemporaryFile: @unchecked Sendable {
 
     private convenience init(named place: ScratchPlace) throws(RootError) {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-        let answer = place.withName { sys_openat(place.directory.number, $0, flags, 0o666) }
+        let answer = unsafe place.withName { unsafe sys_openat(place.directory.number, $0, flags, 0o666) }
         self.init(descriptor: try check(answer, "openat"), scratch: place)
     }
 
@@ -57,7 +57,7 @@ package final class TemporaryFile: @unchecked Sendable {
     /// What the file is now.
     func attributes() throws(RootError) -> FileAttributes {
         var status = sys_attributes()
-        try check(sys_fstat(descriptor, &status), "fstat")
+        try unsafe check(sys_fstat(descriptor, &status), "fstat")
         guard let attributes = FileAttributes(status) else { throw .notFound }
         return attributes
     }
@@ -93,8 +93,10 @@ package final class TemporaryFile: @unchecked Sendable {
             try placeAtFreeName(location, of: root)
         } else {
             let place = try nameInScratch(near: location.directory, of: root)
-            let answer = place.withName { name in
-                location.withName { sys_renameat(place.directory.number, name, location.directory.number, $0) }
+            let answer = unsafe place.withName { name in
+                unsafe location.withName {
+                    unsafe sys_renameat(place.directory.number, name, location.directory.number, $0)
+                }
             }
             try check(answer, "renameat")
         }
@@ -103,7 +105,9 @@ package final class TemporaryFile: @unchecked Sendable {
 
     private func placeAtFreeName(_ location: borrowing Location, of root: DirectoryRoot) throws(RootError) {
         guard let place = scratch else {
-            let answer = location.withName { sys_link_descriptor(descriptor, location.directory.number, $0) }
+            let answer = unsafe location.withName {
+                unsafe sys_link_descriptor(descriptor, location.directory.number, $0)
+            }
             if answer >= 0 || answer == -EEXIST || answer == -ENOSPC || answer == -EDQUOT {
                 try check(answer, "linkat")
                 return
@@ -118,10 +122,10 @@ package final class TemporaryFile: @unchecked Sendable {
     func nameInScratch(near directory: borrowing Descriptor, of root: DirectoryRoot) throws(RootError) -> ScratchPlace {
         if let scratch { return scratch }
         var place = try root.scratch.place(near: directory)
-        var answer = place.withName { sys_link_descriptor(descriptor, place.directory.number, $0) }
+        var answer = unsafe place.withName { unsafe sys_link_descriptor(descriptor, place.directory.number, $0) }
         if answer == -EXDEV {
             place = try root.scratch.place(near: directory, besides: true)
-            answer = place.withName { sys_link_descriptor(descriptor, place.directory.number, $0) }
+            answer = unsafe place.withName { unsafe sys_link_descriptor(descriptor, place.directory.number, $0) }
         }
         try check(answer, "linkat")
         scratch = place

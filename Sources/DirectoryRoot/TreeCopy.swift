@@ -69,7 +69,7 @@ struct TreeCopy: ~Copyable {
 
     /// A move carries what nobody sees, too, since the source will be gone.
     private func takes(_ name: [UInt8]) -> Bool {
-        isMove ? !name.withUnsafeBufferPointer(ReservedName.takes) : share.root.policy.shows(name: name)
+        unsafe isMove ? !name.withUnsafeBufferPointer(ReservedName.takes) : share.root.policy.shows(name: name)
     }
 
     private mutating func copyMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
@@ -92,16 +92,16 @@ struct TreeCopy: ~Copyable {
     /// Makes the same link; anything else that can't be opened can't be carried.
     private func copyLink(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
         var place = [CChar](repeating: 0, count: 4_097)
-        let count = CString.with(name) { sys_readlinkat(level.source, $0, &place, place.count - 1) }
+        let count = unsafe CString.with(name) { unsafe sys_readlinkat(level.source, $0, &place, place.count - 1) }
         if count == -Int(ENOENT) { return }
         guard count > 0, count < place.count - 1 else { throw .forbidden }
-        try check(CString.with(name) { sys_symlinkat(place, level.target, $0) }, "symlinkat")
+        try unsafe check(CString.with(name) { unsafe sys_symlinkat(place, level.target, $0) }, "symlinkat")
     }
 
     /// Opens a member, or what it points at; nil for what does not exist for the requester.
     private func openMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) -> CopyMember? {
         let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
-        let answer = CString.with(name) { sys_openat(level.source, $0, flags | O_NOFOLLOW, 0) }
+        let answer = unsafe CString.with(name) { unsafe sys_openat(level.source, $0, flags | O_NOFOLLOW, 0) }
         if answer == -ENOENT || answer == -ENXIO || answer == -ENODEV { return nil }
         if answer == -ELOOP {
             let path = try level.paths.source.appending(name)
@@ -128,8 +128,10 @@ struct TreeCopy: ~Copyable {
             // A link to a directory that we are in has no end.
             guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
         }
-        try check(CString.with(name) { sys_mkdirat(level.target, $0, 0o777) }, "mkdirat")
-        let answer = CString.with(name) { sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+        try unsafe check(CString.with(name) { unsafe sys_mkdirat(level.target, $0, 0o777) }, "mkdirat")
+        let answer = unsafe CString.with(name) {
+            unsafe sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        }
         let made = try Descriptor(answer, "openat")
         let paths = (level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name))
         try share.copyProperties(from: member.descriptor.number, at: paths.0, to: made.number, at: paths.1)
@@ -147,14 +149,15 @@ struct TreeCopy: ~Copyable {
         _ name: [UInt8], of level: CopyLevel, _ file: Int32, _ status: sys_attributes
     ) throws(RootError) {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-        let made = try Descriptor(CString.with(name) { sys_openat(level.target, $0, flags, 0o666) }, "openat")
+        let made = try unsafe Descriptor(
+            CString.with(name) { unsafe sys_openat(level.target, $0, flags, 0o666) }, "openat")
         do throws(RootError) {
             try share.copyContent(of: file, status, to: made.number, keepsMode: isMove)
             try share.copyProperties(
                 from: file, at: level.paths.source.appendingIfFits(name), to: made.number,
                 at: level.paths.target.appendingIfFits(name))
         } catch {
-            _ = CString.with(name) { sys_unlinkat(level.target, $0, 0) }
+            _ = unsafe CString.with(name) { unsafe sys_unlinkat(level.target, $0, 0) }
             throw error
         }
         try writeBack.add(made, durably: share.root.policy.waitsForDisk)

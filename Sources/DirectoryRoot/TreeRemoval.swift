@@ -87,9 +87,11 @@ struct TreeRemoval: ~Copyable {
     /// Opens a directory as the new deepest level; an error when that can't be.
     private mutating func enter(_ name: [UInt8], from directory: Int32) -> RootError? {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | sys_o_noatime
-        var answer = CString.with(name) { sys_openat(directory, $0, flags, 0) }
+        var answer = unsafe CString.with(name) { unsafe sys_openat(directory, $0, flags, 0) }
         // O_NOATIME is only for owners.
-        if answer == -EPERM { answer = CString.with(name) { sys_openat(directory, $0, flags & ~sys_o_noatime, 0) } }
+        if answer == -EPERM {
+            answer = unsafe CString.with(name) { unsafe sys_openat(directory, $0, flags & ~sys_o_noatime, 0) }
+        }
         if answer == -EACCES {
             // An empty directory can be removed without reading it.
             let removed = unlink(name, in: directory, isDirectory: true)
@@ -129,12 +131,14 @@ struct TreeRemoval: ~Copyable {
     }
 
     private func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
-        CString.with(name) { name in
+        unsafe CString.with(name) { name in
             if let forget {
                 var status = sys_attributes()
-                if sys_statat(directory, name, &status) == 0, status.isDirectory == isDirectory { forget(status) }
+                if unsafe sys_statat(directory, name, &status) == 0, status.isDirectory == isDirectory {
+                    forget(status)
+                }
             }
-            return sys_unlinkat(directory, name, isDirectory ? 1 : 0)
+            return unsafe sys_unlinkat(directory, name, isDirectory ? 1 : 0)
         }
     }
 
@@ -154,7 +158,7 @@ private final class Level {
 
     init?(name: [UInt8], owning descriptor: Int32) {
         var status = sys_attributes()
-        guard sys_fstat(descriptor, &status) == 0 else {
+        guard unsafe sys_fstat(descriptor, &status) == 0 else {
             _ = sys_close(descriptor)
             return nil
         }
@@ -178,10 +182,10 @@ private final class Level {
     /// Opens this directory again through the `..` of a child, if that still leads here.
     func reopen(from child: Level) {
         guard !isOpen, child.isOpen else { return }
-        let answer = sys_openat(child.number, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        let answer = unsafe sys_openat(child.number, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         var status = sys_attributes()
         guard answer >= 0 else { return }
-        guard sys_fstat(answer, &status) == 0, status.isSame(as: identity) else {
+        guard unsafe sys_fstat(answer, &status) == 0, status.isSame(as: identity) else {
             _ = sys_close(answer)
             return
         }
@@ -194,8 +198,8 @@ private final class Level {
             // Removing while reading may skip names on some file systems, so each look starts over.
             try check(sys_rewind(number), "lseek")
             var reader = DirectoryReader(descriptor: number)
-            while pending.count < 1_024, let record = try reader.next() {
-                let name = Array(record.bytes)
+            while pending.count < 1_024, let record = try unsafe reader.next() {
+                let name = unsafe Array(record.bytes)
                 if !kept.contains(name) { pending.append(name) }
             }
         }

@@ -21,21 +21,22 @@ struct TreeSum: Equatable {
     ///
     /// May wait for the disk.
     init(of directory: Int32) throws(RootError) {
-        var levels = [try SumLevel(".", in: directory)]
+        var levels = unsafe [try SumLevel(".", in: directory)]
         while let level = levels.last {
-            guard let record = try level.next() else {
+            guard let record = try unsafe level.next() else {
                 levels.removeLast()
                 continue
             }
-            let name = Array(record.bytes)
+            let name = unsafe Array(record.bytes)
             var status = sys_attributes()
-            if ReservedName.takes(record.bytes) || sys_statat(level.descriptor.number, record.name, &status) != 0 {
+            if unsafe ReservedName.takes(record.bytes) || sys_statat(level.descriptor.number, record.name, &status) != 0
+            {
                 continue
             }
             add(status, as: name, depth: levels.count)
             guard status.isDirectory, levels.count < Self.deepest else { continue }
             do throws(RootError) {
-                levels.append(try SumLevel(record.name, in: level.descriptor.number))
+                unsafe levels.append(try SumLevel(record.name, in: level.descriptor.number))
             } catch .notFound, .notDirectory, .forbidden {
                 // Gone or replaced meanwhile: the sum of another moment tells. One that nobody can read is not copied.
                 continue
@@ -80,9 +81,10 @@ private final class SumLevel {
     private var reader: DirectoryReader
 
     init(_ name: UnsafePointer<CChar>, in directory: Int32) throws(RootError) {
-        descriptor = try Descriptor(sys_openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), "openat")
+        descriptor = try unsafe Descriptor(
+            sys_openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), "openat")
         reader = DirectoryReader(descriptor: descriptor.number)
     }
 
-    func next() throws(RootError) -> sys_name? { try reader.next() }
+    func next() throws(RootError) -> sys_name? { try unsafe reader.next() }
 }

@@ -173,7 +173,7 @@ private struct SnapshotRecord {
     var isAtEnd: Bool { position >= bytes.count }
 
     mutating func append(_ number: Int64) {
-        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+        unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     mutating func append(name: [UInt8]) {

@@ -24,7 +24,7 @@ enum Confinement {
         }
         let root = settings.text("path") ?? "."
         try allow(root, writable: true, in: set)
-        if !isStrict { _ = sys_confinement_allow(set, directory(of: resolved(root)), true) }
+        if !isStrict { _ = unsafe sys_confinement_allow(set, directory(of: resolved(root)), true) }
         for address in settings.commaSeparatedList("bind") where address.contains("/") {
             let path = address.hasPrefix("unix:") ? String(address.dropFirst(5)) : address
             try allow(directory(of: path), writable: true, in: set)
@@ -33,7 +33,7 @@ enum Confinement {
         for name in ["auth-file", "tls-cert", "tls-key", "client-ca"] {
             guard let path = settings.text(name) else { continue }
             try allow(directory(of: path), writable: false, in: set)
-            _ = sys_confinement_allow(set, directory(of: resolved(path)), false)
+            _ = unsafe sys_confinement_allow(set, directory(of: resolved(path)), false)
         }
         if let assets = settings.text("assets") {
             try allow(assets, writable: false, in: set)
@@ -44,7 +44,7 @@ enum Confinement {
         for path in [
             "/etc", "/usr/lib", "/run/systemd/resolve", "/proc", "/sys/fs/cgroup", "/dev/null", "/dev/urandom",
         ] {
-            _ = sys_confinement_allow(set, path, path == "/dev/null")
+            _ = unsafe sys_confinement_allow(set, path, path == "/dev/null")
         }
         let entered = sys_confinement_enter(set)
         guard entered == 0 || !isStrict else {
@@ -55,14 +55,14 @@ enum Confinement {
     /// Becomes the ordinary user whom the settings name, in all threads.
     static func becomeUser(_ settings: Settings) throws(StartError) {
         guard let user = settings.text("user") else { return }
-        let became = sys_become(user)
+        let became = unsafe sys_become(user)
         guard became == 0 else {
             throw StartError(status: .usage, message: "cannot become the user '\(user)': \(reason(became))")
         }
     }
 
     private static func allow(_ path: String, writable: Bool, in set: Int32) throws(StartError) {
-        let allowed = sys_confinement_allow(set, path, writable)
+        let allowed = unsafe sys_confinement_allow(set, path, writable)
         guard allowed == 0 else {
             // The same line and status as without confinement: what is missing is missing.
             guard -allowed != ENOENT else { return }
@@ -72,9 +72,9 @@ enum Confinement {
 
     /// The path without links; as given when there is nothing.
     private static func resolved(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
+        guard let real = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
     }
 
     private static func directory(of path: String) -> String {
@@ -83,6 +83,6 @@ enum Confinement {
     }
 
     private static func reason(_ answer: Int32) -> String {
-        -answer == ENOENT ? "there is none of this name" : String(cString: strerror(-answer))
+        unsafe -answer == ENOENT ? "there is none of this name" : String(cString: strerror(-answer))
     }
 }

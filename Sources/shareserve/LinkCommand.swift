@@ -108,7 +108,9 @@ struct LinkCommand: ParsableCommand {
         var directory = place
         while !directory.isEmpty {
             var found = stat()
-            if stat(directory + "/.shareserve", &found) == 0, found.st_mode & S_IFMT == S_IFDIR { return directory }
+            if unsafe stat(directory + "/.shareserve", &found) == 0, found.st_mode & S_IFMT == S_IFDIR {
+                return directory
+            }
             directory = directory.lastIndex(of: "/").map { String(directory[..<$0]) } ?? ""
         }
         throw StartError.usage("no shared directory is known above \(path); name it with --root")
@@ -116,11 +118,11 @@ struct LinkCommand: ParsableCommand {
 
     /// The absolute path without links, as Linux knows it; as given, where there is nothing.
     private static func real(_ path: String) -> String {
-        guard let found = realpath(path, nil) else {
+        guard let found = unsafe realpath(path, nil) else {
             return withoutSlash(URL(filePath: path).standardizedFileURL.path(percentEncoded: false))
         }
-        defer { free(found) }
-        return String(cString: found)
+        defer { unsafe free(found) }
+        return unsafe String(cString: found)
     }
 
     private static func withoutSlash(_ path: String) -> String {

@@ -33,7 +33,7 @@ private struct Terminal {
 
     init() throws {
         var usual = termios()
-        guard tcgetattr(STDIN_FILENO, &usual) == 0 else { throw StartError.usage("cannot hide what is typed") }
+        guard unsafe tcgetattr(STDIN_FILENO, &usual) == 0 else { throw StartError.usage("cannot hide what is typed") }
         self.usual = usual
     }
 
@@ -66,6 +66,6 @@ private struct Terminal {
     @discardableResult
     private func set(_ settings: termios) -> Int32 {
         var settings = settings
-        return tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+        return unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
     }
 }

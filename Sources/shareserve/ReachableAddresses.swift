@@ -6,14 +6,14 @@ enum ReachableAddresses {
     /// no URL can hold their scope.
     static func all() -> [String] {
         var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return ["127.0.0.1"] }
-        defer { freeifaddrs(list) }
+        guard unsafe getifaddrs(&list) == 0 else { return ["127.0.0.1"] }
+        defer { unsafe freeifaddrs(list) }
         var found: [String] = []
-        var next = list
-        while let interface = next?.pointee {
-            next = interface.ifa_next
-            guard interface.ifa_flags & UInt32(IFF_UP) != 0, let address = interface.ifa_addr,
-                let text = numeric(address), !text.hasPrefix("fe80:"), !found.contains(text)
+        var next = unsafe list
+        while let interface = unsafe next?.pointee {
+            unsafe next = unsafe interface.ifa_next
+            guard unsafe interface.ifa_flags & UInt32(IFF_UP) != 0, let address = unsafe interface.ifa_addr,
+                let text = unsafe numeric(address), !text.hasPrefix("fe80:"), !found.contains(text)
             else { continue }
             found.append(text)
         }
@@ -32,13 +32,13 @@ enum ReachableAddresses {
 
     private static func numeric(_ address: UnsafeMutablePointer<sockaddr>) -> String? {
         let length: Int
-        switch Int32(address.pointee.sa_family) {
+        switch unsafe Int32(address.pointee.sa_family) {
         case AF_INET: length = MemoryLayout<sockaddr_in>.size
         case AF_INET6: length = MemoryLayout<sockaddr_in6>.size
         default: return nil
         }
         var name = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        guard getnameinfo(address, socklen_t(length), &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) == 0
+        guard unsafe getnameinfo(address, socklen_t(length), &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) == 0
         else { return nil }
         return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

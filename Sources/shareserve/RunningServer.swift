@@ -81,12 +81,12 @@ struct RunningServer {
     }
 
     private static func names(in directory: String) -> [String] {
-        guard let open = opendir(directory) else { return [] }
-        defer { closedir(open) }
+        guard let open = unsafe opendir(directory) else { return [] }
+        defer { unsafe closedir(open) }
         var names: [String] = []
-        while let entry = readdir(open) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        while let entry = unsafe readdir(open) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             names.append(name)
         }
@@ -95,25 +95,25 @@ struct RunningServer {
 
     private static func target(_ link: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        let count = buffer.withUnsafeMutableBytes { bytes in
-            bytes.baseAddress.map { readlink(link, $0, bytes.count) } ?? 0
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe bytes.baseAddress.map { unsafe readlink(link, $0, bytes.count) } ?? 0
         }
         return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
     }
 
     private static func isDirectory(_ path: String) -> Bool {
         var found = stat()
-        return stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
+        return unsafe stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
     }
 
     private static func content(_ path: String) -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return [] }
         defer { close(file) }
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while content.count < 16 << 20 {
-            let count = read(file, &buffer, buffer.count)
+            let count = unsafe read(file, &buffer, buffer.count)
             guard count > 0 else { break }
             content += buffer.prefix(count)
         }

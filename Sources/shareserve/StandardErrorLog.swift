@@ -34,10 +34,10 @@ struct StandardErrorLog: LogHandler {
     /// UTC, to the second, as RFC 3339 writes it.
     private static func now() -> String {
         var seconds = time(nil)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
+        var parts = unsafe tm()
+        unsafe gmtime_r(&seconds, &parts)
         var text = [CChar](repeating: 0, count: 32)
-        let length = strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        let length = unsafe strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
         return String(decoding: text.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 

@@ -29,7 +29,7 @@ enum StandardStreams {
     private static func write(_ whole: ArraySlice<UInt8>, to descriptor: Int32) {
         var bytes = whole
         while !bytes.isEmpty {
-            let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }
             // A closed or full terminal is no reason to stop serving.
             guard written > 0 else { return }

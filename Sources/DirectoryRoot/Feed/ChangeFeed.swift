@@ -194,7 +194,7 @@ package final class ChangeFeed: Sendable {
     /// Whether other hosts may change the directory without this kernel's knowing: NFS, SMB, CephFS, 9P, FUSE and others.
     private static func isShared(_ directory: Int32) -> Bool {
         var space = sys_space()
-        guard sys_space(directory, &space) == 0 else { return true }
+        guard unsafe sys_space(directory, &space) == 0 else { return true }
         return [0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x00C3_6400, 0x0102_1997, 0x6573_5546, 0x0BD0_0BD0, 0x7461_636F]
             .contains(space.type)
     }
@@ -204,7 +204,7 @@ package final class ChangeFeed: Sendable {
             let run: @Sendable () -> Void
             init(_ run: @escaping @Sendable () -> Void) { self.run = run }
         }
-        let context = Unmanaged.passRetained(Body(body)).toOpaque()
+        let context = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
         #if canImport(Darwin)
             var thread: pthread_t?
             let status = pthread_create(
@@ -216,14 +216,16 @@ package final class ChangeFeed: Sendable {
             if status == 0, let thread { pthread_detach(thread) }
         #else
             var thread = pthread_t()
-            let status = pthread_create(
+            let status = unsafe pthread_create(
                 &thread, nil,
                 { context in
-                    if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+                    if let context = unsafe context {
+                        unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                    }
                     return nil
-                }, context)
+                }, unsafe context)
             if status == 0 { pthread_detach(thread) }
         #endif
-        if status != 0 { Unmanaged<Body>.fromOpaque(context).release() }
+        if status != 0 { unsafe Unmanaged<Body>.fromOpaque(context).release() }
     }
 }

@@ -39,7 +39,7 @@ struct FolderPoll {
 
     private mutating func look() -> FolderChange? {
         var status = sys_attributes()
-        guard sys_fstat(directory.number, &status) == 0, status.links > 0 else { return .all }
+        guard unsafe sys_fstat(directory.number, &status) == 0, status.links > 0 else { return .all }
         let time = Timestamp(seconds: status.changed, nanoseconds: Int32(truncatingIfNeeded: status.changed_ns))
         defer { directoryTime = time }
         guard let members = members() else {
@@ -62,16 +62,16 @@ struct FolderPoll {
         }
         var reader = DirectoryReader(descriptor: reading.number)
         var members: [[UInt8]: UInt64] = [:]
-        while let record = try? reader.next() {
+        while let record = try? unsafe reader.next() {
             var status = sys_attributes()
-            guard sys_statat(reading.number, record.name, &status) == 0 else { continue }
+            guard unsafe sys_statat(reading.number, record.name, &status) == 0 else { continue }
             var hasher = Hasher()
             hasher.combine(status.inode)
             hasher.combine(status.size)
             hasher.combine(status.mode)
             hasher.combine(status.modified)
             hasher.combine(status.modified_ns)
-            members[Array(record.bytes)] = UInt64(bitPattern: Int64(hasher.finalize()))
+            unsafe members[Array(record.bytes)] = UInt64(bitPattern: Int64(hasher.finalize()))
             if members.count > Self.mostMembers { return nil }
         }
         return members

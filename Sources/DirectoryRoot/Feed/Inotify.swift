@@ -9,7 +9,7 @@ import CSyscalls
 #endif
 
 /// The kernel's queue of changes in watched directories; where there is none, nothing can be watched.
-final class Inotify: @unchecked Sendable {
+@safe final class Inotify: @unchecked Sendable {
     /// One change.
     struct Event {
         var watch: Int32
@@ -40,7 +40,7 @@ final class Inotify: @unchecked Sendable {
     init?() {
         descriptor = sys_inotify()
         guard descriptor >= 0 else {
-            buffer.deallocate()
+            unsafe buffer.deallocate()
             return nil
         }
     }
@@ -48,7 +48,7 @@ final class Inotify: @unchecked Sendable {
     deinit {
         if descriptor >= 0 {
             _ = sys_close(descriptor)
-            buffer.deallocate()
+            unsafe buffer.deallocate()
         }
     }
 
@@ -65,13 +65,13 @@ final class Inotify: @unchecked Sendable {
     /// Waits up to `milliseconds` for events; empty when none came.
     func events(within milliseconds: Int32) -> [Event] {
         var asked = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&asked, 1, milliseconds) > 0 else { return [] }
+        guard unsafe poll(&asked, 1, milliseconds) > 0 else { return [] }
         var events: [Event] = []
         // Not until it is empty: a busy folder must not keep us here.
         for _ in 0..<16 {
-            let count = sys_read(descriptor, buffer.baseAddress, buffer.count)
+            let count = unsafe sys_read(descriptor, buffer.baseAddress, buffer.count)
             guard count > 0 else { break }
-            append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &events)
+            unsafe append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &events)
         }
         return events
     }
@@ -79,10 +79,10 @@ final class Inotify: @unchecked Sendable {
     private func append(_ records: UnsafeRawBufferPointer, to events: inout [Event]) {
         var position = 0
         while position + 16 <= records.count {
-            let length = Int(records.loadUnaligned(fromByteOffset: position + 12, as: UInt32.self))
+            let length = unsafe Int(records.loadUnaligned(fromByteOffset: position + 12, as: UInt32.self))
             guard position + 16 + length <= records.count else { return }
-            let name = records[(position + 16)..<(position + 16 + length)].prefix { $0 != 0 }
-            events.append(
+            let name = unsafe records[(position + 16)..<(position + 16 + length)].prefix { $0 != 0 }
+            unsafe events.append(
                 Event(
                     watch: records.loadUnaligned(fromByteOffset: position, as: Int32.self),
                     mask: records.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self), name: Array(name)))

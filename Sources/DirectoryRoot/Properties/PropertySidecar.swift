@@ -22,7 +22,8 @@ struct PropertySidecar: Sendable {
 
     func read(_ resource: PropertyResource) throws(RootError) -> PropertySet? {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return nil }
-        let opened = sys_openat(folder.number, name(of: resource), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(
+            folder.number, name(of: resource), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
         if opened == -ENOENT { return nil }
         let file = try Descriptor(opened, "open a property file")
         let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
@@ -42,9 +43,9 @@ struct PropertySidecar: Sendable {
         let file = StateEnvelope(generation: set.sequence, payload: Stored(resource, set).payload).encoded()
         _ = try StateFile.create(
             temporary, in: folder, file, generation: set.sequence, waitsForDisk: state.waitsForDisk)
-        let renamed = sys_renameat(folder.number, temporary, folder.number, name)
+        let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
         if renamed < 0 {
-            _ = sys_unlinkat(folder.number, temporary, 0)
+            _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw RootError(renamed, "rename a property file")
         }
         if state.waitsForDisk { try check(sys_fsync(folder.number), "fsync the property files") }
@@ -52,7 +53,7 @@ struct PropertySidecar: Sendable {
 
     func remove(inode: UInt64, device: UInt64) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
-        let status = sys_unlinkat(folder.number, name(inode: inode, device: device), 0)
+        let status = unsafe sys_unlinkat(folder.number, name(inode: inode, device: device), 0)
         if status != -ENOENT { try check(status, "unlink a property file") }
     }
 
@@ -79,20 +80,20 @@ struct PropertySidecar: Sendable {
         let now = RootClock.system.wall()
         for (name, stored) in try all(in: folder) {
             var status = sys_attributes()
-            guard sys_statat(folder.number, name, &status) == 0,
+            guard unsafe sys_statat(folder.number, name, &status) == 0,
                 now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400)
             else { continue }
             if let resource = find(stored.path), self.name(of: resource) == name, stored.describes(resource) {
                 continue
             }
-            _ = sys_unlinkat(folder.number, name, 0)
+            _ = unsafe sys_unlinkat(folder.number, name, 0)
         }
     }
 
     private func all(in folder: OpenDescriptor) throws(RootError) -> [(name: String, stored: Stored)] {
         var found: [(String, Stored)] = []
         for name in try StateFolder.names(in: folder) where !name.contains(".") {
-            let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+            let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
             guard opened >= 0 else { continue }
             let file = Descriptor(owning: opened)
             let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)

@@ -38,7 +38,7 @@ package final class PropertyStore: Sendable {
     /// Whether a member of an open directory has properties, by one system call; true when that does not tell.
     func mayHold(_ directory: Int32, _ name: UnsafePointer<CChar>, _ hints: PropertyHints) -> Bool {
         guard usesAttributes, hints.marker?.hasSidecar == false else { return true }
-        let answer = sys_get_attribute_at(directory, name, Self.attribute, nil, 0)
+        let answer = unsafe sys_get_attribute_at(directory, name, Self.attribute, nil, 0)
         return answer != -Int(ENODATA) && answer != -Int(EOPNOTSUPP)
     }
 
@@ -147,7 +147,7 @@ package final class PropertyStore: Sendable {
         } else {
             marker = try mark(now, sidecar: true, lock)
             try sidecar.write(set, for: resource)
-            _ = sys_remove_attribute(descriptor, Self.attribute)
+            _ = unsafe sys_remove_attribute(descriptor, Self.attribute)
         }
         if state.waitsForDisk {
             // The descriptor may be one that is only a place.
@@ -172,15 +172,15 @@ package final class PropertyStore: Sendable {
     }
 
     private func removeAttribute(_ descriptor: Int32) throws(RootError) {
-        let status = sys_remove_attribute(descriptor, Self.attribute)
+        let status = unsafe sys_remove_attribute(descriptor, Self.attribute)
         if status != -ENODATA { try check(status, "fremovexattr") }
     }
 
     /// Whether the attribute took it; not, when there are none, no room, or no permission.
     private func setAttribute(_ descriptor: Int32, _ packed: [UInt8]) -> Bool {
         guard usesAttributes, packed.count <= Self.largestAttribute else { return false }
-        return packed.withUnsafeBytes { bytes in
-            sys_set_attribute(descriptor, Self.attribute, bytes.baseAddress, bytes.count) == 0
+        return unsafe packed.withUnsafeBytes { bytes in
+            unsafe sys_set_attribute(descriptor, Self.attribute, bytes.baseAddress, bytes.count) == 0
         }
     }
 
@@ -189,8 +189,8 @@ package final class PropertyStore: Sendable {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         var count = 0
         while true {
-            count = buffer.withUnsafeMutableBytes { bytes in
-                sys_get_attribute(descriptor, Self.attribute, bytes.baseAddress, bytes.count)
+            count = unsafe buffer.withUnsafeMutableBytes { bytes in
+                unsafe sys_get_attribute(descriptor, Self.attribute, bytes.baseAddress, bytes.count)
             }
             guard count == -Int(ERANGE), buffer.count < Self.largestAttribute else { break }
             buffer = [UInt8](repeating: 0, count: Self.largestAttribute)
@@ -207,13 +207,13 @@ package final class PropertyStore: Sendable {
 
     private static func resource(_ descriptor: Int32, _ path: SharePath) throws(RootError) -> PropertyResource {
         var status = sys_attributes()
-        try check(sys_fstat(descriptor, &status), "fstat")
+        try unsafe check(sys_fstat(descriptor, &status), "fstat")
         return PropertyResource(status, path: path)
     }
 
     private static func changeTime(_ descriptor: Int32) throws(RootError) -> Timestamp {
         var status = sys_attributes()
-        try check(sys_fstat(descriptor, &status), "fstat")
+        try unsafe check(sys_fstat(descriptor, &status), "fstat")
         return Timestamp(seconds: status.changed, nanoseconds: Int32(truncatingIfNeeded: status.changed_ns))
     }
 

@@ -20,7 +20,7 @@ public struct RootClock: Sendable {
         wall: {
             var seconds: Int64 = 0
             var nanoseconds: Int32 = 0
-            sys_now(&seconds, &nanoseconds)
+            unsafe sys_now(&seconds, &nanoseconds)
             return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
         },
         uptime: { .milliseconds(sys_coarse_milliseconds()) })

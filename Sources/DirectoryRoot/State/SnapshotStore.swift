@@ -38,7 +38,7 @@ package struct SnapshotStore: Sendable {
             _ = try StateFile.create(
                 temporary, in: folder, StateEnvelope(generation: 0, payload: content).encoded(), generation: 0,
                 waitsForDisk: false)
-            let renamed = sys_renameat(folder.number, temporary, folder.number, name)
+            let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
             try check(renamed, "rename a snapshot")
             try evict(from: folder)
         }
@@ -49,11 +49,11 @@ package struct SnapshotStore: Sendable {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
             let folder = try state.subfolder(Self.folder, creating: false)
         else { return nil }
-        let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
         guard opened >= 0 else { return nil }
         defer { _ = sys_close(opened) }
         var found = sys_attributes()
-        let status = sys_fstat(opened, &found)
+        let status = unsafe sys_fstat(opened, &found)
         try check(status, "fstat a snapshot")
         guard found.size <= Self.maxBytes else { return nil }
         // A torn one is as good as none.
@@ -61,7 +61,7 @@ package struct SnapshotStore: Sendable {
     }
 
     private func touch(_ name: String, in folder: OpenDescriptor) -> Bool {
-        let opened = sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
         guard opened >= 0 else { return false }
         defer { _ = sys_close(opened) }
         let now = clock.wall()
@@ -72,7 +72,7 @@ package struct SnapshotStore: Sendable {
         var kept: [(name: String, age: Timestamp, size: UInt64)] = []
         for name in try StateFolder.names(in: folder) {
             var found = sys_attributes()
-            guard sys_statat(folder.number, name, &found) == 0 else { continue }
+            guard unsafe sys_statat(folder.number, name, &found) == 0 else { continue }
             kept.append((name, StateFile.Identity(found).modified, found.size))
         }
         kept.sort { $0.age > $1.age }
@@ -80,7 +80,7 @@ package struct SnapshotStore: Sendable {
         for (index, item) in kept.enumerated() {
             bytes += item.size
             guard index >= Self.maxCount || index > 0 && bytes > Self.maxBytes else { continue }
-            _ = sys_unlinkat(folder.number, item.name, 0)
+            _ = unsafe sys_unlinkat(folder.number, item.name, 0)
         }
     }
 }

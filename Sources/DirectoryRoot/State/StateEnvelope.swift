@@ -53,15 +53,15 @@ struct StateEnvelope {
     ///
     /// Eight bytes a step, so that it costs next to nothing.
     static func sum(_ bytes: [UInt8]) -> UInt64 {
-        bytes.withUnsafeBytes { buffer in
+        unsafe bytes.withUnsafeBytes { buffer in
             var sum: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(buffer.count)
             var position = 0
             while position + 8 <= buffer.count {
-                sum = mix(sum, buffer.loadUnaligned(fromByteOffset: position, as: UInt64.self).littleEndian)
+                sum = unsafe mix(sum, buffer.loadUnaligned(fromByteOffset: position, as: UInt64.self).littleEndian)
                 position += 8
             }
             while position < buffer.count {
-                sum = mix(sum, UInt64(buffer[position]) &+ 0x100)
+                sum = unsafe mix(sum, UInt64(buffer[position]) &+ 0x100)
                 position += 1
             }
             return sum

@@ -42,7 +42,7 @@ struct StateFile: Sendable {
     func identity() throws(RootError) -> Identity? {
         var found = sys_attributes()
         for _ in 0..<3 {
-            let answer = sys_statat(state.root, StateFolder.name + "/" + name, &found)
+            let answer = unsafe sys_statat(state.root, StateFolder.name + "/" + name, &found)
             switch -answer {
             case 0: return Identity(found)
             case ENOENT, ENOTDIR, ELOOP, EACCES: return nil
@@ -63,16 +63,16 @@ struct StateFile: Sendable {
 
     private func read(in folder: OpenDescriptor) throws(RootError) -> Contents? {
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-        var opened = sys_openat(folder.number, name, flags, 0)
+        var opened = unsafe sys_openat(folder.number, name, flags, 0)
         // Replaced on a network file system while we looked.
-        if opened == -ESTALE { opened = sys_openat(folder.number, name, flags, 0) }
+        if opened == -ESTALE { opened = unsafe sys_openat(folder.number, name, flags, 0) }
         if opened == -ENOENT { return nil }
         // A link or a folder in its place is not ours.
         if opened == -ELOOP { throw .damaged }
         try check(opened, "open a state file")
         defer { _ = sys_close(opened) }
         var found = sys_attributes()
-        let status = sys_fstat(opened, &found)
+        let status = unsafe sys_fstat(opened, &found)
         try check(status, "fstat a state file")
         let bytes = try Self.readAll(opened, expecting: found.size)
         do {
@@ -97,7 +97,7 @@ struct StateFile: Sendable {
     /// Puts a damaged file out of the way, for a person to look at.
     func setAside(_ lock: StateLock) throws(RootError) {
         let kept = "\(name).damaged-\(Self.randomName())"
-        let status = sys_renameat(lock.folder.number, name, lock.folder.number, kept)
+        let status = unsafe sys_renameat(lock.folder.number, name, lock.folder.number, kept)
         if status == -ENOENT { return }
         try check(status, "rename a damaged state file")
         state.incidents.report(.damagedFile(name: name, keptAs: kept))
@@ -122,14 +122,14 @@ struct StateFile: Sendable {
         do throws(RootError) {
             try lock.reassert()
             var found = sys_attributes()
-            let status = sys_statat(lock.folder.number, name, &found)
+            let status = unsafe sys_statat(lock.folder.number, name, &found)
             let current = status == 0 ? Identity(found) : nil
             guard status == 0 || status == -ENOENT else { throw RootError(status, "statat state") }
             guard current == previous else { throw RootError.tooMany }
-            let renamed = sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
+            let renamed = unsafe sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
             try check(renamed, "rename a state file")
         } catch {
-            _ = sys_unlinkat(lock.folder.number, temporary, 0)
+            _ = unsafe sys_unlinkat(lock.folder.number, temporary, 0)
             throw error
         }
         if state.waitsForDisk {
@@ -138,7 +138,7 @@ struct StateFile: Sendable {
         }
         // A rename changes the change time, on most file systems.
         var found = sys_attributes()
-        return sys_statat(lock.folder.number, name, &found) == 0 ? Identity(found) : identity
+        return unsafe sys_statat(lock.folder.number, name, &found) == 0 ? Identity(found) : identity
     }
 
     /// Writes a new file, stamped so that its modification time differs with every generation.
@@ -146,7 +146,7 @@ struct StateFile: Sendable {
         _ name: String, in folder: OpenDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool,
         survivesPowerCut: Bool = true
     ) throws(RootError) -> Identity {
-        let opened = sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let opened = unsafe sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         try check(opened, "create a state file")
         defer { _ = sys_close(opened) }
         do throws(RootError) {
@@ -156,11 +156,11 @@ struct StateFile: Sendable {
             try check(stamped, "stamp a state file")
             if survivesPowerCut || waitsForDisk { try order(opened, durably: waitsForDisk) }
             var found = sys_attributes()
-            let status = sys_fstat(opened, &found)
+            let status = unsafe sys_fstat(opened, &found)
             try check(status, "fstat a state file")
             return Identity(found)
         } catch {
-            _ = sys_unlinkat(folder.number, name, 0)
+            _ = unsafe sys_unlinkat(folder.number, name, 0)
             throw error
         }
     }
@@ -178,8 +178,8 @@ struct StateFile: Sendable {
     static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(RootError) {
         var written = 0
         while written < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                sys_write(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written)
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe sys_write(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written)
             }
             guard count > 0 else { throw RootError(count == 0 ? -Int(EIO) : count, "write a state file") }
             written += count
@@ -191,8 +191,9 @@ struct StateFile: Sendable {
         var bytes = [UInt8](repeating: 0, count: Int(size))
         var position = 0
         while position < bytes.count {
-            let count = bytes.withUnsafeMutableBytes {
-                sys_pread(descriptor, $0.baseAddress?.advanced(by: position), $0.count - position, Int64(position))
+            let count = unsafe bytes.withUnsafeMutableBytes {
+                unsafe sys_pread(
+                    descriptor, $0.baseAddress?.advanced(by: position), $0.count - position, Int64(position))
             }
             guard count >= 0 else { throw RootError(count, "read a state file") }
             if count == 0 { break }

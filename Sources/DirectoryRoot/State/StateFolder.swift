@@ -44,17 +44,17 @@ package final class StateFolder: Sendable {
         if creating && isReadOnly { throw .readOnly }
         return try folder.withLock { (folder) throws(RootError) -> OpenDescriptor? in
             var found = sys_attributes()
-            let status = sys_statat(root, Self.name, &found)
+            let status = unsafe sys_statat(root, Self.name, &found)
             if status == 0, let folder, folder.is(found) { return folder }
             folder = nil
             subfolders.withLock { $0.removeAll() }
             if status < 0 && status != -ENOENT { throw RootError(status, "statat .shareserve") }
             if status == -ENOENT {
                 guard creating else { return nil }
-                let made = sys_mkdirat(root, Self.name, 0o700)
+                let made = unsafe sys_mkdirat(root, Self.name, 0o700)
                 if made != -EEXIST { try check(made, "mkdirat .shareserve") }
             }
-            let opened = sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+            let opened = unsafe sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
             guard opened >= 0 else {
                 if opened == -ENOENT && !creating { return nil }
                 incidents.report(.unusableFolder(errno: -opened))
@@ -71,16 +71,16 @@ package final class StateFolder: Sendable {
     func subfolder(_ name: String, creating: Bool) throws(RootError) -> OpenDescriptor? {
         guard let folder = try descriptor(creating: creating) else { return nil }
         var found = sys_attributes()
-        let status = sys_statat(folder.number, name, &found)
+        let status = unsafe sys_statat(folder.number, name, &found)
         if status == 0, let known = subfolders.withLock({ $0[name] }), known.is(found) { return known }
         if status == -ENOENT {
             guard creating else { return nil }
-            let made = sys_mkdirat(folder.number, name, 0o700)
+            let made = unsafe sys_mkdirat(folder.number, name, 0o700)
             if made != -EEXIST { try check(made, "mkdirat state") }
         } else if status < 0 {
             throw RootError(status, "statat state")
         }
-        let opened = sys_openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
         if opened == -ENOENT && !creating { return nil }
         if opened < 0 {
             incidents.report(.unusableFolder(errno: -opened))
@@ -94,18 +94,18 @@ package final class StateFolder: Sendable {
     /// The names in one of our folders, without `.` and `..`.
     static func names(in folder: OpenDescriptor) throws(RootError) -> [String] {
         // A position of its own, whoever else reads the folder.
-        let reading = try Descriptor(
+        let reading = try unsafe Descriptor(
             sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), "open a folder in .shareserve")
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 32_768, alignment: 16)
-        defer { buffer.deallocate() }
+        defer { unsafe buffer.deallocate() }
         var names: [String] = []
         while true {
-            let filled = try check(sys_getdents(reading.number, buffer.baseAddress, buffer.count), "getdents64")
+            let filled = try unsafe check(sys_getdents(reading.number, buffer.baseAddress, buffer.count), "getdents64")
             if filled == 0 { return names }
             var position = 0
-            var record = sys_name()
-            while sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
-                let name = String(decoding: record.bytes, as: UTF8.self)
+            var record = unsafe sys_name()
+            while unsafe sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
+                let name = unsafe String(decoding: record.bytes, as: UTF8.self)
                 if name != ".", name != ".." { names.append(name) }
             }
         }
@@ -133,7 +133,7 @@ final class OpenDescriptor: Sendable {
     /// Owns `number` from now on.
     init(adopting number: Int32) throws(RootError) {
         var attributes = sys_attributes()
-        let status = sys_fstat(number, &attributes)
+        let status = unsafe sys_fstat(number, &attributes)
         guard status == 0 else {
             _ = sys_close(number)
             throw RootError(status, "fstat state")

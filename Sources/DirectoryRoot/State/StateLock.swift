@@ -36,7 +36,7 @@ struct StateLock {
             try Self.acquire(file, until: deadline)
             // Whoever removed the file while we waited has made our lock one on nothing.
             var found = sys_attributes()
-            if sys_statat(folder.number, name, &found) == 0, file.is(found) {
+            if unsafe sys_statat(folder.number, name, &found) == 0, file.is(found) {
                 self.file = file
                 return
             }
@@ -54,7 +54,7 @@ struct StateLock {
     func release() { _ = sys_lock(file.number, sys_lock_none, 0) }
 
     private static func open(_ name: String, in folder: OpenDescriptor) throws(RootError) -> OpenDescriptor {
-        let opened = sys_openat(folder.number, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let opened = unsafe sys_openat(folder.number, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         try check(opened, "open .shareserve/lock")
         return try OpenDescriptor(adopting: opened)
     }

@@ -36,7 +36,7 @@ package final class Trash: Sendable {
     /// - Throws: what forbids to rename it.
     func take(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
         try add(location, user: user) { (name, directory, item) in
-            location.withName { sys_renameat(location.directory.number, $0, directory, item) }
+            unsafe location.withName { unsafe sys_renameat(location.directory.number, $0, directory, item) }
         }
     }
 
@@ -44,7 +44,7 @@ package final class Trash: Sendable {
     /// - Returns: false when the file system can't give it a second name.
     func keep(_ location: borrowing Location, user: String?) throws(RootError) -> Bool {
         let kept = try? add(location, user: user) { (name, directory, item) in
-            location.withName { sys_linkat(location.directory.number, $0, directory, item) }
+            unsafe location.withName { unsafe sys_linkat(location.directory.number, $0, directory, item) }
         }
         return kept.flatMap { $0 } != nil
     }
@@ -61,7 +61,7 @@ package final class Trash: Sendable {
             record.id + ".record", in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
         let answer = call(record.id, trash.number, record.id + ".item")
         if answer == 0 { return record }
-        _ = sys_unlinkat(trash.number, record.id + ".record", 0)
+        _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
         if answer == -EXDEV { return nil }
         throw RootError(answer, "renameat to the trash")
     }
@@ -92,7 +92,7 @@ package final class Trash: Sendable {
     /// An item has left the trash.
     func forget(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        let status = sys_unlinkat(trash.number, id + ".record", 0)
+        let status = unsafe sys_unlinkat(trash.number, id + ".record", 0)
         if status != -ENOENT { try check(status, "unlink a trash record") }
     }
 
@@ -129,7 +129,7 @@ package final class Trash: Sendable {
     /// An item whose record is lost or damaged is kept as long as any other, from its last change.
     private func giveUpNameless(_ id: String, in trash: OpenDescriptor, _ now: Timestamp) throws(RootError) {
         var status = sys_attributes()
-        guard sys_statat(trash.number, id + ".item", &status) == 0 else { return }
+        guard unsafe sys_statat(trash.number, id + ".item", &status) == 0 else { return }
         let changed = Timestamp(seconds: status.changed)
         if changed.advanced(by: max(keeps, .seconds(86_400))) <= now { _ = try? delete(id) }
     }
@@ -141,12 +141,14 @@ package final class Trash: Sendable {
             return nil
         }
         var status = sys_attributes()
-        guard sys_statat(trash.number, id + ".item", &status) == 0, expires(record) > clock.wall() else { return nil }
+        guard unsafe sys_statat(trash.number, id + ".item", &status) == 0, expires(record) > clock.wall() else {
+            return nil
+        }
         return (record, status)
     }
 
     private func read(_ id: String, in trash: OpenDescriptor) throws(RootError) -> TrashRecord? {
-        let opened = sys_openat(trash.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(trash.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
         if opened == -ENOENT || opened == -ENAMETOOLONG { return nil }
         let file = try Descriptor(opened, "open a trash record")
         let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)

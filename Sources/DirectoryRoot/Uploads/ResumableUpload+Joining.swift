@@ -38,7 +38,7 @@ extension Share {
             let copy = try TemporaryFile(in: root, near: location.directory)
             try FileCopy.append(0..<part.length(), of: part.file.number, to: copy.descriptor, at: 0)
             let result = try commit(copy, to: target, replacing: replacing, modified: modified)
-            _ = sys_unlinkat(part.folder.number, part.name, 0)
+            _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
             return result
         }
         let place = ScratchPlace(

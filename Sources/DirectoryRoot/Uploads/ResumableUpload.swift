@@ -71,12 +71,13 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         guard !record.isFinished, !overflow, end <= min(record.length ?? .max, share.root.policy.maxUploadSize ?? .max)
         else { throw .tooLarge }
         try part.owned { () throws(RootError) in
-            var rest = bytes
-            while !rest.isEmpty {
-                let count = try check(sys_pwrite(part.file.number, rest.baseAddress, rest.count, offset), "pwrite")
+            var rest = unsafe bytes
+            while unsafe !rest.isEmpty {
+                let count = try unsafe check(
+                    sys_pwrite(part.file.number, rest.baseAddress, rest.count, offset), "pwrite")
                 guard count > 0 else { throw .noSpace }
                 offset += Int64(count)
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
             }
         }
         if offset - flushed >= Self.flushInterval {
@@ -93,8 +94,8 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
     /// - Returns: the number of bytes.
     /// - Throws: what the disk says.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) throws(RootError) -> Int {
-        guard !buffer.isEmpty else { return 0 }
-        return try check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
+        guard unsafe !buffer.isEmpty else { return 0 }
+        return try unsafe check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
     }
 
     /// Drops what came after the first `length` bytes: a piece whose check sum was wrong.

@@ -71,7 +71,7 @@ extension Share {
     public func upload(id: String) throws(RootError) -> UploadProgress {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
         var status = sys_attributes()
-        if sys_statat(folder.number, id + ".part", &status) == 0 {
+        if unsafe sys_statat(folder.number, id + ".part", &status) == 0 {
             return UploadProgress(record: found, offset: Int64(clamping: status.size))
         }
         guard let finished = try settled(found) else { throw .unknownToken }

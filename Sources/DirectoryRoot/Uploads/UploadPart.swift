@@ -29,14 +29,14 @@ final class UploadPart: @unchecked Sendable {
     /// What has come.
     func length() throws(RootError) -> Int64 {
         var status = sys_attributes()
-        try check(sys_fstat(file.number, &status), "fstat a part")
+        try unsafe check(sys_fstat(file.number, &status), "fstat a part")
         return Int64(clamping: status.size)
     }
 
     /// Whether the open file still is the one under the part's name.
     func isNamed() -> Bool {
         var status = sys_attributes()
-        return sys_statat(folder.number, name, &status) == 0 && file.is(status)
+        return unsafe sys_statat(folder.number, name, &status) == 0 && file.is(status)
     }
 
     /// Runs `body` while nobody else writes, in whichever process.
@@ -67,7 +67,7 @@ final class UploadPart: @unchecked Sendable {
     /// Whether we are the last who took the upload.
     func isOwn() -> Bool {
         var status = sys_attributes()
-        return sys_statat(folder.number, id + ".record", &status) == 0 && status.modified == stamp.seconds
+        return unsafe sys_statat(folder.number, id + ".record", &status) == 0 && status.modified == stamp.seconds
             && Int32(truncatingIfNeeded: status.modified_ns) == stamp.nanoseconds
     }
 
@@ -94,17 +94,17 @@ final class UploadPart: @unchecked Sendable {
             temporary, in: folder, bytes, generation: generation, waitsForDisk: store.state.waitsForDisk,
             survivesPowerCut: !isEnding)
         do throws(RootError) {
-            let stamped = sys_set_times_at(
+            let stamped = unsafe sys_set_times_at(
                 folder.number, temporary, 0, -1, stamp.seconds, Int64(stamp.nanoseconds))
             try check(stamped, "stamp an upload record")
             // As the file system keeps it, which may be coarser.
             var kept = sys_attributes()
-            try check(sys_statat(folder.number, temporary, &kept), "statat an upload record")
+            try unsafe check(sys_statat(folder.number, temporary, &kept), "statat an upload record")
             stamp = Timestamp(seconds: kept.modified, nanoseconds: Int32(truncatingIfNeeded: kept.modified_ns))
-            try check(
+            try unsafe check(
                 sys_renameat(folder.number, temporary, folder.number, id + ".record"), "rename an upload record")
         } catch {
-            _ = sys_unlinkat(folder.number, temporary, 0)
+            _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw error
         }
     }

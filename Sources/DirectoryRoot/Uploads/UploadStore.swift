@@ -46,7 +46,7 @@ package final class UploadStore: Sendable {
             guard parts < limit else { throw .tooMany }
         }
         // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
-        let opened = sys_openat(
+        let opened = unsafe sys_openat(
             folder.number, record.id + ".part", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
         let part = UploadPart(
             store: self, folder: folder, id: record.id,
@@ -65,7 +65,7 @@ package final class UploadStore: Sendable {
     func open(_ id: String, allowing isAllowed: (UploadRecord) -> Bool) throws(RootError) -> (UploadPart, UploadRecord)
     {
         guard let (folder, record) = try find(id), isAllowed(record) else { throw .unknownToken }
-        let opened = sys_openat(folder.number, id + ".part", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(folder.number, id + ".part", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
         if opened == -ENOENT { throw .unknownToken }
         let part = UploadPart(
             store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
@@ -95,7 +95,7 @@ package final class UploadStore: Sendable {
             let id = String(name.dropLast(7))
             guard Self.isID(id), let record = try read(id, in: folder), !isOver(record, in: folder) else { continue }
             var status = sys_attributes()
-            let isThere = sys_statat(folder.number, id + ".part", &status) == 0
+            let isThere = unsafe sys_statat(folder.number, id + ".part", &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.
             guard isThere || record.isFinished else { continue }
             found.append(UploadProgress(record: record, offset: isThere ? Int64(clamping: status.size) : 0))
@@ -121,7 +121,7 @@ package final class UploadStore: Sendable {
                 guard let record = try read(id, in: folder) else { continue }
                 if isOver(record, in: folder) { try remove(id, in: folder) }
             } else if isStray(name, of: id, in: folder) {
-                _ = sys_unlinkat(folder.number, name, 0)
+                _ = unsafe sys_unlinkat(folder.number, name, 0)
             }
         }
     }
@@ -131,7 +131,7 @@ package final class UploadStore: Sendable {
         var last = record.touched
         if record.isFinished { return last.advanced(by: min(expiry, Self.remembersFinished)) }
         var status = sys_attributes()
-        if sys_statat(folder.number, record.id + ".part", &status) == 0 {
+        if unsafe sys_statat(folder.number, record.id + ".part", &status) == 0 {
             last = max(
                 last, Timestamp(seconds: status.modified, nanoseconds: Int32(truncatingIfNeeded: status.modified_ns)))
         }
@@ -139,7 +139,7 @@ package final class UploadStore: Sendable {
     }
 
     func read(_ id: String, in folder: OpenDescriptor) throws(RootError) -> UploadRecord? {
-        let opened = sys_openat(folder.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(folder.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
         if opened == -ENOENT { return nil }
         let file = try Descriptor(opened, "open an upload record")
         let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
@@ -150,7 +150,7 @@ package final class UploadStore: Sendable {
             return try UploadRecord(line, id: id)
         } catch {
             let kept = "\(id).damaged"
-            if !state.isReadOnly { _ = sys_renameat(folder.number, id + ".record", folder.number, kept) }
+            if !state.isReadOnly { _ = unsafe sys_renameat(folder.number, id + ".record", folder.number, kept) }
             state.incidents.report(.damagedFile(name: id + ".record", keptAs: kept))
             return nil
         }
@@ -163,8 +163,8 @@ package final class UploadStore: Sendable {
     /// A part without a record, or a temporary file, that nobody touched for long.
     private func isStray(_ name: String, of id: String, in folder: OpenDescriptor) -> Bool {
         var status = sys_attributes()
-        if name.hasSuffix(".part"), sys_statat(folder.number, id + ".record", &status) == 0 { return false }
-        guard !name.hasSuffix(".damaged"), sys_statat(folder.number, name, &status) == 0 else { return false }
+        if name.hasSuffix(".part"), unsafe sys_statat(folder.number, id + ".record", &status) == 0 { return false }
+        guard !name.hasSuffix(".damaged"), unsafe sys_statat(folder.number, name, &status) == 0 else { return false }
         return clock.wall().since(Timestamp(seconds: status.changed)) > .seconds(86_400)
     }
 
@@ -183,7 +183,7 @@ package final class UploadStore: Sendable {
     /// The record first: a part without one is nothing.
     private func remove(_ id: String, in folder: OpenDescriptor) throws(RootError) {
         for name in [id + ".record", id + ".part"] {
-            let status = sys_unlinkat(folder.number, name, 0)
+            let status = unsafe sys_unlinkat(folder.number, name, 0)
             if status != -ENOENT { try check(status, "unlink an upload") }
         }
     }

@@ -38,11 +38,11 @@ extension UploadWriter {
     ) throws(RootError) -> Received {
         let room = min(scratch.count, limit)
         guard room > 0 else { return .bytes(0) }
-        let count = sys_recv(socket, scratch.baseAddress, room)
+        let count = unsafe sys_recv(socket, scratch.baseAddress, room)
         if count == -Int(EAGAIN) || count == -Int(EWOULDBLOCK) { return .wouldBlock }
         guard count >= 0 else { throw .system(errno: Int32(-count), call: "recv") }
         if count == 0 { return .end }
-        try write(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        try unsafe write(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
         return .bytes(count)
     }
 }

@@ -9,7 +9,7 @@ internal import CZlib
 /// of ``CChecksums`` next to nothing.
 ///
 /// Every pointer that libz gets lives only as long as the call that gets it.
-package final class Deflater: @unchecked Sendable {
+@safe package final class Deflater: @unchecked Sendable {
     private let stream: UnsafeMutablePointer<z_stream>
     private var checksum: UInt32 = 0
     /// Modulo 2^32, as the trailer has it.
@@ -23,9 +23,9 @@ package final class Deflater: @unchecked Sendable {
     /// - Parameter level: 1, fast, to 9, small.
     /// - Throws: ``GzipError/noMemory``.
     package init(level: Int32 = 5) throws(GzipError) {
-        stream = .allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        let outcome = deflateInit2_(
+        unsafe stream = .allocate(capacity: 1)
+        unsafe stream.initialize(to: z_stream())
+        let outcome = unsafe deflateInit2_(
             stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard outcome == Z_OK else {
             // deflateEnd in deinit accepts a stream that was never made ready.
@@ -34,9 +34,9 @@ package final class Deflater: @unchecked Sendable {
     }
 
     deinit {
-        deflateEnd(stream)
-        stream.deinitialize(count: 1)
-        stream.deallocate()
+        unsafe deflateEnd(stream)
+        unsafe stream.deinitialize(count: 1)
+        unsafe stream.deallocate()
     }
 
     /// Compresses some bytes; nothing of them may come out until more have gone in.
@@ -49,7 +49,7 @@ package final class Deflater: @unchecked Sendable {
     package func finish(_ bytes: [UInt8] = []) -> [UInt8] {
         var result = run(bytes, Z_FINISH)
         for number in [checksum, length] {
-            withUnsafeBytes(of: number.littleEndian) { result.append(contentsOf: $0) }
+            unsafe withUnsafeBytes(of: number.littleEndian) { unsafe result.append(contentsOf: $0) }
         }
         return result
     }
@@ -57,28 +57,28 @@ package final class Deflater: @unchecked Sendable {
     private func run(_ bytes: [UInt8], _ flush: Int32) -> [UInt8] {
         var result = hasBegun ? [] : Self.header
         hasBegun = true
-        bytes.withUnsafeBufferPointer { input in
-            checksum = checksum_crc32(checksum, input.baseAddress, input.count)
+        unsafe bytes.withUnsafeBufferPointer { input in
+            checksum = unsafe checksum_crc32(checksum, input.baseAddress, input.count)
             length &+= UInt32(truncatingIfNeeded: input.count)
-            stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
-            stream.pointee.avail_in = UInt32(clamping: input.count)
+            unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(mutating: input.baseAddress)
+            unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
             repeat {
                 result.append(contentsOf: step(flush))
                 // Less than the room given means that libz has nothing more to say.
-            } while stream.pointee.avail_out == 0
-            stream.pointee.next_in = nil
+            } while unsafe stream.pointee.avail_out == 0
+            unsafe stream.pointee.next_in = nil
         }
         return result
     }
 
     private func step(_ flush: Int32) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 32_768) { buffer, count in
-            stream.pointee.next_out = buffer.baseAddress
-            stream.pointee.avail_out = UInt32(clamping: buffer.count)
-            let given = Int(stream.pointee.avail_out)
-            _ = deflate(stream, flush)
-            count = given - Int(stream.pointee.avail_out)
-            stream.pointee.next_out = nil
+        unsafe [UInt8](unsafeUninitializedCapacity: 32_768) { buffer, count in
+            unsafe stream.pointee.next_out = buffer.baseAddress
+            unsafe stream.pointee.avail_out = UInt32(clamping: buffer.count)
+            let given = unsafe Int(stream.pointee.avail_out)
+            _ = unsafe deflate(stream, flush)
+            count = unsafe given - Int(stream.pointee.avail_out)
+            unsafe stream.pointee.next_out = nil
         }
     }
 }

@@ -63,7 +63,7 @@ package struct HTTP1ChunkDecoder: Sendable {
                 if remaining == 0 { state = .dataReturn }
                 return span
             }
-            try step(bytes[index])
+            try unsafe step(bytes[index])
             index += 1
         }
         return nil

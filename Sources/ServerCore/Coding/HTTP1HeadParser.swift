@@ -51,11 +51,11 @@ package struct HTTP1HeadParser {
     /// - Throws: ``HTTPError`` with the status to refuse the request with; nothing after it may be read as a request.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer, into head: RequestHead) throws(HTTPError) -> Int? {
         while true {
-            guard let end = lineEnd(in: bytes) else {
-                try checkUnfinished(bytes)
+            guard let end = unsafe lineEnd(in: bytes) else {
+                try unsafe checkUnfinished(bytes)
                 return nil
             }
-            guard end > lineStart, bytes[end - 1] == 0x0D else { throw Self.bareLineEnd }
+            guard end > lineStart, unsafe bytes[end - 1] == 0x0D else { throw Self.bareLineEnd }
             guard end < limits.headBytes else { throw tooLarge }
             let line = lineStart..<(end - 1)
             lineStart = end + 1
@@ -67,37 +67,37 @@ package struct HTTP1HeadParser {
                     guard skipped == 1 else { throw Self.malformed }
                     continue
                 }
-                try readRequestLine(bytes, line, into: head)
+                try unsafe readRequestLine(bytes, line, into: head)
                 hasRequestLine = true
             } else if line.isEmpty {
                 let count = lineStart
                 self = HTTP1HeadParser(limits: limits)
-                head.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[0..<count]))
+                unsafe head.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[0..<count]))
                 try head.settle()
                 return count
             } else {
                 guard head.slots.count < limits.fieldCount else { throw tooLarge }
-                try readField(bytes, line, into: head)
+                try unsafe readField(bytes, line, into: head)
             }
         }
     }
 
     private func lineEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
         guard searched < bytes.count, let base = bytes.baseAddress else { return nil }
-        guard let found = memchr(base + searched, 0x0A, bytes.count - searched) else { return nil }
-        return UnsafeRawPointer(found) - base
+        guard let found = unsafe memchr(base + searched, 0x0A, bytes.count - searched) else { return nil }
+        return unsafe UnsafeRawPointer(found) - base
     }
 
     /// What can be said of a line whose end has not come: a client that will never send one gets its answer now.
     private mutating func checkUnfinished(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
         if !hasRequestLine, lineStart < bytes.count {
-            let lead = bytes[lineStart]
+            let lead = unsafe bytes[lineStart]
             guard Self.isToken(lead) || lead == 0x0D else { throw Self.malformed }
         }
         // A CR that is not the last byte stands before something else than LF.
         var index = max(searched - 1, lineStart)
         while index + 1 < bytes.count {
-            if bytes[index] == 0x0D { throw Self.bareLineEnd }
+            if unsafe bytes[index] == 0x0D { throw Self.bareLineEnd }
             index += 1
         }
         searched = bytes.count
@@ -124,34 +124,36 @@ package struct HTTP1HeadParser {
         _ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, into head: RequestHead
     ) throws(HTTPError) {
         var index = line.lowerBound
-        while index < line.upperBound, Self.isToken(bytes[index]) { index += 1 }
-        guard index > line.lowerBound, index < line.upperBound, bytes[index] == 0x20 else { throw Self.malformed }
+        while index < line.upperBound, unsafe Self.isToken(bytes[index]) { index += 1 }
+        guard index > line.lowerBound, index < line.upperBound, unsafe bytes[index] == 0x20 else {
+            throw Self.malformed
+        }
         head.methodRange = line.lowerBound..<index
         let targetStart = index + 1
         index = targetStart
-        while index < line.upperBound, bytes[index] > 0x20, bytes[index] != 0x7F { index += 1 }
+        while index < line.upperBound, unsafe bytes[index] > 0x20, unsafe bytes[index] != 0x7F { index += 1 }
         guard index - targetStart <= limits.targetBytes else {
             throw HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
         }
-        guard index > targetStart, index < line.upperBound, bytes[index] == 0x20 else { throw Self.malformed }
+        guard index > targetStart, index < line.upperBound, unsafe bytes[index] == 0x20 else { throw Self.malformed }
         head.targetRange = targetStart..<index
-        try readVersion(bytes, (index + 1)..<line.upperBound, into: head)
+        try unsafe readVersion(bytes, (index + 1)..<line.upperBound, into: head)
     }
 
     private func readVersion(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, into head: RequestHead
     ) throws(HTTPError) {
         let start = range.lowerBound
-        guard range.count == 8, bytes[start] == UInt8(ascii: "H"), bytes[start + 1] == UInt8(ascii: "T"),
-            bytes[start + 2] == UInt8(ascii: "T"), bytes[start + 3] == UInt8(ascii: "P"),
-            bytes[start + 4] == UInt8(ascii: "/"), ASCII.isDigit(bytes[start + 5]),
-            bytes[start + 6] == UInt8(ascii: "."), ASCII.isDigit(bytes[start + 7])
+        guard range.count == 8, unsafe bytes[start] == UInt8(ascii: "H"), unsafe bytes[start + 1] == UInt8(ascii: "T"),
+            unsafe bytes[start + 2] == UInt8(ascii: "T"), unsafe bytes[start + 3] == UInt8(ascii: "P"),
+            unsafe bytes[start + 4] == UInt8(ascii: "/"), unsafe ASCII.isDigit(bytes[start + 5]),
+            unsafe bytes[start + 6] == UInt8(ascii: "."), unsafe ASCII.isDigit(bytes[start + 7])
         else { throw Self.malformed }
-        guard bytes[start + 5] == UInt8(ascii: "1") else {
+        guard unsafe bytes[start + 5] == UInt8(ascii: "1") else {
             throw HTTPError(.httpVersionNotSupported, "This server speaks HTTP/1.1 and HTTP/1.0 here.")
         }
         // A later minor version is read as the latest that is known. RFC 9110 §2.5.
-        head.minorVersion = bytes[start + 7] == UInt8(ascii: "0") ? 0 : 1
+        head.minorVersion = unsafe bytes[start + 7] == UInt8(ascii: "0") ? 0 : 1
     }
 
     // MARK: - Fields. RFC 9112 §5
@@ -160,25 +162,25 @@ package struct HTTP1HeadParser {
         _ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, into head: RequestHead
     ) throws(HTTPError) {
         var index = line.lowerBound
-        while index < line.upperBound, Self.isToken(bytes[index]) { index += 1 }
+        while index < line.upperBound, unsafe Self.isToken(bytes[index]) { index += 1 }
         // Refuses a folded line, a blank before the colon, an empty name and a line without colon alike.
-        guard index > line.lowerBound, index < line.upperBound, bytes[index] == UInt8(ascii: ":") else {
+        guard index > line.lowerBound, index < line.upperBound, unsafe bytes[index] == UInt8(ascii: ":") else {
             throw HTTPError(.badRequest, "A header field of this request is malformed.")
         }
         let name = line.lowerBound..<index
         var start = index + 1
         var end = line.upperBound
-        while start < end, ASCII.isBlank(bytes[start]) { start += 1 }
-        while end > start, ASCII.isBlank(bytes[end - 1]) { end -= 1 }
+        while start < end, unsafe ASCII.isBlank(bytes[start]) { start += 1 }
+        while end > start, unsafe ASCII.isBlank(bytes[end - 1]) { end -= 1 }
         index = start
         while index < end {
-            let byte = bytes[index]
+            let byte = unsafe bytes[index]
             guard (byte >= 0x20 && byte != 0x7F) || byte == 0x09 else {
                 throw HTTPError(.badRequest, "A header field of this request holds a control character.")
             }
             index += 1
         }
-        head.add(
+        unsafe head.add(
             FieldSlot(
                 nameStart: UInt32(truncatingIfNeeded: name.lowerBound),
                 nameCount: UInt32(truncatingIfNeeded: name.count), valueStart: UInt32(truncatingIfNeeded: start),

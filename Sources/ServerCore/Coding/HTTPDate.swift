@@ -63,7 +63,7 @@ package enum HTTPDate {
     private static let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
     private static func append(name index: Int, of names: StaticString, to buffer: inout [UInt8]) {
-        names.withUTF8Buffer { buffer.append(contentsOf: $0[index * 3..<index * 3 + 3]) }
+        names.withUTF8Buffer { unsafe buffer.append(contentsOf: $0[index * 3..<index * 3 + 3]) }
     }
 
     private static func append(_ value: Int, digits: Int, to buffer: inout [UInt8]) {

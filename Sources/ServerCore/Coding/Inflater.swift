@@ -6,7 +6,7 @@ internal import CZlib
 ///
 /// Feed some bytes, then take pieces until there is none; a piece is never larger than ``pieceSize``, however much the
 /// input expands. Members that follow one another are one stream. RFC 1952 §2.2.
-package final class Inflater: @unchecked Sendable {
+@safe package final class Inflater: @unchecked Sendable {
     /// The largest piece, in bytes.
     package static let pieceSize = 65_536
 
@@ -28,16 +28,16 @@ package final class Inflater: @unchecked Sendable {
     package init(maxRatio: Int64 = 128, maxBytes: Int64 = .max) throws(GzipError) {
         self.maxRatio = maxRatio
         self.maxBytes = maxBytes
-        stream = .allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        let outcome = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        unsafe stream = .allocate(capacity: 1)
+        unsafe stream.initialize(to: z_stream())
+        let outcome = unsafe inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard outcome == Z_OK else { throw .noMemory }
     }
 
     deinit {
-        inflateEnd(stream)
-        stream.deinitialize(count: 1)
-        stream.deallocate()
+        unsafe inflateEnd(stream)
+        unsafe stream.deinitialize(count: 1)
+        unsafe stream.deallocate()
     }
 
     /// Gives the next bytes of the stream.
@@ -54,7 +54,7 @@ package final class Inflater: @unchecked Sendable {
         while true {
             if isAtEnd {
                 guard used < input.count else { return nil }
-                guard inflateReset(stream) == Z_OK else { throw .malformed }
+                guard unsafe inflateReset(stream) == Z_OK else { throw .malformed }
                 isAtEnd = false
             }
             guard used < input.count || hasMore else { return nil }
@@ -71,20 +71,20 @@ package final class Inflater: @unchecked Sendable {
 
     private func step() throws(GzipError) -> [UInt8] {
         var outcome = Z_OK
-        let piece = input.withUnsafeBufferPointer { input in
-            let rest = UnsafeBufferPointer(rebasing: input[used...])
-            stream.pointee.next_in = UnsafeMutablePointer(mutating: rest.baseAddress)
-            stream.pointee.avail_in = UInt32(clamping: rest.count)
-            let given = Int(stream.pointee.avail_in)
-            let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
-                stream.pointee.next_out = buffer.baseAddress
-                stream.pointee.avail_out = UInt32(clamping: Self.pieceSize)
-                outcome = inflate(stream, Z_NO_FLUSH)
-                count = Self.pieceSize - Int(stream.pointee.avail_out)
-                stream.pointee.next_out = nil
+        let piece = unsafe input.withUnsafeBufferPointer { input in
+            let rest = unsafe UnsafeBufferPointer(rebasing: input[used...])
+            unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(mutating: rest.baseAddress)
+            unsafe stream.pointee.avail_in = UInt32(clamping: rest.count)
+            let given = unsafe Int(stream.pointee.avail_in)
+            let piece = unsafe [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
+                unsafe stream.pointee.next_out = buffer.baseAddress
+                unsafe stream.pointee.avail_out = UInt32(clamping: Self.pieceSize)
+                outcome = unsafe inflate(stream, Z_NO_FLUSH)
+                count = unsafe Self.pieceSize - Int(stream.pointee.avail_out)
+                unsafe stream.pointee.next_out = nil
             }
-            used += given - Int(stream.pointee.avail_in)
-            stream.pointee.next_in = nil
+            unsafe used += given - Int(stream.pointee.avail_in)
+            unsafe stream.pointee.next_in = nil
             return piece
         }
         // A full piece may have left bytes inside libz, with no input left.

@@ -48,22 +48,22 @@ package struct Digester: Sendable {
     }
 
     /// Goes on with some bytes.
-    package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
+    package mutating func update(_ bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe update($0) } }
 
     /// Goes on with some bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .sha256(var hash):
-            hash.update(bufferPointer: bytes)
+            unsafe hash.update(bufferPointer: bytes)
             state = .sha256(hash)
         case .sha512(var hash):
-            hash.update(bufferPointer: bytes)
+            unsafe hash.update(bufferPointer: bytes)
             state = .sha512(hash)
         case .sha(var hash):
-            hash.update(bufferPointer: bytes)
+            unsafe hash.update(bufferPointer: bytes)
             state = .sha(hash)
         case .md5(var hash):
-            hash.update(bufferPointer: bytes)
+            unsafe hash.update(bufferPointer: bytes)
             state = .md5(hash)
         }
     }

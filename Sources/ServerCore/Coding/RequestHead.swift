@@ -125,23 +125,23 @@ package enum KnownField: UInt8, Sendable {
     /// The field of that name, in any case; nil for one that the connection does not read.
     static func named(_ name: UnsafeRawBufferPointer) -> KnownField? {
         switch name.count {
-        case 4: same(name, "host") ? .host : nil
-        case 5: same(name, "range") ? .range : nil
+        case 4: unsafe same(name, "host") ? .host : nil
+        case 5: unsafe same(name, "range") ? .range : nil
         case 6:
-            same(name, "accept")
+            unsafe same(name, "accept")
                 ? .accept
                 : same(name, "cookie") ? .cookie : same(name, "expect") ? .expect : same(name, "origin") ? .origin : nil
-        case 7: same(name, "upgrade") ? .upgrade : nil
-        case 8: same(name, "if-match") ? .ifMatch : same(name, "if-range") ? .ifRange : nil
-        case 10: same(name, "connection") ? .connection : nil
-        case 13: same(name, "authorization") ? .authorization : same(name, "if-none-match") ? .ifNoneMatch : nil
-        case 14: same(name, "content-length") ? .contentLength : nil
-        case 15: same(name, "accept-encoding") ? .acceptEncoding : nil
-        case 16: same(name, "content-encoding") ? .contentEncoding : nil
+        case 7: unsafe same(name, "upgrade") ? .upgrade : nil
+        case 8: unsafe same(name, "if-match") ? .ifMatch : same(name, "if-range") ? .ifRange : nil
+        case 10: unsafe same(name, "connection") ? .connection : nil
+        case 13: unsafe same(name, "authorization") ? .authorization : same(name, "if-none-match") ? .ifNoneMatch : nil
+        case 14: unsafe same(name, "content-length") ? .contentLength : nil
+        case 15: unsafe same(name, "accept-encoding") ? .acceptEncoding : nil
+        case 16: unsafe same(name, "content-encoding") ? .contentEncoding : nil
         case 17:
-            same(name, "transfer-encoding")
+            unsafe same(name, "transfer-encoding")
                 ? .transferEncoding : same(name, "if-modified-since") ? .ifModifiedSince : nil
-        case 19: same(name, "if-unmodified-since") ? .ifUnmodifiedSince : nil
+        case 19: unsafe same(name, "if-unmodified-since") ? .ifUnmodifiedSince : nil
         default: nil
         }
     }
@@ -149,8 +149,8 @@ package enum KnownField: UInt8, Sendable {
     private static func same(_ name: UnsafeRawBufferPointer, _ lower: StaticString) -> Bool {
         // Names hold token bytes only, where `| 0x20` is lower case for letters and keeps `-` and digits; of the other
         // token bytes, none becomes a letter or `-`.
-        let other = lower.utf8Start
-        for index in 0..<name.count where name[index] | 0x20 != other[index] { return false }
+        let other = unsafe lower.utf8Start
+        for index in 0..<name.count where unsafe name[index] | 0x20 != other[index] { return false }
         return true
     }
 }

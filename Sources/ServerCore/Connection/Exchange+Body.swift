@@ -13,10 +13,10 @@ extension Exchange {
         do {
             // What had come before the socket was lent.
             while let bytes = try pipe.takeReady() {
-                try bytes.withUnsafeBytes(consume)
+                try unsafe bytes.withUnsafeBytes(consume)
                 try await pace.wait(after: bytes.count)
             }
-            try await receive(lease, &reader, consume)
+            try unsafe await receive(lease, &reader, consume)
         } catch {
             giveBack(lease, reader)
             throw error
@@ -34,10 +34,10 @@ extension Exchange {
         while !reader.isDone {
             let taken = scratch ?? engine.scratch.take()
             scratch = taken
-            let buffer = taken.bytes
-            switch try lease.look(into: buffer, limit: reader.wanted) {
+            let buffer = unsafe taken.bytes
+            switch try unsafe lease.look(into: buffer, limit: reader.wanted) {
             case .bytes(let count):
-                try reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
+                try unsafe reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
                 burst += count
                 try await pace.wait(after: count)
                 // A share of the thread, then others' turn.
@@ -46,7 +46,7 @@ extension Exchange {
                     await Task.yield()
                 }
             case .mail(let bytes):
-                try bytes.withUnsafeBytes { try reader.take($0, consume) }
+                try unsafe bytes.withUnsafeBytes { try unsafe reader.take($0, consume) }
                 try await pace.wait(after: bytes.count)
             case .nothing:
                 let isFast = burst >= 64 * 1_024
@@ -107,14 +107,14 @@ struct LeasedBody {
         _ bytes: UnsafeRawBufferPointer, _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         switch incoming {
-        case .none: leftover.append(contentsOf: bytes)
+        case .none: unsafe leftover.append(contentsOf: bytes)
         case .counted(let remaining):
             let count = Int(min(Int64(bytes.count), remaining))
             incoming = remaining == Int64(count) ? .none : .counted(remaining - Int64(count))
-            leftover.append(contentsOf: bytes[count...])
-            try consume(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+            unsafe leftover.append(contentsOf: bytes[count...])
+            try unsafe consume(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         case .chunked(var decoder):
-            try takeChunks(bytes, &decoder, consume)
+            try unsafe takeChunks(bytes, &decoder, consume)
         }
     }
 
@@ -124,13 +124,13 @@ struct LeasedBody {
     ) throws {
         var index = 0
         do {
-            while let span = try decoder.next(bytes, from: &index) {
+            while let span = try unsafe decoder.next(bytes, from: &index) {
                 incoming = .chunked(decoder)
                 received &+= Int64(span.count)
                 if let limit, received > limit {
                     throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
                 }
-                try consume(UnsafeRawBufferPointer(rebasing: bytes[span]))
+                try unsafe consume(UnsafeRawBufferPointer(rebasing: bytes[span]))
             }
         } catch {
             // Whatever else these bytes hold is lost, and with it the place where the next request begins.
@@ -138,7 +138,7 @@ struct LeasedBody {
             throw error
         }
         incoming = decoder.isDone ? .none : .chunked(decoder)
-        leftover.append(contentsOf: bytes[index...])
+        unsafe leftover.append(contentsOf: bytes[index...])
     }
 }
 

@@ -49,7 +49,7 @@ struct FileSpan {
     private func isCached(_ position: Int64) -> Bool {
         var byte: UInt8 = 0
         // At the end of a file that shrank there is nothing to wait for.
-        return entry.peek(&byte, 1, at: position) >= 0
+        return unsafe entry.peek(&byte, 1, at: position) >= 0
     }
 
     /// Brings the next piece into memory; waits for the disk.
@@ -57,8 +57,8 @@ struct FileSpan {
         let last = pieceEnd - 1
         _ = sys_will_need(entry.descriptor, offset, Int64(2) * Self.piece)
         var byte: UInt8 = 0
-        _ = sys_pread(entry.descriptor, &byte, 1, offset)
-        _ = sys_pread(entry.descriptor, &byte, 1, last)
+        _ = unsafe sys_pread(entry.descriptor, &byte, 1, offset)
+        _ = unsafe sys_pread(entry.descriptor, &byte, 1, last)
     }
 
     /// Does it on a thread of `pool`, then goes on with `next` on `loop`.
@@ -83,10 +83,10 @@ struct FileSpan {
         let wanted = Int(min(count, Int64(limit), max(warmUntil - offset, 1)))
         var buffer = allocator.buffer(capacity: wanted)
         var answer = 0
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { free in
-            answer = entry.peek(free.baseAddress, wanted, at: offset)
+        unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { free in
+            answer = unsafe entry.peek(free.baseAddress, wanted, at: offset)
             if answer == -Int(sys_not_supported) {
-                answer = sys_pread(entry.descriptor, free.baseAddress, wanted, offset)
+                answer = unsafe sys_pread(entry.descriptor, free.baseAddress, wanted, offset)
             }
             return max(answer, 0)
         }

@@ -61,12 +61,12 @@ extension HTTP1Connection {
         let pipe = isAnswered ? nil : pipe
         var index = 0
         var joined: [UInt8] = []
-        inbound.withUnsafeReadableBytes { bytes in
+        unsafe inbound.withUnsafeReadableBytes { bytes in
             joined.reserveCapacity(pipe == nil ? 0 : bytes.count)
             do {
-                while let span = try decoder.next(bytes, from: &index) {
+                while let span = try unsafe decoder.next(bytes, from: &index) {
                     if pipe != nil {
-                        joined.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[span]))
+                        unsafe joined.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[span]))
                     } else {
                         discarded &+= span.count
                     }

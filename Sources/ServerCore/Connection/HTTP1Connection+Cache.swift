@@ -22,9 +22,9 @@ extension HTTP1Connection {
     /// Whether the head asks for a whole file and nothing else.
     var isPlainGet: Bool {
         guard head.known.isDisjoint(with: Self.special), head.methodRange.count == 3 else { return false }
-        return head.bytes.withUnsafeBytes { bytes in
+        return unsafe head.bytes.withUnsafeBytes { bytes in
             let method = head.methodRange.lowerBound
-            return bytes[method] == UInt8(ascii: "G") && bytes[method + 1] == UInt8(ascii: "E")
+            return unsafe bytes[method] == UInt8(ascii: "G") && bytes[method + 1] == UInt8(ascii: "E")
                 && bytes[method + 2] == UInt8(ascii: "T") && bytes[head.targetRange.lowerBound] == UInt8(ascii: "/")
         }
     }
@@ -36,13 +36,13 @@ extension HTTP1Connection {
         guard let composed = room.composed, composed.isSecure == isSecure, engine.log == nil, !parser.isInside else {
             return false
         }
-        let question = composed.question.bytes
+        let question = unsafe composed.question.bytes
         guard question.count > 0, composed.engine == ObjectIdentifier(engine), inbound.readableBytes >= question.count,
             !engine.isShuttingDown
         else { return false }
-        let isSame = inbound.withUnsafeReadableBytes { bytes in
+        let isSame = unsafe inbound.withUnsafeReadableBytes { bytes in
             guard let came = bytes.baseAddress, let known = question.baseAddress else { return false }
-            return memcmp(came, known, question.count) == 0
+            return unsafe memcmp(came, known, question.count) == 0
         }
         guard isSame else { return false }
         inbound.moveReaderIndex(forwardBy: question.count)
@@ -55,9 +55,9 @@ extension HTTP1Connection {
 
     private func give(_ composed: LoopRoom.Composed) {
         if room.out.count == 0, inbound.readableBytes == 0 {
-            transmit(composed.answer.bytes, more: false)
+            unsafe transmit(composed.answer.bytes, more: false)
         } else {
-            emit(composed.answer.bytes)
+            unsafe emit(composed.answer.bytes)
         }
     }
 
@@ -66,15 +66,15 @@ extension HTTP1Connection {
     func answerFromCache() -> Bool {
         guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head) else { return false }
         let range = head.targetRange
-        return head.bytes.withUnsafeBytes { bytes in
-            let target = UnsafeRawBufferPointer(rebasing: bytes[range])
+        return unsafe head.bytes.withUnsafeBytes { bytes in
+            let target = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
             if !closesAfter, head.minorVersion == 1, let composed = room.composed, composed.isSecure == isSecure,
-                composed.file.rules == rules, composed.file.names(target), isUnconditional
+                composed.file.rules == rules, unsafe composed.file.names(target), isUnconditional
             {
                 send(composed)
                 return true
             }
-            guard let file = files.find(target, rules: rules, tick: room.tick), isUnconditional else {
+            guard let file = unsafe files.find(target, rules: rules, tick: room.tick), isUnconditional else {
                 return false
             }
             send(file)
@@ -100,9 +100,9 @@ extension HTTP1Connection {
             room.compose(file, to: head.bytes, isSecure: isSecure, of: engine) { out in
                 writeHead(of: file, to: out)
                 guard size > 0 else { return true }
-                let free = out.free
+                let free = unsafe out.free
                 guard free.count >= size else { return false }
-                let count = file.entry.peek(free.baseAddress, Int(size), at: 0)
+                let count = unsafe file.entry.peek(free.baseAddress, Int(size), at: 0)
                 out.advance(by: count)
                 return count == Int(size)
             }
@@ -156,8 +156,8 @@ extension HTTP1Connection {
         lines += "Content-Length: \(range.count)\r\n".utf8
         guard lines.count < 8 * 1_024 else { return }
         let target = head.targetRange
-        head.bytes.withUnsafeBytes { bytes in
-            files.keep(
+        unsafe head.bytes.withUnsafeBytes { bytes in
+            unsafe files.keep(
                 entry, for: UnsafeRawBufferPointer(rebasing: bytes[target]), path: request.path,
                 root: request.share.root,
                 lines: lines, rules: rules, tick: room.tick)

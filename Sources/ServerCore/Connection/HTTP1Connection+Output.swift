@@ -25,10 +25,10 @@ extension HTTP1Connection {
     func emit(_ bytes: UnsafeRawBufferPointer) {
         let out = room.out
         if bytes.count <= out.room {
-            out.append(bytes)
+            unsafe out.append(bytes)
         } else {
             flush(more: true)
-            transmit(bytes, more: false)
+            unsafe transmit(bytes, more: false)
         }
     }
 
@@ -36,27 +36,27 @@ extension HTTP1Connection {
     func flush(more: Bool) {
         let out = room.out
         guard out.count > 0 else { return }
-        transmit(out.bytes, more: more)
+        unsafe transmit(out.bytes, more: more)
         out.clear()
     }
 
     func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool) {
         guard phase != .closed, let context, context.channel.isActive else { return }
-        var rest = bytes
+        var rest = unsafe bytes
         if socket >= 0, outstanding == 0 {
-            while !rest.isEmpty {
-                let count = sys_send(socket, rest.baseAddress, rest.count, more ? 1 : 0)
+            while unsafe !rest.isEmpty {
+                let count = unsafe sys_send(socket, rest.baseAddress, rest.count, more ? 1 : 0)
                 guard count > 0 else {
                     if count == -Int(sys_again) { break }
                     return abort()
                 }
                 engine.counters.sent(count)
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
             }
         }
-        guard !rest.isEmpty else { return }
+        guard unsafe !rest.isEmpty else { return }
         var buffer = context.channel.allocator.buffer(capacity: rest.count)
-        buffer.writeBytes(rest)
+        unsafe buffer.writeBytes(rest)
         write(buffer)
     }
 
@@ -202,7 +202,7 @@ extension HTTP1Connection {
             }
             switch piece {
             case .bytes(let bytes):
-                bytes.withUnsafeBytes { emit($0) }
+                unsafe bytes.withUnsafeBytes { unsafe emit($0) }
                 budget -= bytes.count
                 if isChunked {
                     if room.out.room < 2 { flush(more: true) }
@@ -219,7 +219,7 @@ extension HTTP1Connection {
         let out = room.out
         if span.count <= 64 * 1_024, !pace.isLimited {
             if Int(span.count) > out.room { flush(more: true) }
-            let count = span.entry.peek(out.free.baseAddress, Int(span.count), at: span.offset)
+            let count = unsafe span.entry.peek(out.free.baseAddress, Int(span.count), at: span.offset)
             if count == Int(span.count) {
                 out.advance(by: count)
                 return fileEnded(isPiece: isPiece)
@@ -298,7 +298,7 @@ extension HTTP1Connection {
         // Where the end of the connection is the end of the body, only a reset says that this is neither.
         if socket >= 0, context?.channel.isActive == true {
             var choice = linger(l_onoff: 1, l_linger: 0)
-            setsockopt(socket, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
+            unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
         }
         abort()
     }

@@ -8,9 +8,9 @@ extension HTTP1Connection {
     func readHead() -> Bool {
         do throws(HTTPError) {
             // Not through `withUnsafeReadableBytes` rethrowing: typed throws there crash swiftc 6.3.1.
-            let result = inbound.withUnsafeReadableBytes { bytes -> Result<Int?, HTTPError> in
+            let result = unsafe inbound.withUnsafeReadableBytes { bytes -> Result<Int?, HTTPError> in
                 do throws(HTTPError) {
-                    return .success(try parser.parse(bytes, into: head))
+                    return unsafe .success(try parser.parse(bytes, into: head))
                 } catch {
                     return .failure(error)
                 }

@@ -45,7 +45,7 @@ extension HTTP1Connection {
         case .empty: finishAnswer()
         case .bytes(let bytes):
             sentBytes = Int64(bytes.count)
-            bytes.withUnsafeBytes { emit($0) }
+            unsafe bytes.withUnsafeBytes { unsafe emit($0) }
             // Not worth waiting for by itself: what follows pays.
             if pace.isLimited { _ = pace.spend(bytes.count) }
             finishAnswer()

@@ -80,7 +80,7 @@ struct Listener {
             default: break
             }
             throw ListenError.refused(
-                address: "\(host):\(port)", reason: String(cString: strerror(error.errnoCode)))
+                address: "\(host):\(port)", reason: unsafe String(cString: strerror(error.errnoCode)))
         } catch is SocketAddressError.UnknownHost {
             throw ListenError.refused(address: host, reason: "there is no such address or name")
         } catch {
@@ -95,7 +95,7 @@ struct Listener {
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw ListenError.socketInUse(path: path)
         } catch let error as IOError {
-            throw ListenError.refused(address: path, reason: String(cString: strerror(error.errnoCode)))
+            throw unsafe ListenError.refused(address: path, reason: String(cString: strerror(error.errnoCode)))
         } catch SocketAddressError.unixDomainSocketPathTooLong {
             throw ListenError.refused(address: path, reason: "a socket's path ends at 107 bytes")
         } catch {
@@ -106,13 +106,13 @@ struct Listener {
     /// Removes a socket file that a dead process left; never one that somebody listens on, and nothing else.
     private func clearStaleSocket(_ path: String) async throws {
         var info = stat()
-        guard lstat(path, &info) == 0 else { return }
+        guard unsafe lstat(path, &info) == 0 else { return }
         guard info.st_mode & S_IFMT == S_IFSOCK else { throw ListenError.notASocket(path: path) }
         do {
             let channel = try await ClientBootstrap(group: group).connect(unixDomainSocketPath: path).get()
             try? await channel.close()
         } catch let error as IOError where error.errnoCode == ECONNREFUSED {
-            unlink(path)
+            unsafe unlink(path)
             return
         } catch {
             return

@@ -138,7 +138,7 @@ final class LoopRoom {
     func writeDate(to out: OutBuffer) {
         var now = timespec()
         #if os(Linux)
-            clock_gettime(CLOCK_REALTIME_COARSE, &now)
+            unsafe clock_gettime(CLOCK_REALTIME_COARSE, &now)
         #else
             clock_gettime(CLOCK_REALTIME, &now)
         #endif

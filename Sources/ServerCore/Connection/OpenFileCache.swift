@@ -40,13 +40,13 @@ final class OpenFileCache {
 
         /// Whether this is what `other` asks for.
         func names(_ other: UnsafeRawBufferPointer) -> Bool {
-            target.count == other.count && target.elementsEqual(other)
+            unsafe target.count == other.count && target.elementsEqual(other)
         }
 
         fileprivate var isCurrent: Bool {
-            path.withUnsafeBufferPointer { path in
+            unsafe path.withUnsafeBufferPointer { path in
                 guard let name = path.baseAddress else { return false }
-                return root.holds(entry, at: name, isNested: isNested)
+                return unsafe root.holds(entry, at: name, isNested: isNested)
             }
         }
     }
@@ -60,8 +60,8 @@ final class OpenFileCache {
     /// The file that this target named a moment ago, if it is still the same.
     func find(_ target: UnsafeRawBufferPointer, rules: UInt64, tick: UInt32) -> File? {
         guard !files.isEmpty else { return nil }
-        let key = Self.hash(target)
-        guard let file = files[key], file.names(target) else { return nil }
+        let key = unsafe Self.hash(target)
+        guard let file = files[key], unsafe file.names(target) else { return nil }
         guard file.rules == rules, file.isCurrent else {
             files[key] = nil
             return nil
@@ -80,7 +80,7 @@ final class OpenFileCache {
         guard !path.isRoot, entry.realPath == path, target.count <= 1_024 else { return }
         if files.count >= Self.capacity { expire(tick, keep: 0) }
         guard files.count < Self.capacity else { return }
-        files[Self.hash(target)] = File(
+        unsafe files[Self.hash(target)] = unsafe File(
             target: Array(target), entry: entry, lines: lines, path: path.bytes.map(CChar.init(bitPattern:)) + [0],
             root: root, rules: rules, tick: tick)
     }
@@ -96,7 +96,7 @@ final class OpenFileCache {
 
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        for index in bytes.indices { hash = unsafe (hash ^ UInt64(bytes[index])) &* 0x0000_0100_0000_01B3 }
         return hash
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// One for each loop, not one for each connection: idle connections hold no memory for output. It is empty whenever the
 /// loop leaves a connection.
-final class OutBuffer {
+@safe final class OutBuffer {
     private let capacity: Int
 
     private let base: UnsafeMutableRawPointer
@@ -11,20 +11,20 @@ final class OutBuffer {
     /// - Parameter capacity: more than this is sent before more is gathered.
     init(capacity: Int = 256 * 1_024) {
         self.capacity = capacity
-        base = .allocate(byteCount: capacity, alignment: 64)
+        unsafe base = .allocate(byteCount: capacity, alignment: 64)
     }
 
-    deinit { base.deallocate() }
+    deinit { unsafe base.deallocate() }
 
     /// Bytes that still fit.
     var room: Int { capacity - count }
 
     /// What was gathered.
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+    var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
 
     /// The free part, for a read right into it; follow with ``advance(by:)``.
     var free: UnsafeMutableRawBufferPointer {
-        UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
+        unsafe UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
     }
 
     func advance(by more: Int) { count += min(max(more, 0), room) }
@@ -37,26 +37,26 @@ final class OutBuffer {
     /// Adds bytes that must fit: see ``room``.
     func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress, bytes.count <= room else { return }
-        (base + count).copyMemory(from: source, byteCount: bytes.count)
+        unsafe (base + count).copyMemory(from: source, byteCount: bytes.count)
         count += bytes.count
     }
 
     func append(_ text: StaticString) {
-        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     func append(_ text: String) {
         var text = text
-        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
     }
 
     func append(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { append($0) }
+        unsafe bytes.withUnsafeBytes { unsafe append($0) }
     }
 
     func append(byte: UInt8) {
         guard room > 0 else { return }
-        base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        unsafe base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
         count += 1
     }
 

@@ -17,13 +17,13 @@ final class PoolThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // A job runs even when the pool is ending: a task that never went on could never be waited for.
-        pool.submit { _ in job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        pool.submit { _ in unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
     /// Runs `work` on one of the threads; at once when the caller is on one already.
     func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
-        let here = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
-        if here == asUnownedTaskExecutor() { return try work() }
+        let here = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor }
+        if unsafe here == asUnownedTaskExecutor() { return try work() }
         return try await pool.runIfActive(work)
     }
 

@@ -121,7 +121,7 @@ final class Runtime: Sendable {
         guard isFirst else { return await untilEnded() }
         engine.beginShutDown()
         for listener in listeners { try? await listener.close() }
-        for case .unix(let path) in addresses { unlink(path) }
+        for case .unix(let path) in addresses { unsafe unlink(path) }
         let clock = ContinuousClock()
         let end = clock.now + grace
         await rooms.inEach { $0.eachMember { $0.drain() } }

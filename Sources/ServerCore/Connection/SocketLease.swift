@@ -51,7 +51,7 @@ final class SocketLease: Sendable {
             if let failure = state.failure { return .failure(failure) }
             if state.isAtEnd { return .success(.end) }
             if state.loopReads { return .success(.nothing) }
-            let count = sys_recv(socket, buffer.baseAddress, Int(min(Int64(buffer.count), limit)))
+            let count = unsafe sys_recv(socket, buffer.baseAddress, Int(min(Int64(buffer.count), limit)))
             if count > 0 { return .success(.bytes(count)) }
             return .success(count == -Int(sys_again) ? .nothing : .end)
         }
@@ -155,10 +155,10 @@ final class ScratchBuffers: Sendable {
     private static let kept = 8
 
     /// One buffer, freed with its last reference unless it was given back.
-    final class Scratch: @unchecked Sendable {
+    @safe final class Scratch: @unchecked Sendable {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ScratchBuffers.size, alignment: 4_096)
 
-        deinit { bytes.deallocate() }
+        deinit { unsafe bytes.deallocate() }
     }
 
     private let free = Mutex<[Scratch]>([])

@@ -54,7 +54,9 @@ extension RequestHead {
             bytes.append(UInt8(ascii: ":"))
             let valueRange = put(value)
             bytes.append(0x0A)
-            let known = bytes.withUnsafeBytes { KnownField.named(UnsafeRawBufferPointer(rebasing: $0[nameRange])) }
+            let known = unsafe bytes.withUnsafeBytes {
+                unsafe KnownField.named(UnsafeRawBufferPointer(rebasing: $0[nameRange]))
+            }
             add(
                 FieldSlot(
                     nameStart: UInt32(clamping: nameRange.lowerBound), nameCount: UInt32(clamping: nameRange.count),

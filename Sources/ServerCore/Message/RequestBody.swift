@@ -97,21 +97,21 @@ public struct RequestBody: AsyncSequence, Sendable {
         guard let pipe else { return }
         if case .identity = coding {
             while let bytes = try pipe.takeReady() {
-                try bytes.withUnsafeBytes(consume)
+                try unsafe bytes.withUnsafeBytes(consume)
                 try await pipe.pace.wait(after: bytes.count)
             }
             if pipe.isOver { return }
             if let exchange = pipe.upstream as? Exchange {
-                if try await exchange.receiveDirectly(draining: pipe, consume) { return }
+                if try unsafe await exchange.receiveDirectly(draining: pipe, consume) { return }
             }
         }
-        for try await bytes in self { try bytes.withUnsafeBytes(consume) }
+        for try await bytes in self { try unsafe bytes.withUnsafeBytes(consume) }
     }
 
     /// Writes the whole body to `upload`, by the shortest way from the socket to the file.
     /// - Throws: what the upload throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
     public func copy(to upload: PendingUpload) async throws {
-        try await forEachPiece { piece in try upload.write(piece) }
+        try unsafe await forEachPiece { piece in try unsafe upload.write(piece) }
     }
 }
 

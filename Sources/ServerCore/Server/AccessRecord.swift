@@ -19,7 +19,7 @@ struct AccessRecord {
     static var now: Int64 {
         var seconds: Int64 = 0
         var nanoseconds: Int32 = 0
-        sys_now(&seconds, &nanoseconds)
+        unsafe sys_now(&seconds, &nanoseconds)
         return seconds * 1_000 + Int64(nanoseconds / 1_000_000)
     }
 

@@ -236,11 +236,12 @@ extension Entry {
     /// - Throws: ``RootError/system(errno:call:)``.
     package func bytes(at offset: Int64, upTo limit: Int) throws(RootError) -> [UInt8] {
         var failure: RootError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             do throws(RootError) {
                 while count < limit {
-                    let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
-                    let read = try self.read(into: rest, at: offset + Int64(count))
+                    let rest = unsafe UnsafeMutableRawBufferPointer(
+                        rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
+                    let read = try unsafe self.read(into: rest, at: offset + Int64(count))
                     guard read > 0 else { break }
                     count += read
                 }

@@ -59,7 +59,7 @@ extension Exchange {
         try await onDisk { share in
             let upload = try begin(size: Int64(bytes.count), in: share)
             do {
-                try bytes.withUnsafeBytes { try upload.write($0) }
+                try unsafe bytes.withUnsafeBytes { try unsafe upload.write($0) }
                 var digests = promises.digests
                 digests.update(bytes)
                 return try commit(upload, promises, digests, in: share)
@@ -80,7 +80,7 @@ extension Exchange {
         var digests = promised
         for try await bytes in request.body {
             digests.update(bytes)
-            try await request.io.run { try bytes.withUnsafeBytes { try upload.write($0) } }
+            try await request.io.run { try unsafe bytes.withUnsafeBytes { try unsafe upload.write($0) } }
         }
         return digests
     }

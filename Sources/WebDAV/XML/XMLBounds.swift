@@ -81,7 +81,7 @@ struct XMLBounds {
     private func starts(with token: StaticString) -> Bool {
         let end = position + token.utf8CodeUnitCount
         guard end <= text.count else { return false }
-        return token.withUTF8Buffer { text[position..<end].elementsEqual($0) }
+        return token.withUTF8Buffer { unsafe text[position..<end].elementsEqual($0) }
     }
 
     /// Moves behind the next `token`, or to the end.

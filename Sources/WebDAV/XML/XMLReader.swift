@@ -5,7 +5,7 @@ internal import DirectoryRoot
 ///
 /// No network, no document type, no entity but the five predefined ones, and bounds on depth, attributes and names: what a
 /// hostile body costs is in proportion to its bytes.
-final class XMLReader {
+@safe final class XMLReader {
     private let context: xmlParserCtxtPtr
 
     /// libxml2 wants its tables made once, before any thread parses.
@@ -26,8 +26,8 @@ final class XMLReader {
         let builder = XMLTreeBuilder()
         guard !text.isEmpty else { throw .malformed }
         // The parser reads from `text` as long as it lives, so it lives inside this call.
-        let isWellFormed = text.withUnsafeBytes { bytes in
-            guard let reader = XMLReader(bytes) else { return false }
+        let isWellFormed = unsafe text.withUnsafeBytes { bytes in
+            guard let reader = unsafe XMLReader(bytes) else { return false }
             return reader.parse(into: builder)
         }
         if let refusal = builder.refusal { throw refusal }
@@ -38,79 +38,84 @@ final class XMLReader {
     private init?(_ bytes: UnsafeRawBufferPointer) {
         Self.prepare
         guard let size = Int32(exactly: bytes.count),
-            let context = xmlCreateMemoryParserCtxt(bytes.bindMemory(to: CChar.self).baseAddress, size)
+            let context = unsafe xmlCreateMemoryParserCtxt(bytes.bindMemory(to: CChar.self).baseAddress, size)
         else { return nil }
-        self.context = context
+        unsafe self.context = unsafe context
         let options =
             XML_PARSE_NONET.rawValue | XML_PARSE_NOERROR.rawValue | XML_PARSE_NOWARNING.rawValue
             | XML_PARSE_IGNORE_ENC.rawValue
-        xmlCtxtUseOptions(context, Int32(options))
+        unsafe xmlCtxtUseOptions(context, Int32(options))
     }
 
     deinit {
         // What a parser with its own events builds besides: nothing, but it is asked for all the same.
-        if let document = context.pointee.myDoc { xmlFreeDoc(document) }
-        xmlFreeParserCtxt(context)
+        if let document = unsafe context.pointee.myDoc { unsafe xmlFreeDoc(document) }
+        unsafe xmlFreeParserCtxt(context)
     }
 
     private func parse(into builder: XMLTreeBuilder) -> Bool {
-        guard let events = context.pointee.sax else { return false }
-        events.pointee = xmlSAXHandler()
-        events.pointee.initialized = UInt32(XML_SAX2_MAGIC)
-        events.pointee.startElementNs = startElement
-        events.pointee.endElementNs = { state, _, _, _ in XMLTreeBuilder.of(state)?.endElement() }
-        events.pointee.characters = { state, text, count in XMLTreeBuilder.of(state)?.append(text, count) }
-        events.pointee.ignorableWhitespace = events.pointee.characters
-        events.pointee.cdataBlock = events.pointee.characters
-        // A namespace need be no proper URI; a prefix that is not declared is a fault.
-        events.pointee.serror = { state, error in
-            guard let error, error.pointee.domain == Int32(XML_FROM_NAMESPACE.rawValue) else { return }
-            guard error.pointee.code != Int32(XML_WAR_NS_URI.rawValue),
-                error.pointee.code != Int32(XML_WAR_NS_URI_RELATIVE.rawValue)
-            else { return }
-            XMLTreeBuilder.of(state)?.refuse(.malformed)
+        guard let events = unsafe context.pointee.sax else { return false }
+        unsafe events.pointee = unsafe xmlSAXHandler()
+        unsafe events.pointee.initialized = UInt32(XML_SAX2_MAGIC)
+        unsafe events.pointee.startElementNs = unsafe startElement
+        unsafe events.pointee.endElementNs = { state, _, _, _ in unsafe XMLTreeBuilder.of(state)?.endElement() }
+        unsafe events.pointee.characters = { state, text, count in unsafe XMLTreeBuilder.of(state)?.append(text, count)
         }
-        events.pointee.internalSubset = { state, _, _, _ in XMLTreeBuilder.of(state)?.refuse(.documentType) }
-        builder.stop = { [context] in xmlStopParser(context) }
-        context.pointee.userData = Unmanaged.passUnretained(builder).toOpaque()
-        let status = withExtendedLifetime(builder) { xmlParseDocument(context) }
-        return status == 0 && context.pointee.wellFormed == 1
+        unsafe events.pointee.ignorableWhitespace = unsafe events.pointee.characters
+        unsafe events.pointee.cdataBlock = unsafe events.pointee.characters
+        // A namespace need be no proper URI; a prefix that is not declared is a fault.
+        unsafe events.pointee.serror = { state, error in
+            guard let error = unsafe error, unsafe error.pointee.domain == Int32(XML_FROM_NAMESPACE.rawValue) else {
+                return
+            }
+            guard unsafe error.pointee.code != Int32(XML_WAR_NS_URI.rawValue),
+                unsafe error.pointee.code != Int32(XML_WAR_NS_URI_RELATIVE.rawValue)
+            else { return }
+            unsafe XMLTreeBuilder.of(state)?.refuse(.malformed)
+        }
+        unsafe events.pointee.internalSubset = { state, _, _, _ in
+            unsafe XMLTreeBuilder.of(state)?.refuse(.documentType)
+        }
+        unsafe builder.stop = { [context] in unsafe xmlStopParser(context) }
+        unsafe context.pointee.userData = unsafe Unmanaged.passUnretained(builder).toOpaque()
+        let status = withExtendedLifetime(builder) { unsafe xmlParseDocument(context) }
+        return unsafe status == 0 && context.pointee.wellFormed == 1
     }
 }
 
 private let startElement: startElementNsSAX2Func = {
     state, local, prefix, namespace, namespaceCount, namespaces, attributeCount, _, attributes in
-    guard let builder = XMLTreeBuilder.of(state) else { return }
+    guard let builder = unsafe XMLTreeBuilder.of(state) else { return }
     var declared: [(prefix: String, uri: String)] = []
-    if let namespaces {
+    if let namespaces = unsafe namespaces {
         for index in 0..<Int(namespaceCount) {
-            declared.append((text(namespaces[2 * index]), uri(namespaces[2 * index + 1])))
+            unsafe declared.append((text(namespaces[2 * index]), uri(namespaces[2 * index + 1])))
         }
     }
     var found: [XMLAttribute] = []
-    if let attributes {
+    if let attributes = unsafe attributes {
         for index in 0..<Int(attributeCount) {
-            let fields = attributes + 5 * index
-            let name = PropertyName(namespace: uri(fields[2]), local: text(fields[0]))
+            let fields = unsafe attributes + 5 * index
+            let name = unsafe PropertyName(namespace: uri(fields[2]), local: text(fields[0]))
             var value: [UInt8] = []
-            if let start = fields[3], let end = fields[4] {
-                value = Array(UnsafeBufferPointer(start: start, count: end - start))
+            if let start = unsafe fields[3], let end = unsafe fields[4] {
+                value = unsafe Array(UnsafeBufferPointer(start: start, count: end - start))
             }
-            found.append(XMLAttribute(name: name, prefix: text(fields[1]), value: resolvingAmpersands(value)))
+            unsafe found.append(XMLAttribute(name: name, prefix: text(fields[1]), value: resolvingAmpersands(value)))
         }
     }
-    builder.startElement(
+    unsafe builder.startElement(
         PropertyName(namespace: uri(namespace), local: text(local)), prefix: text(prefix), declared: declared,
         attributes: found)
 }
 
 private func text(_ pointer: UnsafePointer<xmlChar>?) -> String {
-    pointer.map { String(cString: $0) } ?? ""
+    unsafe pointer.map { unsafe String(cString: $0) } ?? ""
 }
 
 /// A namespace's name, which came as an attribute.
 private func uri(_ pointer: UnsafePointer<xmlChar>?) -> String {
-    let name = text(pointer)
+    let name = unsafe text(pointer)
     guard name.utf8.contains(UInt8(ascii: "&")) else { return name }
     return String(decoding: resolvingAmpersands(Array(name.utf8)), as: UTF8.self)
 }

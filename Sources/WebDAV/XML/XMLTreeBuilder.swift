@@ -16,7 +16,7 @@ final class XMLTreeBuilder {
 
     /// The builder behind a parser's `void *`.
     static func of(_ state: UnsafeMutableRawPointer?) -> XMLTreeBuilder? {
-        state.map { Unmanaged<XMLTreeBuilder>.fromOpaque($0).takeUnretainedValue() }
+        unsafe state.map { unsafe Unmanaged<XMLTreeBuilder>.fromOpaque($0).takeUnretainedValue() }
     }
 
     func refuse(_ reason: XMLError) {
@@ -56,17 +56,17 @@ final class XMLTreeBuilder {
     }
 
     func append(_ text: UnsafePointer<UInt8>?, _ count: Int32) {
-        guard refusal == nil, !open.isEmpty, let text, count > 0 else { return }
-        let bytes = UnsafeBufferPointer(start: text, count: Int(count))
+        guard refusal == nil, !open.isEmpty, let text = unsafe text, count > 0 else { return }
+        let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
         let top = open.count - 1
         let last = open[top].children.count - 1
         if last >= 0, case .text(var before) = open[top].children[last] {
             // Taken out while it grows, so that it is not copied for each piece.
             open[top].children[last] = .text([])
-            before.append(contentsOf: bytes)
+            unsafe before.append(contentsOf: bytes)
             open[top].children[last] = .text(before)
         } else {
-            open[top].children.append(.text(Array(bytes)))
+            unsafe open[top].children.append(.text(Array(bytes)))
         }
     }
 }

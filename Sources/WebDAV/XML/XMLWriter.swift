@@ -2,21 +2,21 @@
 ///
 /// Whatever text it is given, what comes out is well-formed: markup is escaped, and what XML 1.0 cannot carry (control
 /// characters, bytes that are no UTF-8) becomes U+FFFD.
-struct XMLWriter: ~Copyable {
+@safe struct XMLWriter: ~Copyable {
     private var base: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
     private var capacity: Int
 
     init(capacity: Int) {
         self.capacity = max(capacity, 64)
-        base = .allocate(capacity: self.capacity)
+        unsafe base = .allocate(capacity: self.capacity)
     }
 
-    deinit { base.deallocate() }
+    deinit { unsafe base.deallocate() }
 
     /// What was written since the last time; the buffer is empty and ready for more.
     mutating func take() -> [UInt8] {
-        let bytes = Array(UnsafeBufferPointer(start: base, count: count))
+        let bytes = unsafe Array(UnsafeBufferPointer(start: base, count: count))
         count = 0
         return bytes
     }
@@ -24,9 +24,9 @@ struct XMLWriter: ~Copyable {
     private mutating func grow(by more: Int) {
         let wanted = max(capacity * 2, count + more)
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
-        larger.update(from: base, count: count)
-        base.deallocate()
-        base = larger
+        unsafe larger.update(from: base, count: count)
+        unsafe base.deallocate()
+        unsafe base = unsafe larger
         capacity = wanted
     }
 
@@ -40,7 +40,7 @@ struct XMLWriter: ~Copyable {
     mutating func append(_ markup: StaticString) {
         let length = markup.utf8CodeUnitCount
         ensure(length)
-        (base + count).update(from: markup.utf8Start, count: length)
+        unsafe (base + count).update(from: markup.utf8Start, count: length)
         count += length
     }
 
@@ -49,13 +49,13 @@ struct XMLWriter: ~Copyable {
         let length = bytes.count
         ensure(length)
         let done: Void? = bytes.withContiguousStorageIfAvailable { source in
-            if let start = source.baseAddress { (base + count).update(from: start, count: length) }
+            if let start = source.baseAddress { unsafe (base + count).update(from: start, count: length) }
         }
         if done == nil {
-            var cursor = base + count
+            var cursor = unsafe base + count
             for byte in bytes {
-                cursor.pointee = byte
-                cursor += 1
+                unsafe cursor.pointee = byte
+                unsafe cursor += 1
             }
         }
         count += length
@@ -72,14 +72,14 @@ struct XMLWriter: ~Copyable {
             bound *= 10
         }
         if number < 0 {
-            base[count] = UInt8(ascii: "-")
+            unsafe base[count] = UInt8(ascii: "-")
             count += 1
         }
         var index = count + digits
         count = index
         for _ in 0..<digits {
             index -= 1
-            base[index] = UInt8(truncatingIfNeeded: magnitude % 10) &+ 0x30
+            unsafe base[index] = UInt8(truncatingIfNeeded: magnitude % 10) &+ 0x30
             magnitude /= 10
         }
     }
@@ -89,7 +89,7 @@ struct XMLWriter: ~Copyable {
         ensure(digits)
         var rest = value
         for index in stride(from: count + digits - 1, through: count, by: -1) {
-            base[index] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
+            unsafe base[index] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
             rest /= 10
         }
         count += digits
@@ -97,12 +97,12 @@ struct XMLWriter: ~Copyable {
 
     /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
     mutating func appendText(_ text: ArraySlice<UInt8>) {
-        text.withUnsafeBufferPointer { appendEscaped($0, isAttribute: false) }
+        unsafe text.withUnsafeBufferPointer { unsafe appendEscaped($0, isAttribute: false) }
     }
 
     /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
     mutating func appendText(_ text: [UInt8]) {
-        text.withUnsafeBufferPointer { appendEscaped($0, isAttribute: false) }
+        unsafe text.withUnsafeBufferPointer { unsafe appendEscaped($0, isAttribute: false) }
     }
 
     /// Takes back what was written behind the first `length` bytes.
@@ -114,12 +114,12 @@ struct XMLWriter: ~Copyable {
     func copy(from length: Int, to copy: inout [UInt8]) {
         copy.removeAll(keepingCapacity: true)
         guard length < count else { return }
-        copy.append(contentsOf: UnsafeBufferPointer(start: base + length, count: count - length))
+        unsafe copy.append(contentsOf: UnsafeBufferPointer(start: base + length, count: count - length))
     }
 
     /// An attribute's value, without its quotes.
     mutating func appendAttribute(_ text: [UInt8]) {
-        text.withUnsafeBufferPointer { appendEscaped($0, isAttribute: true) }
+        unsafe text.withUnsafeBufferPointer { unsafe appendEscaped($0, isAttribute: true) }
     }
 
     private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, isAttribute: Bool) {
@@ -127,15 +127,15 @@ struct XMLWriter: ~Copyable {
         ensure(text.count * 6)
         var index = 0
         while index < text.count {
-            let byte = text[index]
+            let byte = unsafe text[index]
             if ByteTables.isPlain(byte) {
-                base[count] = byte
+                unsafe base[count] = byte
                 count += 1
                 index += 1
             } else if byte >= 0x80 {
-                let length = UTF8Sequence.length(in: text, at: index)
+                let length = unsafe UTF8Sequence.length(in: text, at: index)
                 if length > 0 {
-                    for offset in 0..<length { base[count + offset] = text[index + offset] }
+                    for offset in 0..<length { unsafe base[count + offset] = unsafe text[index + offset] }
                     count += length
                     index += length
                 } else {
@@ -169,12 +169,12 @@ struct XMLWriter: ~Copyable {
         ensure(path.count * 3)
         for byte in path {
             if ByteTables.isPlainInPath(byte) {
-                base[count] = byte
+                unsafe base[count] = byte
                 count += 1
             } else {
-                base[count] = UInt8(ascii: "%")
-                base[count + 1] = ByteTables.hexDigit(byte >> 4)
-                base[count + 2] = ByteTables.hexDigit(byte & 15)
+                unsafe base[count] = UInt8(ascii: "%")
+                unsafe base[count + 1] = ByteTables.hexDigit(byte >> 4)
+                unsafe base[count + 2] = ByteTables.hexDigit(byte & 15)
                 count += 3
             }
         }
@@ -203,6 +203,6 @@ private enum ByteTables {
     private static let high: UInt64 = set("@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~", from: 64)
 
     private static func set(_ characters: StaticString, from first: UInt8) -> UInt64 {
-        characters.withUTF8Buffer { $0.reduce(0) { $0 | 1 << UInt64($1 - first) } }
+        characters.withUTF8Buffer { unsafe $0.reduce(0) { $0 | 1 << UInt64($1 - first) } }
     }
 }

@@ -7,7 +7,7 @@ struct ArchiveChanged: Error {}
 /// Makes any span of an archive, piece by piece.
 ///
 /// Used by one task at a time; ``next()`` waits for the disk.
-final class ArchiveProducer: @unchecked Sendable {
+@safe final class ArchiveProducer: @unchecked Sendable {
     /// What is to be sent next.
     enum Piece: Sendable {
         case bytes([UInt8])
@@ -82,7 +82,7 @@ final class ArchiveProducer: @unchecked Sendable {
     }
 
     deinit {
-        room.deallocate()
+        unsafe room.deallocate()
         if format.needsChecksums { cache.keep(checksums, for: plan.entityTag) }
     }
 
@@ -179,11 +179,11 @@ extension ArchiveProducer {
             let isWanted = reading.position >= reading.firstWanted
             let left = (isWanted ? reading.end : reading.firstWanted) - reading.position
             let count = Int(min(Int64(Self.pieceSize), left))
-            let read = try read(count, of: reading.entry, at: reading.position)
+            let read = try unsafe read(count, of: reading.entry, at: reading.position)
             if let checksum = reading.checksum {
-                reading.checksum = checksum_crc32(checksum, read.baseAddress, read.count)
+                reading.checksum = unsafe checksum_crc32(checksum, read.baseAddress, read.count)
             }
-            if isWanted { bytes.append(contentsOf: read.bindMemory(to: UInt8.self)) }
+            if isWanted { unsafe bytes.append(contentsOf: read.bindMemory(to: UInt8.self)) }
             reading.position += Int64(count)
             file = reading
         }
@@ -232,8 +232,8 @@ extension ArchiveProducer {
         var position: Int64 = 0
         while position < size {
             try Task.checkCancellation()
-            let read = try read(Int(min(Int64(Self.pieceSize), size - position)), of: entry, at: position)
-            checksum = checksum_crc32(checksum, read.baseAddress, read.count)
+            let read = try unsafe read(Int(min(Int64(Self.pieceSize), size - position)), of: entry, at: position)
+            checksum = unsafe checksum_crc32(checksum, read.baseAddress, read.count)
             position += Int64(read.count)
         }
         checksums[index] = checksum
@@ -245,11 +245,11 @@ extension ArchiveProducer {
     private func read(_ count: Int, of entry: Entry, at position: Int64) throws -> UnsafeRawBufferPointer {
         var filled = 0
         while filled < count {
-            let read = try entry.read(
+            let read = try unsafe entry.read(
                 into: UnsafeMutableRawBufferPointer(rebasing: room[filled..<count]), at: position + Int64(filled))
             guard read > 0 else { throw ArchiveChanged() }
             filled += read
         }
-        return UnsafeRawBufferPointer(rebasing: room[..<count])
+        return unsafe UnsafeRawBufferPointer(rebasing: room[..<count])
     }
 }

@@ -95,7 +95,8 @@ final class FormStore: @unchecked Sendable {
             }
             part = .field(name: name, value: value + bytes)
         case .file(_, _, let upload):
-            try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in try upload.write(bytes) }
+            try unsafe bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in try unsafe upload.write(bytes)
+            }
         }
     }
 

@@ -55,12 +55,13 @@ struct AssetStore: Sendable {
     private static func bundled() -> [String: File] {
         var count = 0
         var files: [String: File] = [:]
-        let first = bundled_assets(&count)
-        for asset in UnsafeBufferPointer(start: first, count: count) {
-            guard let name = asset.name, let type = asset.media_type else { continue }
-            files[String(cString: name)] = (
-                String(cString: type), Array(UnsafeBufferPointer(start: asset.bytes, count: asset.length))
-            )
+        let first = unsafe bundled_assets(&count)
+        let assets = unsafe UnsafeBufferPointer(start: first, count: count)
+        for index in 0..<count {
+            let asset = unsafe assets[index]
+            guard let name = unsafe asset.name, let type = unsafe asset.media_type else { continue }
+            let bytes = unsafe Array(UnsafeBufferPointer(start: asset.bytes, count: asset.length))
+            unsafe files[String(cString: name)] = unsafe (String(cString: type), bytes)
         }
         return files
     }
@@ -95,8 +96,9 @@ struct AssetStore: Sendable {
         var bytes = [UInt8](repeating: 0, count: size)
         var filled = 0
         while filled < size {
-            let count = try bytes.withUnsafeMutableBytes { buffer in
-                try entry.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
+            let count = try unsafe bytes.withUnsafeMutableBytes { buffer in
+                try unsafe entry.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
             }
             guard count > 0 else { break }
             filled += count

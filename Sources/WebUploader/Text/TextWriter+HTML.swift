@@ -2,19 +2,19 @@ extension TextWriter {
     /// Writes text into markup or into a quoted attribute: `&`, `<`, `>`, `"`, `'` as references, controls and what is not
     /// UTF-8 as U+FFFD, and bidirectional controls as U+FFFD too, so that a name cannot turn its neighbours around.
     mutating func html(_ text: [UInt8]) {
-        text.withUnsafeBufferPointer { html($0) }
+        unsafe text.withUnsafeBufferPointer { unsafe html($0) }
     }
 
     /// Writes text into markup or into a quoted attribute.
     mutating func html(_ text: String) {
         var text = text
-        text.withUTF8 { html($0) }
+        text.withUTF8 { unsafe html($0) }
     }
 
     private mutating func html(_ text: UnsafeBufferPointer<UInt8>) {
         var index = 0
         while index < text.count {
-            let value = text[index]
+            let value = unsafe text[index]
             switch value {
             case UInt8(ascii: "&"): raw("&amp;")
             case UInt8(ascii: "<"): raw("&lt;")
@@ -23,12 +23,12 @@ extension TextWriter {
             case UInt8(ascii: "'"): raw("&#39;")
             case 0x20..<0x7F: byte(value)
             case 0x80...:
-                let length = UTF8Scan.sequenceLength(text, at: index)
-                let sequence = text[index..<(index + length)]
-                if length == 0 || Self.turnsText(sequence) {
+                let length = unsafe UTF8Scan.sequenceLength(text, at: index)
+                let sequence = unsafe text[index..<(index + length)]
+                if unsafe length == 0 || Self.turnsText(sequence) {
                     raw("\u{FFFD}")
                 } else {
-                    raw(UnsafeBufferPointer(rebasing: sequence))
+                    unsafe raw(UnsafeBufferPointer(rebasing: sequence))
                 }
                 index += max(1, length)
                 continue
@@ -40,7 +40,7 @@ extension TextWriter {
 
     /// Whether a sequence is one of U+202A…U+202E, U+2066…U+2069, U+200E, U+200F, U+061C or a C1 control.
     private static func turnsText(_ sequence: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        switch Array(sequence) {
+        switch unsafe Array(sequence) {
         case let s where s.count == 2: s[0] == 0xC2 && s[1] < 0xA0 || s == [0xD8, 0x9C]
         case let s where s.count == 3 && s[0] == 0xE2:
             s[1] == 0x80 && (0xAA...0xAE ~= s[2] || 0x8E...0x8F ~= s[2])

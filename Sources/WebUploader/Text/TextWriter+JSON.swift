@@ -6,7 +6,7 @@ extension TextWriter {
     @discardableResult
     mutating func json(_ text: [UInt8]) -> Bool {
         byte(UInt8(ascii: "\""))
-        let isExact = text.withUnsafeBufferPointer { jsonContent($0) }
+        let isExact = unsafe text.withUnsafeBufferPointer { unsafe jsonContent($0) }
         byte(UInt8(ascii: "\""))
         return isExact
     }
@@ -15,7 +15,7 @@ extension TextWriter {
     mutating func json(_ text: String) {
         var text = text
         byte(UInt8(ascii: "\""))
-        text.withUTF8 { _ = jsonContent($0) }
+        text.withUTF8 { _ = unsafe jsonContent($0) }
         byte(UInt8(ascii: "\""))
     }
 
@@ -31,17 +31,17 @@ extension TextWriter {
         var plainStart = 0
         var index = 0
         while index < text.count {
-            let byte = text[index]
+            let byte = unsafe text[index]
             if Self.isPlainInJSON[Int(byte)] {
                 index += 1
                 continue
             }
-            let length = byte < 0x80 ? 0 : UTF8Scan.sequenceLength(text, at: index)
+            let length = unsafe byte < 0x80 ? 0 : UTF8Scan.sequenceLength(text, at: index)
             if length > 0 {
                 index += length
                 continue
             }
-            raw(UnsafeBufferPointer(rebasing: text[plainStart..<index]))
+            unsafe raw(UnsafeBufferPointer(rebasing: text[plainStart..<index]))
             if byte < 0x80 {
                 jsonEscape(byte)
             } else {
@@ -51,7 +51,7 @@ extension TextWriter {
             index += 1
             plainStart = index
         }
-        raw(UnsafeBufferPointer(rebasing: text[plainStart...]))
+        unsafe raw(UnsafeBufferPointer(rebasing: text[plainStart...]))
         return isExact
     }
 

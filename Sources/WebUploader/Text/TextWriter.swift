@@ -28,7 +28,7 @@ struct TextWriter {
 
     /// Writes markup or punctuation of our own, as it is.
     mutating func raw(_ text: StaticString) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Writes bytes that are already what they shall be.

@@ -4,7 +4,7 @@
 enum UTF8Scan {
     /// The length of the well-formed sequence of two to four bytes that begins at `index`; 0 when there is none.
     static func sequenceLength(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
-        let first = bytes[index]
+        let first = unsafe bytes[index]
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF
         switch first {
@@ -17,8 +17,8 @@ enum UTF8Scan {
         case 0xF1...0xF3: length = 4
         default: return 0
         }
-        guard bytes.count - index >= length, second.contains(bytes[index + 1]) else { return 0 }
-        for offset in 2..<max(2, length) where bytes[index + offset] & 0xC0 != 0x80 { return 0 }
+        guard bytes.count - index >= length, unsafe second.contains(bytes[index + 1]) else { return 0 }
+        for offset in 2..<max(2, length) where unsafe bytes[index + offset] & 0xC0 != 0x80 { return 0 }
         return length
     }
 
@@ -26,11 +26,11 @@ enum UTF8Scan {
     static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var index = 0
         while index < bytes.count {
-            if bytes[index] < 0x80 {
+            if unsafe bytes[index] < 0x80 {
                 index += 1
                 continue
             }
-            let length = sequenceLength(bytes, at: index)
+            let length = unsafe sequenceLength(bytes, at: index)
             guard length > 0 else { return false }
             index += length
         }
@@ -39,6 +39,6 @@ enum UTF8Scan {
 
     /// Whether all the bytes are well-formed UTF-8.
     static func isValid(_ bytes: [UInt8]) -> Bool {
-        bytes.withUnsafeBufferPointer { isValid($0) }
+        unsafe bytes.withUnsafeBufferPointer { unsafe isValid($0) }
     }
 }

@@ -63,15 +63,15 @@ struct ChunkChecksum: Sendable {
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .sha1(var hash):
-            hash.update(bufferPointer: bytes)
+            unsafe hash.update(bufferPointer: bytes)
             state = .sha1(hash)
         case .sha256(var hash):
-            hash.update(bufferPointer: bytes)
+            unsafe hash.update(bufferPointer: bytes)
             state = .sha256(hash)
         case .crc32c(let value):
-            state = .crc32c(checksum_crc32c(value, bytes.baseAddress, bytes.count))
+            state = unsafe .crc32c(checksum_crc32c(value, bytes.baseAddress, bytes.count))
         case .digest(var digester):
-            digester.update(bytes)
+            unsafe digester.update(bytes)
             state = .digest(digester)
         }
     }
@@ -81,7 +81,7 @@ struct ChunkChecksum: Sendable {
         switch state {
         case .sha1(let hash): hash.finalize().elementsEqual(expected)
         case .sha256(let hash): hash.finalize().elementsEqual(expected)
-        case .crc32c(let value): withUnsafeBytes(of: value.bigEndian) { $0.elementsEqual(expected) }
+        case .crc32c(let value): unsafe withUnsafeBytes(of: value.bigEndian) { unsafe $0.elementsEqual(expected) }
         case .digest(let digester): digester.finish() == expected
         }
     }

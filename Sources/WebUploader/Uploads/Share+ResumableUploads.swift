@@ -85,8 +85,8 @@ extension ResumableUpload {
         var position: Int64 = 0
         while position < offset {
             var count = 0
-            let bytes = try [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in
-                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: position)
+            let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in
+                count = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: position)
                 filled = count
             }
             guard count > 0 else { throw RootError.preconditionFailed }

@@ -24,9 +24,9 @@ struct UploadTransfer: Sendable {
         let start = upload.offset
         var checksums = checksums
         do {
-            try await request.body.forEachPiece { piece in
-                for index in checksums.indices { checksums[index].update(piece) }
-                try upload.write(piece)
+            try unsafe await request.body.forEachPiece { piece in
+                for index in checksums.indices { unsafe checksums[index].update(piece) }
+                try unsafe upload.write(piece)
                 progress(upload.offset)
             }
         } catch {

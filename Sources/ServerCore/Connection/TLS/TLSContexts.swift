@@ -158,7 +158,9 @@ final class TLSContexts: Sendable {
         if let clientCA = settings.clientCA { paths.append(clientCA) }
         return paths.map { path in
             var found = sys_attributes()
-            guard sys_stat(path, &found) == 0 else { return Stamp(inode: 0, size: 0, seconds: .min, nanoseconds: 0) }
+            guard unsafe sys_stat(path, &found) == 0 else {
+                return Stamp(inode: 0, size: 0, seconds: .min, nanoseconds: 0)
+            }
             return Stamp(
                 inode: found.inode, size: found.size, seconds: found.modified, nanoseconds: found.modified_ns)
         }

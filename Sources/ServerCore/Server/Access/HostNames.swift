@@ -83,7 +83,7 @@ struct HostNames: Sendable {
     /// What `gethostname` says; empty when it fails.
     static var machineName: String {
         var buffer = [CChar](repeating: 0, count: 256)
-        guard gethostname(&buffer, 255) == 0 else { return "" }
+        guard unsafe gethostname(&buffer, 255) == 0 else { return "" }
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

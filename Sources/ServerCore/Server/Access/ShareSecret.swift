@@ -35,7 +35,7 @@ final class ShareSecret: Sendable {
             var kept = fresh
             do {
                 let bytes = try root.kept(
-                    "secret", isGood: { $0.count == 32 }, orMake: { fresh.withUnsafeBytes { Array($0) } })
+                    "secret", isGood: { $0.count == 32 }, orMake: { unsafe fresh.withUnsafeBytes { unsafe Array($0) } })
                 kept = SymmetricKey(data: bytes)
             } catch {
                 // Nothing can be written here: the key lives as long as this process.

@@ -116,21 +116,23 @@ enum PasswordCrypt {
     static func crypted(_ password: [UInt8], _ setting: String) -> String? {
         guard password.count <= longest, !password.contains(0) else { return nil }
         let room = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
-        room.initialize(to: crypt_data())
+        unsafe room.initialize(to: crypt_data())
         defer {
-            room.deinitialize(count: 1)
-            room.deallocate()
+            unsafe room.deinitialize(count: 1)
+            unsafe room.deallocate()
         }
         let phrase = password.map { CChar(bitPattern: $0) } + [0]
-        guard let made = crypt_rn(phrase, setting, room, Int32(MemoryLayout<crypt_data>.size)) else { return nil }
-        let text = String(cString: made)
+        guard let made = unsafe crypt_rn(phrase, setting, room, Int32(MemoryLayout<crypt_data>.size)) else {
+            return nil
+        }
+        let text = unsafe String(cString: made)
         return text.hasPrefix("*") ? nil : text
     }
 
     /// A fresh setting of a kind, with a random salt; nil when libcrypt does not know the kind.
     static func setting(_ prefix: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(CRYPT_GENSALT_OUTPUT_SIZE))
-        guard crypt_gensalt_rn(prefix, 0, nil, 0, &buffer, Int32(buffer.count)) != nil else { return nil }
+        guard unsafe crypt_gensalt_rn(prefix, 0, nil, 0, &buffer, Int32(buffer.count)) != nil else { return nil }
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

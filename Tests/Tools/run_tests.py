@@ -1,13 +1,14 @@
 """Runs the Swift tests and the acceptance tests; the last line is `N passed, N failed` over both.
 
 A suite that crashes, or that cannot be built, counts as one failure. A test that is skipped is named with its reason.
-An acceptance test that fails is run once more when all others are done, with the machine to itself: much of what it
-drives is other people's programs on a busy machine. When it passes then it counts as passed, and is named.
+A test that fails is run once more when all others of its kind are done, with the machine to itself: much of what is
+driven is other people's programs on a busy machine. When it passes then it counts as passed, and is named.
 """
 
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -48,6 +49,24 @@ class Tally:
             else:
                 self.passed += 1
         return True
+
+    def add_after_second_try(self, first, address, run_again):
+        """Adds what a suite did; its failures only if there are many, or when they fail once more.
+
+        `address` gives the words that choose a failed test, or None; `run_again` takes these and a tally.
+        """
+        names = list(dict.fromkeys(first.failed))
+        addresses = [address(name) for name in names]
+        second = Tally()
+        if 0 < len(names) <= TRIED_AGAIN and all(addresses):
+            run_again(addresses, second)
+        if names and second.passed + len(second.failed) == len(names):
+            self.unsteady += [name for name in names if name not in second.failed]
+            self.passed += second.passed
+            first.failed = second.failed
+        self.passed += first.passed
+        self.failed += first.failed
+        self.skipped += first.skipped
 
     def finish(self):
         """Prints the names of what did not pass, then the one line, and ends the program."""
@@ -94,15 +113,7 @@ def main():
         tally.failed.append("building the tests")
         tally.finish()
 
-    command = [SWIFT, "test", "--skip-build", *swift_options, "--xunit-output", str(RESULTS / "swift.xml")]
-    if options.filter:
-        command += ["--filter", options.filter]
-    status = run("Swift tests", command, env=dict(os.environ, SHARESERVE_SANITIZE=options.sanitize))
-    # XCTest's file takes the name that was given; Swift Testing's has a suffix.
-    found = tally.read_junit(RESULTS / "swift-swift-testing.xml", "swift")
-    if status and not tally.failed or not found and not options.filter:
-        tally.failed.append(f"swift: the test process ended with status {status}")
-
+    run_swift_tests(options, swift_options, tally)
     server = release_server(options, swift_options, tally)
     if server:
         run_acceptance(options, server, tally)
@@ -121,22 +132,32 @@ def release_server(options, swift_options, tally):
     return pathlib.Path(shown.stdout.strip()) / "shareserve"
 
 
+def run_swift_tests(options, swift_options, tally):
+    environment = dict(os.environ, SHARESERVE_SANITIZE=options.sanitize)
+
+    def run_chosen(title, filters, junit, found):
+        command = [SWIFT, "test", "--skip-build", *swift_options, "--xunit-output", str(junit)]
+        for words in filters:
+            command += ["--filter", words]
+        status = run(title, command, env=environment)
+        # XCTest's file takes the name that was given; Swift Testing's has a suffix.
+        read = found.read_junit(junit.with_stem(junit.stem + "-swift-testing"), "swift")
+        if status and not found.failed or not read and not options.filter:
+            found.failed.append(f"swift: the test process ended with status {status}")
+
+    first = Tally()
+    run_chosen("Swift tests", [options.filter] if options.filter else [], RESULTS / "swift.xml", first)
+    tally.add_after_second_try(first, swift_address, lambda addresses, second: run_chosen(
+        "Failed Swift tests, once more", addresses, RESULTS / "swift-again.xml", second))
+
+
 def run_acceptance(options, server, tally):
-    first, second = Tally(), Tally()
     environment = dict(os.environ, SHARESERVE_BINARY=str(server), SHARESERVE_SANITIZE=options.sanitize)
     chosen = ["Tests/Acceptance", *(["-k", options.filter] if options.filter else [])]
+    first = Tally()
     run_pytest("Acceptance tests", chosen, RESULTS / "acceptance.xml", first, environment)
-    addresses = [pytest_address(name) for name in dict.fromkeys(first.failed)]
-    if 0 < len(addresses) <= TRIED_AGAIN and all(addresses):
-        run_pytest("Failed acceptance tests, once more", addresses, RESULTS / "acceptance-again.xml", second, environment)
-    if second.passed + len(second.failed) == len(addresses):
-        first.unsteady = [name for name in dict.fromkeys(first.failed) if name not in second.failed]
-        first.passed += second.passed
-        first.failed = second.failed
-    tally.passed += first.passed
-    tally.failed += first.failed
-    tally.skipped += first.skipped
-    tally.unsteady += first.unsteady
+    tally.add_after_second_try(first, pytest_address, lambda addresses, second: run_pytest(
+        "Failed acceptance tests, once more", addresses, RESULTS / "acceptance-again.xml", second, environment))
 
 
 def run_pytest(title, chosen, junit, tally, environment):
@@ -146,6 +167,12 @@ def run_pytest(title, chosen, junit, tally, environment):
     nothing_selected = 5
     if not found or status not in (0, nothing_selected) and not tally.failed:
         tally.failed.append(f"acceptance: pytest ended with status {status}")
+
+
+def swift_address(name):
+    """What chooses a JUnit case, `swift: Module.Suite function(argument:)`, for `swift test`; None if nothing does."""
+    found = re.fullmatch(r"swift: (\w+\.[\w.]+) (\w+)\(.*\)", name)
+    return f"^{re.escape(found[1])}/{found[2]}\\(" if found else None
 
 
 def pytest_address(name):

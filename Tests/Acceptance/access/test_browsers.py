@@ -40,7 +40,7 @@ def test_own_pages_may(server):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example",
-                                  "evil", "evil:8080", "evil.local", "evil.lan"])
+                                  "evil.local", "evil.lan", "evil."])
 @pytest.mark.parametrize("method", ["GET", "PUT", "PROPFIND", "OPTIONS", "DELETE"])
 def test_rebinding(server, host, method):
     (server.root / "a").write_text("x")
@@ -48,6 +48,24 @@ def test_rebinding(server, host, method):
     assert answer.status == 421
     assert "--allowed-host" in answer.text
     assert (server.root / "a").read_text() == "x"
+
+
+BROWSERS = ["Accept-Language: de", "User-Agent: Mozilla/5.0 (X11; Linux x86_64)", "Origin: http://evil", "Referer: http://evil/",
+            "Cookie: a=b", "Sec-Fetch-Site: same-origin"]
+
+
+@pytest.mark.parametrize("field", BROWSERS)
+@pytest.mark.parametrize("host", ["evil", "evil:8080"])
+def test_rebinding_of_a_bare_name(server, host, field):
+    answer = ask(server, "GET", "/", f"Host: {host}", field, host=False)
+    assert answer.status == 421
+    assert "--allowed-host" in answer.text
+
+
+@pytest.mark.parametrize("host", ["nas", "nas:8080", "shareserve"])
+def test_bare_names_are_for_programs(server, host):
+    assert ask(server, "GET", "/", f"Host: {host}", "User-Agent: curl/8.0", host=False).status == 200
+    assert ask(server, "PUT", "/a", f"Host: {host}", host=False, body="x").status == 201
 
 
 def test_allowed_hosts(serve):

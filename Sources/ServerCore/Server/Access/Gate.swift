@@ -155,7 +155,9 @@ package final class Gate: AccessControl {
         if head.method == .options, head.head.contains("access-control-request-method") {
             return .refuse(rules.origins.preflight(fields, methods: Self.corsMethods))
         }
-        if rules.book.isEmpty, !rules.knows(authority: head.authority) {
+        if rules.book.isEmpty, !rules.knows(authority: head.authority),
+            !HostNames.isBare(head.authority) || Self.mayBeBrowser(fields)
+        {
             return .refuse(Self.misdirected(head.authority))
         }
         if !Self.isSafe(head.method), !rules.origins.admits(fields, authority: head.authority) {
@@ -303,6 +305,15 @@ package final class Gate: AccessControl {
     /// Methods that a page of another site can make a browser use without harm.
     static func isSafe(_ method: Method) -> Bool {
         method == .get || method == .head || method == .options || method == .propfind || method == .report
+    }
+
+    /// Whether a browser may have sent this, for a page that may be anybody's.
+    ///
+    /// Every browser sends `Accept-Language`, and no page can keep it from that. What else asks, asks for the person who
+    /// started it, under the name that they gave: in a container or behind a proxy one without a dot is usual.
+    private static func mayBeBrowser(_ fields: RequestFields) -> Bool {
+        let telling = ["accept-language", "origin", "referer", "cookie", "sec-fetch-site", "sec-fetch-mode"]
+        return telling.contains { fields[$0] != nil } || fields["user-agent"]?.hasPrefix("Mozilla/") == true
     }
 
     /// Whether there is anything to log in to.

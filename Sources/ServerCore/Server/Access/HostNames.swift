@@ -69,6 +69,12 @@ struct HostNames: Sendable {
             || domains.contains { host.hasSuffix($0) && host != $0 } || isBelowParent(host)
     }
 
+    /// Whether an authority is a name of one label, as only a local network has them.
+    static func isBare(_ authority: String) -> Bool {
+        let host = host(of: authority)
+        return !host.isEmpty && host.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
+    }
+
     private func isBelowParent(_ host: String) -> Bool {
         guard let dot = host.firstIndex(of: "."), dot != host.startIndex else { return false }
         return parents.contains(String(host[host.index(after: dot)...]))

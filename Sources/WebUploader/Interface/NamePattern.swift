@@ -1,5 +1,9 @@
-// Decomposing text is the standard library's own work; the public way to it, all of Foundation, is most of a program.
-@_spi(_Unicode) import Swift
+#if canImport(Darwin)
+    import Foundation
+#else
+    // Decomposing text is the standard library's own work; the public way to it, all of Foundation, is most of a program.
+    @_spi(_Unicode) import Swift
+#endif
 
 /// Text that a name shall hold, whatever the case and the accents of its letters, as the page's filter finds it.
 struct NamePattern: Sendable {
@@ -27,13 +31,22 @@ struct NamePattern: Sendable {
     /// Small letters without their marks, decomposed.
     private static func fold(_ text: String) -> [UInt8] {
         var folded: [UInt8] = []
-        for scalar in text.lowercased()._nfd {
+        for scalar in decompose(text.lowercased()) {
             switch scalar.properties.generalCategory {
             case .nonspacingMark, .spacingMark, .enclosingMark: continue
             default: folded += UTF8.encode(scalar).map { Array($0) } ?? []
             }
         }
         return folded
+    }
+
+    /// The canonical decomposition.
+    private static func decompose(_ text: String) -> some Sequence<Unicode.Scalar> {
+        #if canImport(Darwin)
+            text.decomposedStringWithCanonicalMapping.unicodeScalars
+        #else
+            text._nfd
+        #endif
     }
 
     private static func lower(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }

@@ -104,6 +104,18 @@ def test_language_by_what_the_browser_accepts(server, opened, shot, locale):
     shot(page, f"language-{locale[:2]}-keys")
 
 
+def test_refusal_in_the_own_language(server, opened):
+    """What the server says is English: of a folder that went meanwhile the page says so itself."""
+    make_tree(server.root, {"Ordner/": None})
+    page = opened(server.url + "/Ordner/", locale="de-DE")
+    page.expected.append("status of 40[49]")
+    page.get_by_role("toolbar").get_by_role("button", name="Neuer Ordner").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("neu")
+    (server.root / "Ordner").rmdir()
+    page.get_by_role("dialog").get_by_role("button", name="Anlegen").click()
+    expect(page.get_by_text("Es ist nicht mehr da").first).to_be_visible()
+
+
 def english():
     """Every text in the sources that `t` is asked for."""
     found = set()

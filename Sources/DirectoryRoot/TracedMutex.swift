@@ -11,34 +11,34 @@
     ///
     /// The library's waits on a futex where the sanitizer can't see it, and each access to what it guards is reported as a
     /// race.
-    package final class TracedMutex<Value>: @unchecked Sendable {
+    @safe package final class TracedMutex<Value>: @unchecked Sendable {
         private var value: Value
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
 
         package init(_ value: sending Value) {
             self.value = value
-            lock = .allocate(capacity: 1)
-            pthread_mutex_init(lock, nil)
+            unsafe lock = .allocate(capacity: 1)
+            unsafe pthread_mutex_init(lock, nil)
         }
 
         deinit {
-            pthread_mutex_destroy(lock)
-            lock.deallocate()
+            unsafe pthread_mutex_destroy(lock)
+            unsafe lock.deallocate()
         }
 
         package func withLock<Answer, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Answer
         ) throws(Failure) -> sending Answer {
-            pthread_mutex_lock(lock)
-            defer { pthread_mutex_unlock(lock) }
+            unsafe pthread_mutex_lock(lock)
+            defer { unsafe pthread_mutex_unlock(lock) }
             return try body(&value)
         }
 
         package func withLockIfAvailable<Answer, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Answer
         ) throws(Failure) -> sending Answer? {
-            guard pthread_mutex_trylock(lock) == 0 else { return nil }
-            defer { pthread_mutex_unlock(lock) }
+            guard unsafe pthread_mutex_trylock(lock) == 0 else { return nil }
+            defer { unsafe pthread_mutex_unlock(lock) }
             return try body(&value)
         }
     }

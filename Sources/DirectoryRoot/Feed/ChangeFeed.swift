@@ -207,13 +207,13 @@ package final class ChangeFeed: Sendable {
         let context = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
         #if canImport(Darwin)
             var thread: pthread_t?
-            let status = pthread_create(
+            let status = unsafe pthread_create(
                 &thread, nil,
                 {
-                    Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run()
+                    unsafe Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run()
                     return nil
                 }, context)
-            if status == 0, let thread { pthread_detach(thread) }
+            if status == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
         #else
             var thread = pthread_t()
             let status = unsafe pthread_create(

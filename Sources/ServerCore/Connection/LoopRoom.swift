@@ -140,7 +140,7 @@ final class LoopRoom {
         #if os(Linux)
             unsafe clock_gettime(CLOCK_REALTIME_COARSE, &now)
         #else
-            clock_gettime(CLOCK_REALTIME, &now)
+            unsafe clock_gettime(CLOCK_REALTIME, &now)
         #endif
         if now.tv_sec != dateSecond || dateLine.isEmpty {
             dateSecond = now.tv_sec

@@ -45,7 +45,8 @@ struct SettingsInput {
             let configuration = try? ServerConfiguration(settings, root: root, logger: logger)
         else { return }
         _ = try? UploaderConfiguration(
-            settings, startup: Startup(configuration: configuration, root: "/", showsCode: false))
+            settings,
+            startup: Startup(configuration: configuration, root: "/", showsCode: false, unknownVariables: []))
         _ = try? settings.duration("shutdown-timeout")
     }
 

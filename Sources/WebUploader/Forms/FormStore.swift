@@ -14,6 +14,9 @@ final class FormStore: @unchecked Sendable {
 
     private static let longestField = 4096
 
+    /// Each file that waits for the end of its form is an open one, and of these everybody has a share.
+    private static let mostWaiting = 64
+
     private let share: Share
     private let folder: SharePath
     private let waitsForAll: Bool
@@ -74,6 +77,11 @@ final class FormStore: @unchecked Sendable {
             return
         }
         current = name
+        guard whole.count < Self.mostWaiting else {
+            throw HTTPError(
+                .contentTooLarge,
+                "A form with a digest can have at most \(Self.mostWaiting) files. Send the others in another form.")
+        }
         let path: SharePath
         do {
             let inner = try SharePath(bytes: name)
@@ -111,8 +119,7 @@ final class FormStore: @unchecked Sendable {
         case .field: break
         case .file(let path, let number, let upload):
             whole.append(Whole(path: path, number: number, upload: upload, rule: rule))
-            if !waitsForAll { try storeAll() }
-            current = nil
+            if waitsForAll { current = nil } else { try storeAll() }
         }
         part = .ignored
     }
@@ -120,8 +127,12 @@ final class FormStore: @unchecked Sendable {
     /// Gives the whole files their names.
     /// - Throws: ``RootError`` of the first that cannot have it; what is in ``stored`` stays.
     func storeAll() throws {
-        for file in whole { stored.append(try commit(file)) }
-        whole = []
+        while let file = whole.first {
+            current = Array(file.path.name)
+            stored.append(try commit(file))
+            whole.removeFirst()
+        }
+        current = nil
     }
 
     /// Takes the next free name where somebody else took this one meanwhile and both shall stay.

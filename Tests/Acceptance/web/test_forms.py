@@ -88,6 +88,17 @@ def test_a_form_with_a_digest_is_stored_as_a_whole_or_not_at_all(server):
         "Content-Type": "multipart/form-data; boundary=b", "Content-Digest": "sha-256=x"}).status_code == 400
 
 
+@pytest.mark.parametrize("files, status", [(64, 201), (65, 413)])
+def test_a_form_with_a_digest_holds_only_so_many_files_open(server, files, status):
+    form = b"".join(b"--b\r\nContent-Disposition: form-data; name=files; filename=f%d\r\n\r\nx\r\n" % number
+                    for number in range(files)) + b"--b--\r\n"
+    digest = base64.b64encode(hashlib.sha256(form).digest()).decode()
+    answer = requests.post(server.url + "/", data=form, timeout=20, headers={
+        "Content-Type": "multipart/form-data; boundary=b", "Content-Digest": f"sha-256=:{digest}:"})
+    assert answer.status_code == status, answer.text
+    assert len(list(server.root.glob("f*"))) == (64 if status == 201 else 0)
+
+
 def test_what_is_no_form(server):
     (server.root / "file").write_text("x")
     assert requests.post(server.url + "/", data=b"x", headers={"Content-Type": "text/plain"}, timeout=20).status_code == 415

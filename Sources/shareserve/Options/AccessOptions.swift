@@ -19,7 +19,8 @@ struct AccessOptions: SettingsGroup {
         help: .init(
             """
             Name by which the share is reached, beside localhost, this machine's name and those of the certificate, as in \
-            files.example.com or .example.com; without --auth, others are refused. May be repeated.
+            files.example.com or .example.com; without --auth, others are refused, but bare names to programs that are no \
+            browsers. May be repeated.
             """, valueName: "name"))
     var allowedHost: [String] = []
 

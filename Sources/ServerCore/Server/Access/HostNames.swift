@@ -11,7 +11,7 @@
 /// A page of another site can have its own name point to this server's address (DNS rebinding), and is then of the same
 /// origin to the browser; only the `Host` that it sends gives it away. Addresses are no names, and nobody else can hold
 /// `localhost` (RFC 6761 §6.3). All others have to be this server's own: a name without a dot, or below `.local`, is
-/// answered by whoever is quickest on a network of strangers.
+/// answered by whoever is quickest on a network of strangers. (What is no browser may use bare ones: see ``Gate``.)
 struct HostNames: Sendable {
     private var exact: Set<String> = ["localhost"]
     /// Names below these are known, at any depth.

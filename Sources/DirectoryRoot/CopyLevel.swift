@@ -13,6 +13,8 @@ final class CopyLevel {
     /// Where the directory is and where its copy will be, or the deepest place above that a path can name.
     let paths: (source: SharePath, target: SharePath)
     let isLinked: Bool
+    /// Whether the requester may do the same everywhere below.
+    let hasUniformRights: Bool
     /// The directory that is copied.
     private(set) var source: Int32
     /// The directory that it becomes.
@@ -28,7 +30,10 @@ final class CopyLevel {
     private(set) var isBroken = false
 
     /// Takes over both descriptors.
-    init?(paths: (source: SharePath, target: SharePath), source: Int32, target: Int32, isLinked: Bool) {
+    init?(
+        paths: (source: SharePath, target: SharePath), source: Int32, target: Int32, isLinked: Bool,
+        hasUniformRights: Bool
+    ) {
         var status = sys_attributes()
         var made = sys_attributes()
         guard unsafe sys_fstat(source, &status) == 0, unsafe sys_fstat(target, &made) == 0 else {
@@ -40,6 +45,7 @@ final class CopyLevel {
         self.source = source
         self.target = target
         self.isLinked = isLinked
+        self.hasUniformRights = hasUniformRights
         identity = status
         targetIdentity = made
         // The duplicate of a descriptor shares its position.

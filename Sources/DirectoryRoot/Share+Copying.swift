@@ -158,6 +158,7 @@ extension Share {
             guard try !root.isBelow(status, location.directory) else { throw .selfReference }
         }
         try requireMatch(request.replacing, try contentStatus(of: location))
+        if request.isDirectory { try requireRights(throughout: .create, at: request.target, location.path) }
         if let old = location.status {
             if old.isDirectory {
                 try requireRights(throughout: [.overwrite, .delete], at: request.target, location.path)
@@ -167,7 +168,6 @@ extension Share {
             try checkLocks(WriteUse(trees: [location.path]))
         } else {
             try requireReplaceableName(request.target, location.path, isDirectory: request.isDirectory)
-            if request.isDirectory { try requireRights(throughout: .create, at: request.target, location.path) }
             try checkLocks(WriteUse(bindings: [location.path]))
         }
     }

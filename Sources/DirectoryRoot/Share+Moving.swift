@@ -63,6 +63,7 @@ extension Share {
         guard let moved = from.status else { throw .notFound }
         try requireSeparate(from, to)
         try requireMatch(replacing, try contentStatus(of: to))
+        if moved.isDirectory { try requireRights(throughout: .create, at: target, to.path) }
         if let old = to.status {
             if old.isDirectory {
                 try requireRights(throughout: [.overwrite, .delete], at: target, to.path)

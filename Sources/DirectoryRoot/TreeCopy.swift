@@ -46,7 +46,8 @@ struct TreeCopy: ~Copyable {
     mutating func run(from origin: Int32, to top: Int32, recursive: Bool) throws(RootError) -> [MemberFailure] {
         let first = CopyLevel(
             paths: (source, target), source: try Descriptor(sys_dup(origin), "dup").release(),
-            target: try Descriptor(sys_dup(top), "dup").release(), isLinked: true)
+            target: try Descriptor(sys_dup(top), "dup").release(), isLinked: true,
+            hasUniformRights: share.rights.isUniform(below: source))
         guard let first else { throw .tooMany }
         levels.append(first)
         try share.copyProperties(from: origin, at: source, to: top, at: target)
@@ -108,22 +109,22 @@ struct TreeCopy: ~Copyable {
             guard let target = try? share.root.resolver.walk(path, flags: flags), let real = target.realPath,
                 share.root.policy.shows(real), share.base.contains(real), share.maySee(real, isDirectory: false)
             else { return nil }
-            return CopyMember(descriptor: target.descriptor, isLinked: true)
+            return CopyMember(descriptor: target.descriptor, realPath: real)
         }
         let descriptor = try Descriptor(answer, "openat")
-        if !share.rights.isUniform(below: source) {
+        if !level.hasUniformRights {
             let path = try level.paths.source.appending(name)
             guard share.rights.rights(at: path).contains(.read) || share.rights.leadsToReadable(below: path) else {
                 return nil
             }
         }
-        return CopyMember(descriptor: descriptor, isLinked: false)
+        return CopyMember(descriptor: descriptor, realPath: nil)
     }
 
     private mutating func enter(_ name: [UInt8], of level: CopyLevel, _ member: borrowing CopyMember) throws(RootError)
     {
         let status = try member.descriptor.status()
-        let isLinked = member.isLinked
+        let isLinked = member.realPath != nil
         if isLinked || levels.dropFirst().contains(where: \.isLinked) {
             // A link to a directory that we are in has no end.
             guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
@@ -133,12 +134,16 @@ struct TreeCopy: ~Copyable {
             unsafe sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
         let made = try Descriptor(answer, "openat")
-        let paths = (level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name))
+        // Behind a link the rights of the place count where it leads.
+        let paths = (
+            member.realPath ?? level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name)
+        )
         try share.copyProperties(from: member.descriptor.number, at: paths.0, to: made.number, at: paths.1)
         guard
             let next = CopyLevel(
                 paths: paths, source: try Descriptor(sys_dup(member.descriptor.number), "dup").release(),
-                target: made.release(), isLinked: isLinked)
+                target: made.release(), isLinked: isLinked,
+                hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights)
         else { throw .tooMany }
         level.failing = nil
         levels.append(next)
@@ -192,6 +197,6 @@ struct TreeCopy: ~Copyable {
 /// An open member of a directory that is being copied.
 private struct CopyMember: ~Copyable {
     let descriptor: Descriptor
-    /// Reached through a link, so that its `..` is not where we came from.
-    let isLinked: Bool
+    /// Where it is from the root, when it was reached through a link and its `..` is not where we came from.
+    let realPath: SharePath?
 }

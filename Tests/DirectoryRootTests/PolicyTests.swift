@@ -126,6 +126,36 @@ import Testing
         #expect(try fixture.list("/mine") == [] && fixture.directory.text("private/file") == "s")
     }
 
+    @Test("A copy holds nothing that may not be read where a link in it leads") func copyThroughLinks() throws {
+        var fixture = try Fixture()
+        try fixture.directory.write("open", to: "other/file")
+        try fixture.directory.write("secret", to: "other/private/deep/file")
+        try fixture.directory.makeDirectory("tree")
+        try fixture.directory.link("tree/door", to: "../other")
+        fixture.share.rights = RightsMap(rules: [
+            (.root, .readWrite), (try SharePath(decoding: "/other/private"), .none),
+        ])
+        #expect(try fixture.copy("/tree", to: "/copy").created)
+        #expect(fixture.directory.text("copy/door/file") == "open")
+        #expect(!fixture.directory.exists("copy/door/private"))
+    }
+
+    @Test("A folder is not put where a part of it would come to a protected place") func protectedTarget() throws {
+        var fixture = try Fixture()
+        try fixture.directory.write("n", to: "new/kept/file")
+        try fixture.put("/file", "f")
+        fixture.share.rights = RightsMap(rules: [
+            (.root, .readWrite), (try SharePath(decoding: "/tree/kept"), .readOnly),
+            (try SharePath(decoding: "/file/kept"), .none),
+        ])
+        #expect(throws: RootError.forbidden) { try fixture.move("/new", to: "/tree") }
+        #expect(throws: RootError.forbidden) { try fixture.copy("/new", to: "/tree") }
+        #expect(throws: RootError.forbidden) { try fixture.move("/new", to: "/file") }
+        #expect(throws: RootError.forbidden) { try fixture.copy("/new", to: "/file") }
+        #expect(!fixture.directory.exists("tree") && fixture.directory.text("file") == "f")
+        #expect(try fixture.move("/new", to: "/elsewhere").created)
+    }
+
     @Test("A view of a folder or of one file has nothing beside or above it") func base() throws {
         let fixture = try Fixture()
         try fixture.directory.write("in", to: "a/file")

@@ -57,6 +57,32 @@ import Testing
         #expect(second.path == SharePath("a/b.txt") && second.size == 5)
     }
 
+    @Test("What may not be read in a deleted folder does not come back under another name")
+    func protectedPart() throws {
+        let tree = try #require(try share.moveToTrash(SharePath("a")))
+        var visitor = share
+        visitor.rights = RightsMap(rules: [(.root, .readWrite), (SharePath("a/c"), .none)])
+        #expect(throws: RootError.forbidden) { try visitor.restore(tree.id) }
+        try directory.makeDirectory("a")
+        #expect(throws: RootError.forbidden) { try visitor.restore(tree.id, onConflict: .keepBoth) }
+        #expect(!directory.exists("a (1)"))
+        visitor.rights = RightsMap(rules: [(.root, .readWrite), (SharePath("a (1)/c"), .readOnly)])
+        #expect(throws: RootError.forbidden) { try visitor.restore(tree.id, onConflict: .keepBoth) }
+        #expect(try share.restore(tree.id, onConflict: .keepBoth) == SharePath("a (1)"))
+    }
+
+    @Test("With --no-delete, nothing that is restored takes a folder's place")
+    func keepsFolders() throws {
+        let tree = try #require(try share.moveToTrash(SharePath("a")))
+        try directory.write("newer", to: "a/b.txt")
+        var policy = RootPolicy()
+        policy.refusesDelete = true
+        let careful = Share(root: try DirectoryRoot(path: directory.path, policy: policy, clock: time.clock))
+        #expect(throws: RootError.forbidden) { try careful.restore(tree.id, onConflict: .replace) }
+        #expect(directory.text("a/b.txt") == "newer")
+        #expect(try careful.restore(tree.id, onConflict: .keepBoth) == SharePath("a (1)"))
+    }
+
     @Test("The page's deletes go after a minute, without --trash")
     func purge() throws {
         let item = try #require(try share.moveToTrash(SharePath("a")))

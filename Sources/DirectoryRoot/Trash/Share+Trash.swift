@@ -59,6 +59,8 @@ extension Share {
         try makeParents(of: path)
         for number in 0..<1_000 {
             let candidate = conflict == .keepBoth ? try path.numbered(number) : path
+            // Under another name, rules about places in it would not hold any more.
+            guard number == 0 || rights.allows(.read, throughout: item.record.path) else { throw .forbidden }
             do throws(RootError) {
                 try restore(id, to: candidate, isDirectory: item.status.isDirectory, replacing: conflict == .replace)
                 tell(.restore(try absolute(candidate)))
@@ -106,11 +108,13 @@ extension Share {
         let full = try writable(path, orElse: .selfReference)
         try root.commitLock.withLock { (_) throws(RootError) in
             var location = try locateTarget(full, followsLink: false)
+            if isDirectory { try requireRights(throughout: .create, at: full, location.path) }
             if location.status == nil {
                 try requireReplaceableName(full, location.path, isDirectory: isDirectory)
                 try checkLocks(WriteUse(bindings: [location.path]))
             } else {
                 guard replacing else { throw .exists }
+                guard location.status?.isDirectory != true || !root.policy.refusesDelete else { throw .forbidden }
                 try requireRights(throughout: [.overwrite, .delete], at: full, location.path)
                 try requireReplaceable(location, asked: full)
                 try checkLocks(WriteUse(trees: [location.path]))

@@ -129,13 +129,14 @@ struct LinkCommand: ParsableCommand {
         path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Tab-separated: id, path, rights, end, downloads left, password, maker.
+    /// Tab-separated: id, path, rights, end, downloads left, password, maker (`*` a visitor without a name, `-` nobody by
+    /// the page).
     private static func line(_ link: ShareLink) -> String {
         [
             link.id, "/" + PercentCoding.path(link.path.bytes), link.rights.contains(.create) ? "upload" : "read",
             link.expires.map { HTTPDate.text($0.seconds) } ?? "never",
             link.downloadsLeft.map { "\($0) left" } ?? "unlimited",
-            link.passwordHash == nil ? "open" : "password", link.creator ?? "-",
+            link.passwordHash == nil ? "open" : "password", link.creator.map { $0.isEmpty ? "*" : $0 } ?? "-",
         ].joined(separator: "\t")
     }
 }

@@ -16,7 +16,7 @@ public struct ShareLink: Equatable, Sendable {
     public var passwordHash: String?
     /// How many downloads are left; nil for any number.
     public var downloadsLeft: Int64?
-    /// Who made it; nil for everybody.
+    /// Who made it: a user's name, empty for a visitor without one, nil for whoever sat at the machine.
     public var creator: String?
     /// When it was made.
     public var created: Timestamp

@@ -53,7 +53,7 @@ extension UploaderHandler {
                 ShareLink(
                     secretHash: hash, path: path, rights: rights, expires: expires,
                     passwordHash: try password.map { try Self.hash($0) },
-                    downloadsLeft: downloads, creator: share.user))
+                    downloadsLeft: downloads, creator: share.user ?? ""))
             return (link, secret, attributes.isDirectory)
         }
         let token = LinkToken.text(id: link.id, secret: secret)
@@ -102,12 +102,16 @@ extension UploaderHandler {
         return Response(.noContent)
     }
 
-    /// The links that this requester made; where nobody has a name, all of places that they may read.
+    /// The links that this requester made; for visitors without a name, all that such made of places that they may read.
+    ///
+    /// Who may do everything everywhere without a name has those that were made at the machine, too.
     private func ownLinks(_ request: Request) throws -> [ShareLink] {
         let share = request.share
         guard share.base.isRoot else { throw RootError.forbidden }
+        let ownsAll = share.user == nil && share.rights.allows(.readWrite, throughout: .root)
         return try share.root.links.all().filter { link in
-            link.creator == share.user && share.rights.rights(at: link.path).contains(.read)
+            (link.creator == share.user ?? "" || ownsAll && link.creator == nil)
+                && share.rights.rights(at: link.path).contains(.read)
         }
     }
 }

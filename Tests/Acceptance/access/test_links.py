@@ -1,5 +1,6 @@
 """Share links, made by the command line and opened by strangers."""
 
+import json
 import re
 import subprocess
 import time
@@ -141,3 +142,26 @@ def test_wrong_use(shared):
     assert link(shared.root / "missing", "--root", shared.root).returncode == 66
     assert link(shared.root / "album", "--root", shared.root, "--expires", "soon").returncode == 64
     assert link("/tmp", "--root", shared.root).returncode == 64
+
+
+def test_visitors_do_not_rule_over_the_links_of_others(serve):
+    server = serve("--auth", "anna:x@/:rw", "--auth", "@/album:ro")
+    (server.root / "album").mkdir()
+    (server.root / "album" / "a.txt").write_text("one")
+    place = made(server.root / "album", "--root", server.root)
+    name = place.rpartition("/")[2].partition("-")[0]
+    assert name not in ask(server, "GET", "/.shareserve/links").text
+    assert ask(server, "DELETE", f"/.shareserve/links?id={name}").status in (401, 403, 404)
+    assert ask(server, "GET", f"{place}/a.txt").text == "one"
+
+
+def test_a_visitors_link_ends_with_what_visitors_may(serve, folder):
+    (folder / "album").mkdir()
+    (folder / "album" / "a.txt").write_text("one")
+    first = serve("--auth", "anna:x@/:rw", "--auth", "@/album:ro", root=folder)
+    answer = ask(first, "POST", "/.shareserve/links", "Content-Type: application/json", body='{"path":"/album"}')
+    assert answer.status == 201
+    place = json.loads(answer.body)["address"]
+    assert ask(first, "GET", f"{place}a.txt").text == "one"
+    second = serve("--auth", "anna:x@/:rw", root=folder)
+    assert ask(second, "GET", f"{place}a.txt").status == 404

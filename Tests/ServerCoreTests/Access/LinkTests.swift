@@ -166,4 +166,22 @@ struct LinkTests {
         #expect(inner.rights.rights(at: path("a/b/deep/x")) == .none)
         #expect(try status(ask(gate(), target)) == 200)
     }
+
+    @Test("A link that a visitor made opens what visitors may read now")
+    func visitor() throws {
+        let (_, token) = try link("a/b") { $0.creator = "" }
+        let target = "/.shareserve/s/\(token)/c.txt"
+        func rights(_ gate: Gate) throws -> Rights {
+            guard case .allow(let share, _, _) = try ask(gate, target) else { return .none }
+            return share.rights.rights(at: path("a/b/c.txt"))
+        }
+        #expect(try rights(gate()) == .readOnly)
+        #expect(try rights(gate("@/a:ro")) == .readOnly)
+        #expect(try rights(gate("anna:x@/:rw", "@/a:ro")) == .readOnly)
+        #expect(try rights(gate("anna:x@/:rw", "@/a:none")) == .none)
+        #expect(try rights(gate("@/other:rw")) == .none)
+        #expect(try rights(gate("anna:x@/:rw")) == .none)
+        let (_, own) = try link("a/b")
+        #expect(try status(ask(gate("anna:x@/:rw"), "/.shareserve/s/\(own)/c.txt")) == 200)
+    }
 }

@@ -32,7 +32,9 @@ extension Gate {
             guard case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) else {
                 return .refuse(Self.asksPassword)
             }
-            if verified.user(name, password) != nil { return open(link, head, prefix: prefix, path: path, rules) }
+            if verified.user(name, password) != nil {
+                return open(link, head, prefix: prefix, path: path, rules)
+            }
             return .verify { [self] in
                 if let wait = brake.wait(address: address, user: name) { return .refuse(Self.slowDown(wait)) }
                 guard verified.user(name, password) != nil || matches(password, hash) else {
@@ -86,14 +88,14 @@ extension Gate {
     /// What a link opens: no more than its maker may do now, there and at every place below it that has a rule of its own.
     /// - Returns: nil when its maker is no longer known.
     private func rights(of link: ShareLink, _ rules: Rules) -> RightsMap? {
-        var limits = RightsMap(rules: [])
+        var limits = rules.book.everybody ?? RightsMap(rules: [])
         var here = link.rights
-        if let creator = link.creator, !rules.book.isEmpty {
-            guard let account = rules.book.account(creator) else { return nil }
-            limits = account.rights
+        if let creator = link.creator {
+            if !creator.isEmpty, !rules.book.isEmpty {
+                guard let account = rules.book.account(creator) else { return nil }
+                limits = account.rights
+            }
             here.formIntersection(limits.rights(at: link.path))
-        } else if let everybody = rules.book.everybody {
-            limits = everybody
         }
         let below = limits.rules.filter { link.path.isAncestor(of: $0.path) }
             .map { (path: $0.path, rights: $0.rights.intersection(link.rights)) }

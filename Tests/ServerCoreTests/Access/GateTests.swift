@@ -207,6 +207,57 @@ struct GateTests {
         #expect(brake.wait(address: NetworkAddress("192.0.2.1"), user: "x") == nil)
     }
 
+    @Test("A name that is written in many ways is one name to who counts")
+    func spellings() throws {
+        let gate = try gate("anna:secret@/:rw")
+        for index in 0..<30 { _ = try ask(gate, .get, "/", [basic("d\(index)\\anna:x")], peer: "10.0.0.\(index + 1)") }
+        let nonce = try nonce(gate)
+        let name = hash(.sha256, "anna:shareserve")
+        for index in 0..<30 {
+            let spelled = String(name.enumerated().map { $0 == index ? Character($1.uppercased()) : $1 })
+            let wrong = digest(password: "x", nonce: nonce, count: Hex.text([0, 0, 0, UInt8(index + 1)])) {
+                $0.replacing("username=\"anna\"", with: "username=\"\(spelled)\", userhash=true")
+            }
+            _ = try ask(gate, .get, "/", [wrong], peer: "10.0.1.\(index + 1)")
+        }
+        #expect(try status(ask(gate, .get, "/", [basic("anna:x")], peer: "10.0.2.1")) == 429)
+    }
+
+    @Test("Who guesses at a user keeps nobody out where that user has been")
+    func homes() throws {
+        let gate = try gate("anna:secret@/:rw")
+        let nonce = try nonce(gate)
+        #expect(try user(ask(gate, .get, "/", [digest(nonce: nonce)], peer: "192.0.2.7")) == "anna")
+        for index in 0..<60 { _ = try ask(gate, .get, "/", [basic("anna:x")], peer: "10.0.0.\(index + 1)") }
+        #expect(try status(ask(gate, .get, "/", [basic("anna:secret")], peer: "10.0.1.1")) == 429)
+        let again = digest(nonce: nonce, count: "00000002")
+        #expect(try user(ask(gate, .get, "/", [again], peer: "192.0.2.7")) == "anna")
+        #expect(try user(ask(gate, .get, "/", [basic("anna:secret")], peer: "192.0.2.7")) == "anna")
+        for _ in 0..<GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("anna:x")], peer: "192.0.2.7") }
+        #expect(try status(ask(gate, .get, "/", [basic("anna:x")], peer: "192.0.2.7")) == 429)
+    }
+
+    @Test("A password whose check was under way while it changed is not remembered")
+    func replacedMeanwhile() throws {
+        let old = try PasswordHash.sha512.make(password: "old", user: "anna")
+        let gate = try gate("anna:\(old)@/:rw")
+        let head = RequestHead()
+        head.compose(method: "GET", target: "/", lines: [basic("anna:old")])
+        let view = RequestHeadView(
+            head: head, method: .get, target: try RequestTarget(head.target), authority: "localhost", scheme: "http",
+            peer: "192.0.2.1", isPrivate: false)
+        guard case .verify(let waiting) = gate.admit(view) else {
+            Issue.record("not asked to wait")
+            return
+        }
+        var rules = AccessRules()
+        try rules.add(rule: "anna:\(PasswordHash.sha512.make(password: "new", user: "anna"))@/:rw")
+        gate.replace(rules)
+        _ = waiting()
+        #expect(try status(ask(gate, .get, "/", [basic("anna:old")])) == 401)
+        #expect(try user(ask(gate, .get, "/", [basic("anna:new")])) == "anna")
+    }
+
     // MARK: - Digest
 
     private func hash(_ algorithm: DigestAlgorithm, _ text: String) -> String {

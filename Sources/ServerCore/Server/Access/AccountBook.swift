@@ -65,6 +65,18 @@ struct AccountBook: Sendable {
         return accounts[String(name[name.index(after: slash)...])]
     }
 
+    /// The name under which attempts at an account are counted, however it is written.
+    func countedName(_ user: String) -> String {
+        account(user)?.name ?? user.split(separator: "\\").last.map(String.init) ?? user
+    }
+
+    /// The same for the name in a Digest, which may be a hash of it.
+    func countedName(_ digest: DigestCredentials) -> String {
+        guard digest.isUserHash else { return countedName(RequestHead.text(digest.user[...])) }
+        return account(hash: digest.user, digest.algorithm)?.name
+            ?? RequestHead.text(digest.user.map(ASCII.lowercased)[...])
+    }
+
     /// The account whose password this is.
     ///
     /// Takes as long for an unknown name as for a known one.
@@ -142,7 +154,8 @@ struct AccountBook: Sendable {
 
 /// Basic credentials that were found right a while ago, so that crypt(3) is paid once and not with every request.
 ///
-/// Kept as keyed hashes, for ten minutes, at most 4,096.
+/// Kept as keyed hashes, for ten minutes, at most 4,096; each holds under the rules alone under which it was found right,
+/// so that one whose check was under way while the password changed is worth nothing.
 final class VerifiedCredentials: Sendable {
     private struct Entry {
         var user: String
@@ -160,9 +173,14 @@ final class VerifiedCredentials: Sendable {
         self.clock = clock
     }
 
-    /// The account's name; nil for what is not known to be right.
-    func user(_ user: String, _ password: [UInt8]) -> String? {
-        let key = seal(user, password)
+    /// Whose credentials these are.
+    /// - Parameters:
+    ///   - user: as the client sent it.
+    ///   - password: as the client sent it.
+    ///   - rules: the number of the rules in force.
+    /// - Returns: the account's name; nil for what is not known to be right.
+    func user(_ user: String, _ password: [UInt8], under rules: UInt64) -> String? {
+        let key = seal(user, password, rules)
         let now = clock()
         return entries.withLock { entries in
             guard let entry = entries[key] else { return nil }
@@ -174,8 +192,8 @@ final class VerifiedCredentials: Sendable {
         }
     }
 
-    func remember(_ user: String, _ password: [UInt8], account: String) {
-        let key = seal(user, password)
+    func remember(_ user: String, _ password: [UInt8], account: String, under rules: UInt64) {
+        let key = seal(user, password, rules)
         let now = clock()
         entries.withLock { entries in
             if entries.count >= Self.limit { entries = entries.filter { $0.value.expires > now } }
@@ -186,7 +204,8 @@ final class VerifiedCredentials: Sendable {
 
     func forgetAll() { entries.withLock { $0.removeAll() } }
 
-    private func seal(_ user: String, _ password: [UInt8]) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: Array(user.utf8) + [0] + password, using: key))
+    private func seal(_ user: String, _ password: [UInt8], _ rules: UInt64) -> [UInt8] {
+        let text = Array("\(rules) \(user)".utf8) + [0] + password
+        return Array(HMAC<SHA256>.authenticationCode(for: text, using: key))
     }
 }

@@ -32,16 +32,16 @@ extension Gate {
             guard case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) else {
                 return .refuse(Self.asksPassword)
             }
-            if verified.user(name, password) != nil {
+            if verified.user(name, password, under: rules.number) != nil {
                 return open(link, head, prefix: prefix, path: path, rules)
             }
             return .verify { [self] in
                 if let wait = brake.wait(address: address, user: name) { return .refuse(Self.slowDown(wait)) }
-                guard verified.user(name, password) != nil || matches(password, hash) else {
+                guard verified.user(name, password, under: rules.number) != nil || matches(password, hash) else {
                     brake.fail(address: address, user: name)
                     return .refuse(Self.asksPassword)
                 }
-                verified.remember(name, password, account: name)
+                verified.remember(name, password, account: name, under: rules.number)
                 return open(link, head, prefix: prefix, path: path, rules)
             }
         } catch {

@@ -194,7 +194,7 @@ package final class Gate: AccessControl {
         case .malformed: return decide(.wrong, head, path, rules)
         case .digest(let digest): return decide(identify(digest, head, address, rules), head, path, rules)
         case .basic(let user, let password):
-            if let name = verified.user(user, password), let account = rules.book.account(name) {
+            if let name = verified.user(user, password, under: rules.number), let account = rules.book.account(name) {
                 return decide(.user(account), head, path, rules)
             }
             guard rules.book.isSlow else {
@@ -217,32 +217,35 @@ package final class Gate: AccessControl {
 
     private func identify(_ user: String, _ password: [UInt8], _ address: NetworkAddress?, _ rules: Rules) -> Identity {
         // Of many requests that come at once with the same credentials, the first has paid for all.
-        if let name = verified.user(user, password), let account = rules.book.account(name) { return .user(account) }
-        if let wait = brake.wait(address: address, user: user) { return .mustWait(wait) }
+        if let name = verified.user(user, password, under: rules.number), let account = rules.book.account(name) {
+            return .user(account)
+        }
+        let counted = rules.book.countedName(user)
+        if let wait = brake.wait(address: address, user: counted) { return .mustWait(wait) }
         guard let account = rules.book.verify(user: user, password: password) else {
-            brake.fail(address: address, user: user)
+            brake.fail(address: address, user: counted)
             return .wrong
         }
-        brake.succeed(address: address)
-        verified.remember(user, password, account: account.name)
+        brake.succeed(address: address, user: counted)
+        verified.remember(user, password, account: account.name, under: rules.number)
         return .user(account)
     }
 
     private func identify(
         _ digest: DigestCredentials, _ head: RequestHeadView, _ address: NetworkAddress?, _ rules: Rules
     ) -> Identity {
-        let user = RequestHead.text(digest.user[...])
-        if let wait = brake.wait(address: address, user: user) { return .mustWait(wait) }
+        let counted = rules.book.countedName(digest)
+        if let wait = brake.wait(address: address, user: counted) { return .mustWait(wait) }
         // Credentials made for another address or realm are not for this request.
         guard digest.realm.elementsEqual(AccessRules.realm.utf8), Self.names(digest.uri, head.head.target) else {
             return .wrong
         }
         guard let account = rules.book.verify(digest, method: head.method.rawValue) else {
-            brake.fail(address: address, user: user)
+            brake.fail(address: address, user: counted)
             return .wrong
         }
         guard nonces.use(digest.nonce, count: digest.count) == .fresh else { return .stale }
-        brake.succeed(address: address)
+        brake.succeed(address: address, user: counted)
         return .user(account)
     }
 

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A few wrong attempts are free; after them each costs twice the wait of the one before, up to a minute. An address's
 /// own failures stop that address; a user's failures from everywhere stop further guesses at that user after many more,
-/// but never a client whose credentials were verified before.
+/// but never from an address where that user has logged in before.
 final class GuessingBrake: Sendable {
     private struct Entry {
         var failures = 0
@@ -25,7 +25,16 @@ final class GuessingBrake: Sendable {
     static let longestWait: Int64 = 60_000
     private static let limit = 8_192
 
-    private let entries = Mutex<[Key: Entry]>([:])
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        /// Where users have logged in, and when last: only who knows a password adds to it.
+        var homes: [Key: Int64] = [:]
+    }
+
+    /// How long an address counts as one where a user has logged in.
+    static let homeMemory: Int64 = 24 * 3_600_000
+
+    private let state = Mutex(State())
     private let clock: @Sendable () -> Int64
 
     /// A brake without memories.
@@ -41,8 +50,12 @@ final class GuessingBrake: Sendable {
     /// - Returns: whole seconds, at least one; nil when it may go on.
     func wait(address: NetworkAddress?, user: String) -> Int64? {
         let now = clock()
-        let until = entries.withLock { entries in
-            Self.keys(address, user).map { entries[$0]?.blockedUntil ?? 0 }.max() ?? 0
+        let until = state.withLock { state in
+            Self.keys(address, user).filter { key in
+                guard key.user != nil, let home = state.homes[Self.home(address, user)] else { return true }
+                return now - home >= Self.homeMemory
+            }
+            .map { state.entries[$0]?.blockedUntil ?? 0 }.max() ?? 0
         }
         return until > now ? (until - now + 999) / 1000 : nil
     }
@@ -50,31 +63,44 @@ final class GuessingBrake: Sendable {
     /// Notes a wrong password.
     func fail(address: NetworkAddress?, user: String) {
         let now = clock()
-        entries.withLock { entries in
+        state.withLock { state in
             for key in Self.keys(address, user) {
-                var entry = entries[key] ?? Entry()
+                var entry = state.entries[key] ?? Entry()
                 if now - entry.last > Self.memory { entry = Entry() }
                 entry.failures = min(entry.failures + 1, 1_000_000)
                 entry.last = now
                 let excess = entry.failures - (key.user == nil ? Self.freePerAddress : Self.freePerUser)
                 if excess >= 0 { entry.blockedUntil = now + min(Self.longestWait, 1000 << Int64(min(excess, 10))) }
-                if entries[key] == nil, entries.count >= Self.limit { Self.makeRoom(&entries, now) }
-                entries[key] = entry
+                if state.entries[key] == nil, state.entries.count >= Self.limit { Self.makeRoom(&state.entries, now) }
+                state.entries[key] = entry
             }
         }
     }
 
-    /// Notes a right password: what this address did wrong before is forgiven.
-    func succeed(address: NetworkAddress?) {
+    /// Notes a right password: what this address did wrong before is forgiven, and the user is at home there.
+    func succeed(address: NetworkAddress?, user: String) {
         guard let address else { return }
-        entries.withLock { entries in
+        let now = clock()
+        let home = Self.home(address, user)
+        state.withLock { state in
             // Most of the time there is nothing to forgive.
-            if !entries.isEmpty { entries[Key(address: address.customer, user: nil)] = nil }
+            if !state.entries.isEmpty { state.entries[Key(address: address.customer, user: nil)] = nil }
+            if state.homes[home] == nil, state.homes.count >= Self.limit {
+                state.homes = state.homes.filter { now - $0.value < Self.homeMemory }
+                if state.homes.count >= Self.limit { state.homes.removeAll() }
+            }
+            state.homes[home] = now
         }
     }
 
+    private static func home(_ address: NetworkAddress?, _ user: String) -> Key {
+        Key(address: address?.customer, user: bounded(user))
+    }
+
+    private static func bounded(_ user: String) -> String { String(decoding: user.utf8.prefix(128), as: UTF8.self) }
+
     private static func keys(_ address: NetworkAddress?, _ user: String) -> [Key] {
-        let user = Key(address: nil, user: String(decoding: user.utf8.prefix(128), as: UTF8.self))
+        let user = Key(address: nil, user: bounded(user))
         guard let address else { return [user] }
         return [Key(address: address.customer, user: nil), user]
     }

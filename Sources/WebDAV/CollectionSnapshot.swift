@@ -7,12 +7,12 @@ internal import ServerCore
 struct CollectionSnapshot: Sendable {
     /// What is remembered of one member.
     struct Member: Hashable, Sendable {
-        var isDirectory: Bool
-        var inode: UInt64
-        var size: Int64
-        var modified: Timestamp
+        let inode: UInt64
+        let size: Int64
+        let modified: Timestamp
         /// Tells new properties too.
-        var changed: Timestamp
+        let changed: Timestamp
+        let isDirectory: Bool
 
         /// A folder is the same as long as it is that folder: its members speak for themselves.
         init(_ attributes: FileAttributes) {
@@ -44,24 +44,26 @@ struct CollectionSnapshot: Sendable {
         }
     }
 
-    /// One member that is not what it was.
-    struct Change: Sendable {
-        /// From the collection.
-        let path: SharePath
-        /// Nil when it is gone.
-        let now: Member?
-        /// What went; nil of what is there.
-        let before: Member?
+    /// One member: where its path stands among all names, and what is remembered of it.
+    private struct Row: Sendable {
+        let start: UInt32
+        let count: UInt32
+        let member: Member
+
+        var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
     }
 
     /// From the share's own beginning, so that a token of one folder means nothing in another.
     let place: SharePath
     let isRecursive: Bool
-    /// By path from the collection.
-    private(set) var members: [SharePath: Member] = [:]
+    /// The paths from the collection, one behind the other: an array for each would take three times the room.
+    private var names: [UInt8] = []
+    /// In order of the bytes of their paths.
+    private var rows: [Row] = []
 
-    /// More than this is not kept.
+    /// More members, or more bytes of their paths, than this are not kept.
     static let maxMembers = 100_000
+    static let maxNameBytes = 16 << 20
 
     /// Without members: what somebody knows who asks for the first time.
     /// - Parameters:
@@ -75,7 +77,7 @@ struct CollectionSnapshot: Sendable {
     /// Looks at every member.
     ///
     /// Waits for the disk.
-    /// - Throws: ``RootError/tooMany`` when there are more than 100,000.
+    /// - Throws: ``RootError/tooMany`` when there are more than 100,000, or their paths have more than 16 MiB.
     init(of path: SharePath, in share: Share, isRecursive: Bool) throws(RootError) {
         place = try share.base.appending(path)
         self.isRecursive = isRecursive
@@ -97,13 +99,21 @@ struct CollectionSnapshot: Sendable {
             while true {
                 let found = try cursor.next(512)
                 guard !found.isEmpty else { break }
-                guard members.count + found.count <= Self.maxMembers else { throw .tooMany }
                 for member in found {
                     let place = try folder.appending(member.name)
-                    members[place] = Member(member.attributes)
+                    append(place.bytes[...], Member(member.attributes))
                     if isRecursive, member.attributes.isDirectory { ahead.append(place) }
                 }
+                guard rows.count <= Self.maxMembers, names.count <= Self.maxNameBytes else { throw .tooMany }
             }
+        }
+        let names = names
+        rows.sort { Self.name(of: $0, in: names).lexicographicallyPrecedes(Self.name(of: $1, in: names)) }
+        // A folder that changes while it is read may show a member twice.
+        var last: Row?
+        rows.removeAll { row in
+            defer { last = row }
+            return last.map { Self.name(of: $0, in: names) == Self.name(of: row, in: names) } ?? false
         }
     }
 
@@ -112,52 +122,125 @@ struct CollectionSnapshot: Sendable {
         var record = SnapshotRecord(bytes: bytes)
         do {
             isRecursive = try record.number() == 1
-            place = SharePath(unchecked: try record.name())
+            place = SharePath(unchecked: Array(try record.name()))
             while !record.isAtEnd {
-                let name = SharePath(unchecked: try record.name())
-                members[name] = try Member(&record)
+                let name = try record.name()
+                if let last = rows.last {
+                    guard Self.name(of: last, in: names).lexicographicallyPrecedes(name) else { return nil }
+                }
+                append(name, try Member(&record))
             }
         } catch {
             return nil
         }
     }
 
-    /// What changes on the way from `before` to this: new and changed members first, each group in order of its bytes, so
-    /// that a folder comes before what is in it.
-    func changes(since before: CollectionSnapshot) -> [Change] {
-        let kept = before.isRecursive && !isRecursive ? before.members.filter { $0.key.depth == 1 } : before.members
-        let changed = members.filter { kept[$0.key] != $0.value }.map {
-            Change(path: $0.key, now: $0.value, before: nil)
-        }
-        let gone = kept.filter { members[$0.key] == nil }.map { Change(path: $0.key, now: nil, before: $0.value) }
-        return Self.inOrder(changed) + Self.inOrder(gone)
+    private mutating func append(_ name: ArraySlice<UInt8>, _ member: Member) {
+        rows.append(Row(start: UInt32(names.count), count: UInt32(name.count), member: member))
+        names += name
     }
 
-    /// The state of somebody who had `before` and was told only of `changes`; what they do not know of comes next time.
+    private static func name(of row: Row, in names: [UInt8]) -> ArraySlice<UInt8> {
+        names[row.range]
+    }
+
+    private func name(_ index: Int) -> ArraySlice<UInt8> { Self.name(of: rows[index], in: names) }
+
+    var count: Int { rows.count }
+
+    /// From the collection.
+    func path(_ index: Int) -> SharePath { SharePath(unchecked: Array(name(index))) }
+
+    func member(_ index: Int) -> Member { rows[index].member }
+
+    /// The members right in the collection.
+    var shallow: CollectionSnapshot {
+        var shallow = CollectionSnapshot(of: place, isRecursive: false)
+        for index in rows.indices where !name(index).contains(UInt8(ascii: "/")) {
+            shallow.append(name(index), rows[index].member)
+        }
+        return shallow
+    }
+
+    /// Shows, in order of their paths, what either of two states has: its places in the older and in the newer one.
+    private static func walk(
+        _ before: CollectionSnapshot, _ now: CollectionSnapshot, _ show: (_ old: Int?, _ new: Int?) -> Void
+    ) {
+        var (old, new) = (0, 0)
+        while old < before.count, new < now.count {
+            let (oldName, newName) = (before.name(old), now.name(new))
+            if oldName.lexicographicallyPrecedes(newName) {
+                show(old, nil)
+                old += 1
+            } else if newName.lexicographicallyPrecedes(oldName) {
+                show(nil, new)
+                new += 1
+            } else {
+                show(old, new)
+                old += 1
+                new += 1
+            }
+        }
+        while old < before.count {
+            show(old, nil)
+            old += 1
+        }
+        while new < now.count {
+            show(nil, new)
+            new += 1
+        }
+    }
+
+    /// What changes on the way from `before` to this, as places in order of the bytes of their paths, so that a folder comes
+    /// before what is in it.
+    /// - Returns: the new and changed members, in this; those that are gone, in `before`.
+    func changes(since before: CollectionSnapshot) -> (changed: [Int], gone: [Int]) {
+        var changes: (changed: [Int], gone: [Int]) = ([], [])
+        Self.walk(before, self) { old, new in
+            if let new {
+                if old.map({ before.member($0) }) != member(new) { changes.changed.append(new) }
+            } else if let old {
+                changes.gone.append(old)
+            }
+        }
+        return changes
+    }
+
+    /// The state of somebody who had `before` and was told only of some changes; what they do not know of comes next time.
     ///
     /// RFC 6578 §3.6.
-    func known(after changes: ArraySlice<Change>, since before: CollectionSnapshot) -> CollectionSnapshot {
+    /// - Parameters:
+    ///   - changed: how many of the new and changed members they were told of, from the first.
+    ///   - gone: how many of those that are gone.
+    ///   - before: what they knew.
+    /// - Returns: what they know then.
+    func known(afterChanged changed: Int, gone: Int, since before: CollectionSnapshot) -> CollectionSnapshot {
         var known = CollectionSnapshot(of: place, isRecursive: isRecursive)
-        known.members = before.members
-        if before.isRecursive, !isRecursive { known.members = known.members.filter { $0.key.depth == 1 } }
-        for change in changes { known.members[change.path] = change.now }
+        var (changedLeft, goneLeft) = (changed, gone)
+        Self.walk(before, self) { old, new in
+            if let new, old.map({ before.member($0) }) == member(new) || changedLeft > 0 {
+                if old.map({ before.member($0) }) != member(new) { changedLeft -= 1 }
+                known.append(name(new), member(new))
+            } else if let old, new != nil || goneLeft == 0 {
+                known.append(before.name(old), before.member(old))
+            } else if old != nil {
+                goneLeft -= 1
+            }
+        }
         return known
     }
 
     /// The same content gives the same bytes.
     var bytes: [UInt8] {
         var record = SnapshotRecord(bytes: [])
+        record.reserve(names.count + place.bytes.count + 64 * (rows.count + 1))
         record.append(isRecursive ? 1 : 0)
-        record.append(name: place.bytes)
-        for (name, member) in members.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
-            record.append(name: name.bytes)
-            member.write(to: &record)
+        record.append(name: place.bytes[...])
+        for index in rows.indices {
+            record.append(name: name(index))
+            rows[index].member.write(to: &record)
         }
         return record.bytes
-    }
-
-    private static func inOrder(_ changes: [Change]) -> [Change] {
-        changes.sorted { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) }
     }
 }
 
@@ -172,11 +255,13 @@ private struct SnapshotRecord {
 
     var isAtEnd: Bool { position >= bytes.count }
 
+    mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
+
     mutating func append(_ number: Int64) {
         unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
-    mutating func append(name: [UInt8]) {
+    mutating func append(name: ArraySlice<UInt8>) {
         append(Int64(name.count))
         bytes += name
     }
@@ -189,10 +274,10 @@ private struct SnapshotRecord {
         return Int64(bitPattern: value)
     }
 
-    mutating func name() throws(Damaged) -> [UInt8] {
+    mutating func name() throws(Damaged) -> ArraySlice<UInt8> {
         let count = try number()
         guard count >= 0, count <= Int64(bytes.count - position) else { throw Damaged() }
         defer { position += Int(count) }
-        return Array(bytes[position..<position + Int(count)])
+        return bytes[position..<position + Int(count)]
     }
 }

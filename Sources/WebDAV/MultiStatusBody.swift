@@ -1,5 +1,17 @@
 internal import ServerCore
 
+/// A multistatus that is made while it is sent.
+///
+/// Used by one task at a time; making a piece waits for the disk.
+protocol MultiStatusPieces: AnyObject, Sendable {
+    /// The beginning: ready before the first byte is asked for.
+    var first: [UInt8] { get }
+    /// Whether ``first`` is all, or ``next()`` has given the last piece.
+    var isAtEnd: Bool { get }
+    /// The next piece; nil when all has been said.
+    func next() throws -> [UInt8]?
+}
+
 extension Response {
     /// A short multistatus, compressed where the client takes it and it is worth it.
     static func multiStatus(_ bytes: [UInt8], to request: Request, fields: ResponseFields) -> Response {
@@ -13,7 +25,7 @@ extension Response {
     ///
     /// Its place among those that list is kept until the last byte.
     static func multiStatus(
-        _ listing: MultiStatusStream, to request: Request, fields: ResponseFields, until slot: Slots.Token
+        _ listing: any MultiStatusPieces, to request: Request, fields: ResponseFields, until slot: Slots.Token
     ) -> Response {
         let deflater = deflater(for: request)
         return Response(

@@ -5,8 +5,8 @@ internal import ServerCore
 ///
 /// Used by one task at a time; each call waits for the disk. Folders below are visited one after the other, so that one
 /// directory is open at a time however deep the tree is.
-final class MultiStatusStream: @unchecked Sendable {
-    /// The beginning, with the target and the first few members: ready before the first byte is asked for.
+final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
+    /// With the target and the first few members.
     private(set) var first: [UInt8] = []
     private(set) var isAtEnd = false
     /// Whether the target is a folder.
@@ -92,9 +92,6 @@ final class MultiStatusStream: @unchecked Sendable {
         first = writer.xml.take()
     }
 
-    /// The next piece; nil when all has been said.
-    ///
-    /// Waits for the disk.
     func next() throws -> [UInt8]? {
         guard !isAtEnd else { return nil }
         try fill(Self.batch)

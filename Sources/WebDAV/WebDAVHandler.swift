@@ -81,9 +81,6 @@ public struct WebDAVHandler: Handler {
 public struct WebDAVOptions: Sendable {
     /// Members that a PROPFIND of infinite depth answers at most; 0 refuses infinite depth.
     public var maxInfiniteMembers = 10_000
-    /// Bytes that a synchronisation answers at once, and a member more: it is made whole before it is sent, and what does
-    /// not fit comes with the next one.
-    package var maxReportBytes = 32 << 20
     /// PROPFINDs and REPORTs being answered at once; more are refused with 503.
     public var maxPropfinds = 256
     /// Bytes of a request's XML; 413 beyond it.

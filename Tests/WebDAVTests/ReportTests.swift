@@ -139,20 +139,16 @@ struct ReportTests {
         #expect(try rest.status(of: "/b")?.contains("404") == true)
     }
 
-    @Test("§3.6 what is too much for one answer comes in parts without having been asked for")
-    func tooMuch() async throws {
-        var options = WebDAVOptions()
-        options.maxReportBytes = 1 << 20
-        let fixture = try await DAVFixture.withLargeProperties(copies: 3, options: options)
-        let names = (0..<15).map { "<x:p\($0) xmlns:x='urn:x'/>" }.joined()
-        let ask = { (token: String) in body(token).replacing("<D:getetag/>", with: names) }
-        let first = try await fixture.send("REPORT", "/", [], ask(""))
-        #expect(first.status == 207 && first.body.count < 2 << 20)
-        #expect(first.text.contains("<D:number-of-matches-within-limits/>"))
-        let token = String(try #require(first.text.split(separator: "<D:sync-token>").last?.prefix { $0 != "<" }))
-        let rest = try await fixture.send("REPORT", "/", [], ask(token))
-        func count(_ reply: Reply) -> Int { reply.text.split(separator: "<D:response>").count - 1 }
-        #expect(count(first) - 1 == 2 && count(rest) == 2)
+    @Test("A token of a whole tree is one of its folder alone, too")
+    func levels() async throws {
+        let fixture = try DAVFixture()
+        for name in ["a", "d/x", "b"] { try fixture.directory.write(name, to: name) }
+        let whole = try await fixture.send("REPORT", "/", [], body("", level: "infinite"))
+        try fixture.directory.write("changed", to: "b")
+        try fixture.directory.write("changed", to: "d/x")
+        let flat = try await fixture.send("REPORT", "/", [], body(token(whole)))
+        #expect(try flat.hrefs() == ["/b"])
+        #expect(try await fixture.send("REPORT", "/", [], body(token(flat), level: "infinite")).status == 403)
     }
 
     @Test("A limit of nothing, another report, another Depth and a file are refused")

@@ -37,10 +37,17 @@ extension Share {
     }
 
     /// What was at `source` is at `target` now, and what was at `target` is gone: locks of both end, properties follow.
-    package func didMove(_ source: SharePath, to target: SharePath) throws(RootError) {
+    /// - Parameters:
+    ///   - source: where it was.
+    ///   - status: what it is; nil when that is not known.
+    ///   - target: where it is.
+    /// - Throws: what the disk says.
+    package func didMove(
+        _ source: SharePath, _ status: sys_attributes?, to target: SharePath
+    ) throws(RootError) {
         try root.state.locks.drop(below: source)
         try root.state.locks.drop(below: target)
-        try root.state.properties.moved(from: source, to: target)
+        try root.state.properties.moved(from: source, status, to: target)
     }
 
     /// Gives a copy that has no name yet the dead properties of what it is a copy of.

@@ -145,7 +145,7 @@ extension Share {
     }
 
     private func finish(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
-        try didMove(from.path, to: to.path)
+        try didMove(from.path, from.status, to: to.path)
         guard root.policy.waitsForDisk else { return }
         try to.syncDirectory()
         try from.syncDirectory()

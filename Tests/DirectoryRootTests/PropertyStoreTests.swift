@@ -172,6 +172,21 @@ import Testing
         #expect(try share.properties(of: SharePath("copy")).isEmpty)
     }
 
+    @Test("What is kept beside knows where its resource went")
+    func places() throws {
+        let share = try share(attributes: false)
+        try directory.write("x", to: "folder/below/deep")
+        for path in ["file0", "folder/below/deep"] {
+            try share.updateProperties(of: SharePath(path), [.set(property("a", "1"))])
+        }
+        _ = try share.move(SharePath("file0"), to: SharePath("folder/renamed"), replacing: .nothing)
+        _ = try share.move(SharePath("folder"), to: SharePath("moved"), replacing: .nothing)
+        let kept = directory.names(in: ".shareserve/sidecar").compactMap { directory.text(".shareserve/sidecar/\($0)") }
+        #expect(kept.count == 2)
+        for path in ["moved/renamed", "moved/below/deep"] { #expect(kept.contains { $0.contains(path) }) }
+        #expect(!kept.contains { $0.contains("file0") || $0.contains("folder/") })
+    }
+
     @Test("The server's own values and check sums are no properties, and a stale check sum never shows")
     func ownValues() throws {
         let share = try share()

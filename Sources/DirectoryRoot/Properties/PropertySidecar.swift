@@ -58,9 +58,18 @@ struct PropertySidecar: Sendable {
     }
 
     /// Writes down that what was at and below `source` is at `target` now.
-    func moved(from source: SharePath, to target: SharePath) throws(RootError) {
+    /// - Parameters:
+    ///   - source: where it was.
+    ///   - status: what it is: a file is one look, below a folder may be what any of the property files is about.
+    ///   - target: where it is.
+    /// - Throws: what the disk says.
+    func moved(from source: SharePath, _ status: sys_attributes?, to target: SharePath) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
-        for (name, stored) in try all(in: folder) {
+        let names =
+            if let status, !status.isDirectory { [name(inode: status.inode, device: status.device)] } else {
+                try Self.names(in: folder)
+            }
+        for (name, stored) in try read(names, in: folder) {
             guard let rest = stored.path.relative(to: source),
                 let inode = UInt64(name.split(separator: "-").last ?? "", radix: 16),
                 let device = name.hasPrefix("r-")
@@ -78,7 +87,7 @@ struct PropertySidecar: Sendable {
     func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
         let now = RootClock.system.wall()
-        for (name, stored) in try all(in: folder) {
+        for (name, stored) in try read(try Self.names(in: folder), in: folder) {
             var status = sys_attributes()
             guard unsafe sys_statat(folder.number, name, &status) == 0,
                 now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400)
@@ -90,9 +99,16 @@ struct PropertySidecar: Sendable {
         }
     }
 
-    private func all(in folder: OpenDescriptor) throws(RootError) -> [(name: String, stored: Stored)] {
+    /// All property files, without those that are just being written.
+    private static func names(in folder: OpenDescriptor) throws(RootError) -> [String] {
+        try StateFolder.names(in: folder).filter { !$0.contains(".") }
+    }
+
+    private func read(
+        _ names: [String], in folder: OpenDescriptor
+    ) throws(RootError) -> [(name: String, stored: Stored)] {
         var found: [(String, Stored)] = []
-        for name in try StateFolder.names(in: folder) where !name.contains(".") {
+        for name in names {
             let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
             guard opened >= 0 else { continue }
             let file = Descriptor(owning: opened)

@@ -83,7 +83,7 @@ package final class PropertyStore: Sendable {
         try state.exclusively { (lock) throws(RootError) in try store(set, target, at: path, lock) }
     }
 
-    /// Whether the sidecar holds anything, so that ``removed(inode:device:)`` and ``moved(from:to:)`` matter.
+    /// Whether the sidecar holds anything, so that ``removed(inode:device:)`` and ``moved(from:_:to:)`` matter.
     private func needsNews() throws(RootError) -> Bool { try marker()?.hasSidecar ?? false }
 
     /// Forgets a resource that was deleted.
@@ -103,9 +103,16 @@ package final class PropertyStore: Sendable {
     }
 
     /// Follows a rename.
-    package func moved(from source: SharePath, to target: SharePath) throws(RootError) {
+    /// - Parameters:
+    ///   - source: where it was.
+    ///   - status: what was renamed; nil when that is not known.
+    ///   - target: where it is.
+    /// - Throws: what the disk says.
+    package func moved(
+        from source: SharePath, _ status: sys_attributes?, to target: SharePath
+    ) throws(RootError) {
         guard try needsNews() else { return }
-        try state.exclusively { (_) throws(RootError) in try sidecar.moved(from: source, to: target) }
+        try state.exclusively { (_) throws(RootError) in try sidecar.moved(from: source, status, to: target) }
     }
 
     /// Removes what is left in the sidecar of resources that went long ago.

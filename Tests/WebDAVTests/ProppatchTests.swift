@@ -83,6 +83,24 @@ struct ProppatchTests {
             ])
     }
 
+    @Test("§4.3 Prefixes that only values use keep their meaning, wherever they were declared")
+    func prefixesInValues() async throws {
+        let fixture = try await fixture()
+        let value = """
+            <x:p xmlns:t='urn:outer'><a>t:one</a><b xmlns:t='urn:inner' xmlns:u='urn:u' k='u:two'>t:two<c/></b>\
+            <d xmlns:x='urn:other'>x:three</d></x:p>
+            """
+        #expect(try await fixture.send("PROPPATCH", "/a", [], set(value)).property("p", in: "urn:x")?.status == 200)
+        let reply = try await fixture.send("PROPFIND", "/a", [("Depth", "0")], propfind("<x:p/>"))
+        let property = try #require(try reply.property("p", in: "urn:x")?.element)
+        let inner = property.elements
+        try #require(inner.map(\.name.local) == ["a", "b", "d"])
+        #expect(inner[0].scope.uri(of: "t") == "urn:outer")
+        #expect(inner[1].scope.uri(of: "t") == "urn:inner")
+        #expect(inner[1].scope.uri(of: "u") == "urn:u")
+        #expect(inner[2].scope.uri(of: "x") == "urn:other")
+    }
+
     @Test("A value of 64 KiB is kept, and one much larger refused with 507")
     func large() async throws {
         let fixture = try await fixture()

@@ -26,7 +26,7 @@ enum XMLFragment {
 
     private static func write(
         _ element: XMLElement, to writer: inout XMLWriter, declared outer: inout [String: String],
-        carried: [(prefix: String, uri: String)] = [], language: String? = nil
+        carried: [(prefix: String, uri: String)] = [], language: String? = nil, within around: NamespaceScope? = nil
     ) {
         var declared = outer
         writer.append("<")
@@ -45,6 +45,9 @@ enum XMLFragment {
             declare(attribute.prefix, attribute.name.namespace)
         }
         for (prefix, uri) in carried where declared[prefix] == nil { declare(prefix, uri) }
+        if let around, around !== element.scope {
+            for (prefix, uri) in element.scope.declared { declare(prefix, uri) }
+        }
         if let language {
             writer.append(" xml:lang=\"")
             writer.appendAttribute(Array(language.utf8))
@@ -65,7 +68,7 @@ enum XMLFragment {
         for child in element.children {
             switch child {
             case .text(let text): writer.appendText(text)
-            case .element(let inner): write(inner, to: &writer, declared: &declared)
+            case .element(let inner): write(inner, to: &writer, declared: &declared, within: element.scope)
             }
         }
         writer.append("</")

@@ -22,10 +22,12 @@ public enum FileResponder {
         let name = given.map { $0[...] } ?? filename(of: request)
         let head = FileHead(of: entry.attributes, name: name)
         let known = request.storage.head.known
-        guard !known.isDisjoint(with: conditional) || request.storage.query != nil else {
+        // The address of a share that is one file does not end in its name.
+        let saysName = given == nil && request.path.isRoot
+        guard !known.isDisjoint(with: conditional) || request.storage.query != nil || saysName else {
             return Response(.ok, fields: head.fields(), body: .file(entry, 0..<max(0, entry.attributes.size)))
         }
-        return Selection(entry: entry, head: head, request: request, name: name).response()
+        return Selection(entry: entry, head: head, request: request, name: name, saysName: saysName).response()
     }
 
     /// As ``respond(with:to:)``, with a digest of the content where the client asks for one.
@@ -71,6 +73,7 @@ private struct Selection {
     let head: FileHead
     let request: Request
     let name: ArraySlice<UInt8>
+    let saysName: Bool
 
     private var size: Int64 { max(0, entry.attributes.size) }
     private var mayHaveRange: Bool { request.method == .get && request.storage.head.known.contains(.range) }
@@ -217,8 +220,11 @@ private struct Selection {
     }
 
     private func disposition(_ fields: inout ResponseFields) {
-        guard request.storage.query != nil, request.queryValue("download") != nil else { return }
-        fields["Content-Disposition"] = ContentDisposition.attachment(filename: name)
+        if request.storage.query != nil, request.queryValue("download") != nil {
+            fields["Content-Disposition"] = ContentDisposition.attachment(filename: name)
+        } else if saysName {
+            fields["Content-Disposition"] = ContentDisposition.inline(filename: name)
+        }
     }
 }
 

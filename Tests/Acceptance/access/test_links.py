@@ -84,6 +84,9 @@ def test_a_file_shows_no_siblings(shared):
     place = made(shared.root / "album" / "a.txt", "--root", shared.root)
     assert ask(shared, "GET", place).text == "one"
     assert ask(shared, "GET", f"{place}/a.txt").text == "one"
+    for way, disposition in [("", "inline"), ("/", "inline"), ("/?download", "attachment"), ("/a.txt", "inline")]:
+        answer = ask(shared, "GET", f"{place}{way}")
+        assert answer["Content-Disposition"] == f'{disposition}; filename="a.txt"', "whoever saves it gets the file's own name"
     for way in ("/b.txt", "/inner/b.txt", "/?json", "/?archive=zip"):
         assert "two" not in ask(shared, "GET", f"{place}{way}").text
 

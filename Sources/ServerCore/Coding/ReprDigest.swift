@@ -101,13 +101,20 @@ package struct ReprDigest: Equatable, Sendable {
                 separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(decoding: ASCII.trimmed(parts[0]), as: UTF8.self).lowercased()
             guard let algorithm = DigestAlgorithm(rawValue: name) else { continue }
-            let value = parts.count > 1 ? ASCII.trimmed(parts[1]) : []
+            let value = parts.count > 1 ? Self.item(parts[1]) : []
             guard value.count >= 2, value.first == UInt8(ascii: ":"), value.last == UInt8(ascii: ":"),
                 let digest = Base64.decode(value.dropFirst().dropLast()), digest.count == algorithm.length
             else { throw HTTPError(.badRequest, "The digest field is malformed: write \(name)=:base64:.") }
             digests[algorithm] = digest
         }
         self.digests = digests
+    }
+
+    /// A member's value without the parameters that may follow it: none means anything here.
+    ///
+    /// RFC 9651 §3.1.2.
+    private static func item(_ member: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        ASCII.trimmed(member.prefix { $0 != UInt8(ascii: ";") })
     }
 
     /// The digest of a whole file; reads it all, in pieces between which others get their turn.
@@ -158,7 +165,7 @@ package struct ReprDigest: Equatable, Sendable {
                 separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(decoding: ASCII.trimmed(parts[0]), as: UTF8.self).lowercased()
             guard let algorithm = DigestAlgorithm(rawValue: name), parts.count > 1,
-                let weight = ASCII.decimal(ASCII.trimmed(parts[1])), (1...10).contains(weight)
+                let weight = ASCII.decimal(Self.item(parts[1])), (1...10).contains(weight)
             else { continue }
             if weight > best?.weight ?? 0 { best = (algorithm, weight) }
         }

@@ -29,6 +29,13 @@ struct ReprDigestTests {
         #expect(try ReprDigest(field: "unknown=:AAAA:, " + digest(algorithm).text) == digest(algorithm))
     }
 
+    @Test("Parameters of a member are read over", arguments: [";a=1", " ; a;b=?0", ";q=\"x\""])
+    func parameters(parameter: String) throws {
+        #expect(try ReprDigest(field: Self.sha256 + parameter) == digest(.sha256))
+        #expect(try ReprDigest(field: "x=1" + parameter + ", " + Self.sha256) == digest(.sha256))
+        #expect(ReprDigest.wanted(field: "sha-256=1" + parameter + ", sha-512=0") == .sha256)
+    }
+
     @Test(
         "A malformed digest is refused",
         arguments: [

@@ -17,6 +17,8 @@ import Testing
         #expect(try tree.target().bytes == Array("x/y/z".utf8))
         let uppy = try UploadMetadata(field: field([("relativePath", "null"), ("name", "n")]))
         #expect(try uppy.target().bytes == Array("n".utf8))
+        let file = try UploadMetadata(field: field([("relativePath", "null"), ("filename", "null")]))
+        #expect(try file.target().bytes == Array("null".utf8), "a file can have that name")
     }
 
     @Test(

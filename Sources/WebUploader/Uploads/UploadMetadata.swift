@@ -46,9 +46,10 @@ struct UploadMetadata: Sendable {
     /// - Throws: ``HTTPError`` 400 without a name, or with one that leads out of its folder.
     func target() throws(HTTPError) -> SharePath {
         let folder = self["path"] ?? []
-        let given = [self["relativePath"], self["filename"], self["name"]]
-        // Uppy sends the text `null` for a file that was chosen on its own.
-        guard let name = given.compactMap({ $0 }).first(where: { !$0.isEmpty && !$0.elementsEqual("null".utf8) })
+        // Uppy sends the text `null` as the path of a file that was chosen on its own.
+        let inFolder = self["relativePath"].flatMap { $0.elementsEqual("null".utf8) ? nil : $0 }
+        let given = [inFolder, self["filename"], self["name"]]
+        guard let name = given.compactMap({ $0 }).first(where: { !$0.isEmpty })
         else { throw HTTPError(.badRequest, "The upload has no name: send `filename` in Upload-Metadata.") }
         do {
             let inner = try SharePath(bytes: name)

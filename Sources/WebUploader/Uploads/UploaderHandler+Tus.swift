@@ -3,9 +3,17 @@ import ServerCore
 
 /// The tus protocol, 1.0.0, on the share's own uploads.
 extension UploaderHandler {
-    /// Refuses another version; errors say the version too.
-    func tus(_ request: Request, _ work: @escaping @Sendable (Request) async throws -> Response) -> Answer {
-        guard request.fields["tus-resumable"] == "1.0.0" else {
+    /// Refuses another version; whatever is answered says the version.
+    /// - Parameters:
+    ///   - request: the head.
+    ///   - needsVersion: whether a request that names no version is refused too.
+    ///   - work: what answers.
+    /// - Returns: a refusal, or a task for the answer.
+    func tus(
+        _ request: Request, needsVersion: Bool = true, _ work: @escaping @Sendable (Request) async throws -> Response
+    ) -> Answer {
+        let version = request.fields["tus-resumable"]
+        guard version == "1.0.0" || version == nil && !needsVersion else {
             return .now(
                 Response(
                     HTTPError(
@@ -111,7 +119,11 @@ extension UploaderHandler {
         }
         let length = try announcedLength(fields, isRequired: false)
         let checksums = try ChunkChecksum.all(of: request)
-        if let state = try await finishedTus(request, id) {
+        let state = try await request.io.run { try request.share.upload(id: id) }
+        guard UploadNotes(state.record).concat == nil else {
+            throw HTTPError(.forbidden, "This upload is made of others: nothing can be added to it.")
+        }
+        if state.record.isFinished {
             // The answer to the last bytes was lost, or the client says them again.
             guard offset == state.offset, request.body.length ?? 0 == 0 else { throw Self.mismatch(state.offset) }
             return Response(.noContent, fields: ["Upload-Offset": String(state.offset)])
@@ -165,9 +177,7 @@ extension UploaderHandler {
     func tusState(_ request: Request, _ id: String) async throws -> Response {
         let (record, offset, expires) = try await request.io.run { try request.share.takeOver(id) }
         let notes = UploadNotes(record)
-        var fields: ResponseFields = [
-            "Tus-Resumable": "1.0.0", "Upload-Offset": String(offset), "Cache-Control": "no-store",
-        ]
+        var fields: ResponseFields = ["Upload-Offset": String(offset)]
         if let length = record.length {
             fields["Upload-Length"] = String(length)
         } else {
@@ -188,13 +198,7 @@ extension UploaderHandler {
     /// Termination.
     func terminateTus(_ request: Request, _ id: String) async throws -> Response {
         try await request.io.run { try request.share.removeUpload(id: id) }
-        return Response(.noContent, fields: ["Tus-Resumable": "1.0.0"])
-    }
-
-    /// A finished upload's state; nil for one that goes on.
-    private func finishedTus(_ request: Request, _ id: String) async throws -> UploadProgress? {
-        let progress = try await request.io.run { try request.share.upload(id: id) }
-        return progress.record.isFinished ? progress : nil
+        return Response(.noContent)
     }
 
     private func notes(

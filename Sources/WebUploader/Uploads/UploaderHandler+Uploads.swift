@@ -12,18 +12,20 @@ extension UploaderHandler {
         case (1, .post) where isDraft: return draft { [self] in try await createDraft($0) }
         case (1, .post): return tus(request) { [self] in try await createTus($0) }
         case (2, .head) where isDraft: return .later { [self] in try await draftState($0, place.components[1]) }
-        case (2, .head): return .later { [self] in try await tusState($0, place.components[1]) }
+        case (2, .head):
+            return tus(request, needsVersion: false) { [self] in try await tusState($0, place.components[1]) }
         case (2, .patch) where isDraft: return draft { [self] in try await appendDraft($0, place.components[1]) }
         case (2, .patch): return tus(request) { [self] in try await appendTus($0, place.components[1]) }
         case (2, .delete) where isDraft: return .later { [self] in try await cancelDraft($0, place.components[1]) }
-        case (2, .delete): return .later { [self] in try await terminateTus($0, place.components[1]) }
+        case (2, .delete):
+            return tus(request, needsVersion: false) { [self] in try await terminateTus($0, place.components[1]) }
         case (1, _) where !method.isKnown, (2, _) where !method.isKnown: return .pass
         case (1, _), (2, _):
-            let allowed = place.components.count == 1 ? "POST, OPTIONS" : "HEAD, PATCH, DELETE, OPTIONS"
-            return .now(
-                Response(
-                    HTTPError(
-                        .methodNotAllowed, "An upload does not know that method.", fields: ["Allow": allowed])))
+            var refusal = HTTPError(
+                .methodNotAllowed, "An upload does not know that method.",
+                fields: ["Allow": place.components.count == 1 ? "POST, OPTIONS" : "HEAD, PATCH, DELETE, OPTIONS"])
+            if !isDraft { refusal.fields["Tus-Resumable"] = "1.0.0" }
+            return .now(Response(refusal))
         default: return .now(Response(HTTPError(.notFound, "There is no such upload.")))
         }
     }

@@ -71,6 +71,29 @@ def test_version_is_asked_for(tus):
     assert requests.post(tus.store, headers={"Upload-Length": "1"}, timeout=20).status_code == 412
 
 
+def test_every_answer_says_the_version(tus):
+    """Core: “included in every request and response except for OPTIONS”; another version is not processed."""
+    address = tus.create(3, filename="a")
+    nowhere = tus.store + "/" + "0" * 32
+    for method, place, status in [
+        ("HEAD", address, 200), ("GET", address, 405), ("PUT", address, 405), ("PATCH", address, 415),
+        ("HEAD", nowhere, 404), ("PATCH", nowhere, 404), ("DELETE", nowhere, 404), ("POST", tus.store, 400),
+        ("PATCH", tus.store, 405), ("GET", tus.store, 405), ("DELETE", tus.store, 405), ("DELETE", address, 204),
+    ]:
+        headers = VERSION | (BYTES | {"Upload-Offset": "0"} if (method, place) == ("PATCH", nowhere) else {})
+        answer = requests.request(method, place, headers=headers, timeout=20)
+        assert (answer.status_code, answer.headers.get("Tus-Resumable")) == (status, "1.0.0"), (method, place)
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PATCH", "DELETE"])
+def test_another_version_changes_nothing(tus, method):
+    address = tus.create(3, filename="a")
+    headers = BYTES | {"Upload-Offset": "0", "Tus-Resumable": "0.2.2"}
+    answer = requests.request(method, address, headers=headers, timeout=20)
+    assert answer.status_code == 412 and answer.headers["Tus-Version"] == "1.0.0"
+    assert tus.head(address).headers["Upload-Offset"] == "0"
+
+
 def test_an_upload_in_pieces(tus):
     address = tus.create(10, path="/", filename="a b.txt", mtime=1_600_000_000_123)
     assert not (tus.server.root / "a b.txt").exists()
@@ -236,6 +259,10 @@ def test_concatenation(tus):
     assert (tus.server.root / "whole").read_bytes() == b"Hello world"
     state = tus.head(address)
     assert state.headers["Upload-Length"] == "11" and state.headers["Upload-Concat"].startswith("final;")
+    for offset, data in [(11, b"!"), (11, b""), (0, b"Hello")]:
+        answer = tus.patch(address, offset, data)
+        assert answer.status_code == 403, "Concatenation: a final upload takes no PATCH"
+    assert (tus.server.root / "whole").read_bytes() == b"Hello world"
     unfinished = tus.create(5, headers={"Upload-Concat": "partial"})
     tus.create(status=400, headers={"Upload-Concat": f"final;{unfinished}"}, filename="no")
     tus.create(status=400, headers={"Upload-Concat": "final;"}, filename="no")

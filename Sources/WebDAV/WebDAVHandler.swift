@@ -59,8 +59,7 @@ public struct WebDAVHandler: Handler {
         if let first = request.path.components.first, first.elementsEqual(StateFolder.name.utf8) { return true }
         guard request.method == .put || request.method == .patch else { return false }
         // The version alone makes no upload in parts: it comes with whole uploads too.
-        let draft = ["upload-complete", "upload-incomplete"]
-        return draft.contains { request.fields[$0] != nil }
+        return request.fields.tellsCompleteness
     }
 
     private func later(_ run: @escaping Run) -> Answer {

@@ -28,26 +28,6 @@ import Testing
 }
 
 @Suite("DraftVersion") struct DraftVersionTests {
-    @Test(
-        "structured fields are read strictly",
-        arguments: [
-            ("?1", true), ("?0", false), (" ?1 ", true), ("?1;a=b", true), ("1", nil), ("?2", nil), ("true", nil),
-            ("", nil),
-        ] as [(String, Bool?)])
-    func boolean(field: String, expected: Bool?) {
-        #expect(StructuredField.boolean(field) == expected)
-    }
-
-    @Test(
-        "integers have at most 15 digits and no sign",
-        arguments: [
-            ("0", 0), ("123456789012345", 123_456_789_012_345), ("1234567890123456", nil), ("-1", nil), ("1.0", nil),
-            ("", nil), ("7;x", 7),
-        ] as [(String, Int64?)])
-    func integer(field: String, expected: Int64?) {
-        #expect(StructuredField.integer(field) == expected)
-    }
-
     @Test("the limits say what the version calls them")
     func limits() {
         #expect(DraftVersion(8).limits(maxSize: 5, secondsLeft: 60) == "max-size=5, max-age=60")

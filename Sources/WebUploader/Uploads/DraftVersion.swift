@@ -29,8 +29,7 @@ struct DraftVersion: Equatable, Sendable {
 
     /// Whether the request speaks this protocol at all.
     static func isSpoken(in fields: RequestFields) -> Bool {
-        fields["upload-complete"] != nil || fields["upload-incomplete"] != nil
-            || fields["upload-draft-interop-version"] != nil
+        fields.tellsCompleteness || fields["upload-draft-interop-version"] != nil
     }
 
     /// Whether the request's content ends the upload.

@@ -32,9 +32,7 @@ extension UploaderHandler {
 
     /// Whether a request at any address begins an upload that can be gone on with.
     func beginsUpload(_ request: Request) -> Bool {
-        guard request.method == .put || request.method == .post,
-            request.fields["upload-complete"] != nil || request.fields["upload-incomplete"] != nil
-        else { return false }
+        guard request.method == .put || request.method == .post, request.fields.tellsCompleteness else { return false }
         // A whole form needs nothing of this, and only the form's own reader understands it.
         return request.fields["content-type"]?.lowercased().hasPrefix("multipart/form-data") != true
     }

@@ -174,6 +174,15 @@ def test_the_version_alone_makes_no_upload_in_parts(server):
     assert (server.root / "a").read_bytes() == b"x"
 
 
+@pytest.mark.parametrize("field", ["Upload-Complete", "Upload-Incomplete"])
+@pytest.mark.parametrize("value", ["1", "true", "yes", "?2", '"?1"', ""])
+def test_what_is_no_boolean_is_as_if_it_were_not_there(server, field, value):
+    """“Other values MUST cause the entire header field to be ignored”: the file must not wait for a part to come."""
+    lines = [f"PUT /a HTTP/1.1", f"Host: {server.authority}", f"{field}: {value}", "Content-Length: 3"]
+    assert [status for status, _ in exchange(server, lines, b"abc")] == [201]
+    assert (server.root / "a").read_bytes() == b"abc"
+
+
 def content_digest(data):
     return "Content-Digest: sha-256=:" + base64.b64encode(hashlib.sha256(data).digest()).decode() + ":"
 

@@ -1,13 +1,11 @@
-import ServerCore
-
 /// The two kinds of structured field that resumable uploads use.
 ///
 /// RFC 9651 §3.3.
 ///
 /// Another value makes the field as if it were not there, as the drafts want it.
-enum StructuredField {
+package enum StructuredField {
     /// A Boolean item, `?0` or `?1`; parameters are read over.
-    static func boolean(_ field: String?) -> Bool? {
+    package static func boolean(_ field: String?) -> Bool? {
         switch field.map(item) {
         case "?1": true
         case "?0": false
@@ -16,7 +14,7 @@ enum StructuredField {
     }
 
     /// An Integer item that is not negative, of at most 15 digits.
-    static func integer(_ field: String?) -> Int64? {
+    package static func integer(_ field: String?) -> Int64? {
         guard let text = field.map(item), text.utf8.count <= 15 else { return nil }
         return ASCII.decimal(text.utf8)
     }
@@ -24,5 +22,14 @@ enum StructuredField {
     private static func item(_ field: String) -> String {
         let bare = field.utf8.prefix { $0 != UInt8(ascii: ";") }
         return String(decoding: ASCII.trimmed(Array(bare)), as: UTF8.self)
+    }
+}
+
+extension RequestFields {
+    /// Whether the request begins or continues an upload in parts: it says in so many words whether its content ends one.
+    ///
+    /// draft-ietf-httpbis-resumable-upload; `Upload-Incomplete` in the older versions.
+    package var tellsCompleteness: Bool {
+        ["upload-complete", "upload-incomplete"].contains { StructuredField.boolean(self[$0]) != nil }
     }
 }

@@ -11,8 +11,8 @@ const box = h("dialog.preview", {"aria-labelledby": title.id, onkeydown: pressed
 }}, h("div.preview-head", title, about, extra, previous, next, iconButton(t("Download"), "download", load), iconButton(t("Close"), "close", () => close())), stage)
 document.body.append(box)
 
-/** What is shown, and what goes with it: the reading, the address of a copy, the editor or the zoom. */
-let entry = null, abort, copy, editor, zoom
+/** What is shown, and what goes with it: the reading, the editor or the zoom. */
+let entry = null, abort, editor, zoom
 /** Where the focus was, and whether Back leads to the folder. */
 let before, pushed
 
@@ -46,7 +46,11 @@ async function show(one, edit) {
 	stop()
 	entry = one
 	abort = new AbortController()
-	if (location.hash.startsWith("#view=")) history.replaceState(history.state, "", hashOf(entry))
+	try {
+		if (location.hash.startsWith("#view=")) history.replaceState(history.state, "", hashOf(entry))
+	} catch {
+		// WebKit takes a hundred in ten seconds.
+	}
 	title.textContent = shown(entry.name)
 	about.textContent = formatSize(Math.max(0, entry.size))
 	const at = siblings().indexOf(entry)
@@ -79,12 +83,11 @@ function card(words = t("No preview for this kind of file")) {
 		entry.size <= textLimit && button(t("Show as text"), "text", () => text().catch(fail))))
 }
 
-/** The browser's own reader shows a copy: the file itself answers with a sandbox that no reader works in. */
-async function pdf(source) {
-	if (!navigator.pdfViewerEnabled || entry.size > 1e8) return card()
-	const answer = await request("GET", source, {signal: abort.signal})
-	copy = URL.createObjectURL(new Blob([await answer.arrayBuffer()], {type: "application/pdf"}))
-	return stage.append(h("iframe", {src: copy, title: shown(entry.name)}))
+/** The browser's own reader, in a frame: the server allows that for PDF alone. */
+async function pdf(src) {
+	if (!navigator.pdfViewerEnabled) return card()
+	await request("HEAD", src, {signal: abort.signal})
+	return stage.append(h("iframe", {src: src + "?view", title: shown(entry.name)}))
 }
 
 async function text(edit) {
@@ -116,8 +119,7 @@ function pressed(event) {
 function stop() {
 	abort?.abort()
 	editor?.stop()
-	if (copy) URL.revokeObjectURL(copy)
-	copy = editor = zoom = null
+	editor = zoom = null
 }
 
 async function close(goBack = true) {
@@ -137,10 +139,7 @@ async function close(goBack = true) {
 	else before?.focus?.()
 }
 
-/**
- * A picture that can be brought nearer: by wheel, double click, keys; moved about by scrolling. Gives the function that does it:
- * the point under the pointer stays where it is, the middle without one.
- */
+/** Wheel, double click and keys bring a picture nearer. Gives the function that does it, around the pointer or the middle. */
 function zoomer(image) {
 	let scale = 1
 	const by = (factor, event) => {

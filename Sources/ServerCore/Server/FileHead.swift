@@ -14,10 +14,11 @@ package struct FileHead: Sendable {
     /// - Parameters:
     ///   - attributes: of the open file.
     ///   - name: the raw bytes of its name.
-    package init(of attributes: FileAttributes, name: some Collection<UInt8>) {
+    ///   - isFramed: whether a page of ours means to show it in a frame; granted to PDF alone.
+    package init(of attributes: FileAttributes, name: some Collection<UInt8>, isFramed: Bool = false) {
         self.attributes = attributes
         type = MediaType(filename: name)
-        policy = ContentPolicy.field(for: type)
+        policy = ContentPolicy.field(for: type, isFramed: isFramed)
     }
 
     /// Whether this request gets the file whole and as it is, so that nothing else needs to be looked at.
@@ -64,9 +65,15 @@ package struct FileHead: Sendable {
 /// in one, and cannot run a page's script, so they get the same rules without it.
 package enum ContentPolicy {
     /// The `Content-Security-Policy` of a file of that type.
-    package static func field(for type: MediaType) -> StaticString {
+    ///
+    /// A PDF that is asked for with `?view` may stand in a frame of our own page: a copy of it in a `blob:` address would
+    /// inherit the page's `frame-ancestors 'none'`, which WebKit holds against it. Strangers' pages on our origin are
+    /// sandboxed, and so of another one.
+    package static func field(for type: MediaType, isFramed: Bool) -> StaticString {
         if type.name == "application/pdf" {
-            return "script-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            return isFramed
+                ? "script-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+                : "script-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         }
         if type.name.hasPrefix("video/") || type.name.hasPrefix("audio/") {
             return """

@@ -20,11 +20,13 @@ public enum FileResponder {
     /// - Returns: the answer; its body is the file's, also for HEAD.
     public static func respond(with entry: Entry, to request: Request, named given: [UInt8]? = nil) -> Response {
         let name = given.map { $0[...] } ?? filename(of: request)
-        let head = FileHead(of: entry.attributes, name: name)
         let known = request.storage.head.known
+        let hasQuery = request.storage.query != nil
+        let isFramed = hasQuery && request.queryValue("view") != nil
+        let head = FileHead(of: entry.attributes, name: name, isFramed: isFramed)
         // The address of a share that is one file does not end in its name.
         let saysName = given == nil && request.path.isRoot
-        guard !known.isDisjoint(with: conditional) || request.storage.query != nil || saysName else {
+        guard !known.isDisjoint(with: conditional) || hasQuery || saysName else {
             return Response(.ok, fields: head.fields(), body: .file(entry, 0..<max(0, entry.attributes.size)))
         }
         return Selection(entry: entry, head: head, request: request, name: name, saysName: saysName).response()

@@ -150,9 +150,7 @@ struct PageWriter: Sendable {
         let style = Base64.encode(SHA256.hash(data: css))
         return "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-" + style
             + "'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; worker-src 'self'; "
-            + "frame-src 'self' blob:; object-src 'self' blob:; font-src 'self'; manifest-src 'self'; "
-            + "form-action 'self'; base-uri 'none'; "
-            + "frame-ancestors 'none'"
+            + "frame-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     }
 }
 

@@ -64,6 +64,22 @@ struct FileResponderTests {
         #expect(!policy.contains("allow-"))
     }
 
+    @Test("Our page may frame a PDF that it asks for so, also when it has it already; nobody may frame anything else")
+    func framed() throws {
+        func policy(_ path: String, _ fields: [(String, String)] = []) throws -> String? {
+            try get(path, fields).response.fields["Content-Security-Policy"]
+        }
+        let tag = try get("/a.pdf").entry.attributes.entityTag.text
+        let ours = try #require(policy("/a.pdf?view"))
+        #expect(ours.contains("frame-ancestors 'self'"))
+        #expect(ours.contains("script-src 'none'"))
+        #expect(try policy("/a.pdf?view", [("If-None-Match", tag)]) == ours)
+        #expect(try policy("/a.pdf?view", [("Range", "bytes=0-1")]) == ours)
+        for path in ["/a.pdf", "/a.pdf?x=view", "/a.html?view", "/a.txt?view", "/a.png?view"] {
+            #expect(try policy(path)?.contains("frame-ancestors 'none'") == true)
+        }
+    }
+
     @Test("A download carries its name, harmlessly")
     func download() throws {
         #expect(try get("/a.txt?download").response.fields["Content-Disposition"] == "attachment; filename=\"a.txt\"")

@@ -46,7 +46,7 @@ class ListView {
 		listing.arrange(view)
 		const {visible} = listing, now = before ? visible.indexOf(before) : -1
 		this.focused = now >= 0 ? now : Math.max(0, Math.min(this.focused, visible.length - 1))
-		this.element.classList.toggle("tiles", view.mode === "grid")
+		this.element.className = "files " + view.mode
 		this.headers.forEach((header, i) => header.setAttribute("aria-sort",
 			view.sort !== columns[i] ? "none" : view.descending ? "descending" : "ascending"))
 		this.element.setAttribute("aria-rowcount", visible.length + 1)
@@ -66,10 +66,7 @@ class ListView {
 		})
 	}
 
-	/**
-	 * Sizes come from the style sheet, in units of the root's font size. Where all rows together are higher than browsers can
-	 * draw, scrolling by one pixel goes on by several. Gives the place in the window where the first row would be.
-	 */
+	/** Where the first row would be in the window. Rows higher in all than browsers can draw: one pixel scrolls by several. */
 	measure() {
 		const style = getComputedStyle(this.element)
 		const length = name => parseFloat(style.getPropertyValue(name)) * parseFloat(getComputedStyle(document.documentElement).fontSize)

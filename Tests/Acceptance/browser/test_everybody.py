@@ -145,7 +145,7 @@ def test_the_main_actions_by_keys_alone(server, opened):
     keys.press("Escape")
     expect(row(page, "a.txt")).to_be_visible()
     keys.press("Shift+G")
-    expect(page.locator(".tiles")).to_be_visible()
+    expect(page.locator(".grid")).to_be_visible()
     keys.press("Home")
     keys.press("ArrowRight")
     expect(page.locator("tbody tr:focus a.open")).to_have_text(names(page)[1])

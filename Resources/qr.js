@@ -1,6 +1,6 @@
 // The address of the folder shown, as a code for a phone's camera. The server draws it.
 
-import {apiAddress, dialog, fail, h, iconButton, info, t, toast} from "./app.js"
+import {apiAddress, dialog, fail, h, iconButton, info, t, toast, topDialog} from "./app.js"
 
 /** Pages from plain http have no clipboard of their own. */
 export async function copyText(text) {
@@ -8,10 +8,11 @@ export async function copyText(text) {
 		await navigator.clipboard.writeText(text)
 	} catch {
 		const area = h("textarea.quiet", {value: text})
-		document.querySelector("dialog[open]").append(area)
+		topDialog().append(area)
 		area.select()
-		document.execCommand("copy")
+		const done = document.execCommand("copy")
 		area.remove()
+		if (!done) return
 	}
 	toast(t("Address copied"), {seconds: 3})
 }

@@ -40,6 +40,8 @@ export const field = (label, input) => h("label.field", h("span", label), input)
 /** A field for one line of text that no browser corrects. */
 const textInput = properties => h("input", {type: "text", autocomplete: "off", spellcheck: false, ...properties})
 
+export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1)
+
 const toasts = h("div.toasts", {role: "status", label: t("Messages")})
 
 /** A short message in the live region, with at most one action. */
@@ -54,7 +56,7 @@ export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
 	const item = h("div", {className: "toast " + kind, onpointerenter: stop, onpointerleave: wait, onfocusin: stop, onfocusout: wait}, h("span", text),
 		action && button(action, null, () => { close(); run() }), iconButton(t("Close"), "close", close))
 	// A modal dialog makes the rest of the page inert: the region moves into the topmost one.
-	const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body
+	const top = topDialog() ?? document.body
 	if (toasts.parentNode !== top) top.append(toasts)
 	toasts.append(item)
 	if (toasts.childElementCount > 4) toasts.firstElementChild.remove()

@@ -5,7 +5,7 @@ const internalType = "application/x-shareserve"
 function watchDrop() {
 	const text = h("p"), overlay = h("div.drop-overlay", {hidden: true}, h("div.drop-card", icon("upload"), text))
 	document.body.append(overlay)
-	let marked
+	let marked, leaving
 	const mark = element => {
 		marked?.classList.remove("drop-target")
 		element?.classList.add("drop-target")
@@ -26,13 +26,15 @@ function watchDrop() {
 		const inside = event.dataTransfer.types.includes(internalType)
 		if (!inside && !event.dataTransfer.types.includes("Files") || document.querySelector("dialog[open]")) return
 		event.preventDefault()
+		clearTimeout(leaving)
 		const {element, href, name} = targetOf(event), allowed = inside ? element && href !== app.href : canCreate()
 		event.dataTransfer.dropEffect = !allowed ? "none" : inside && !copies(event) ? "move" : "copy"
 		mark(allowed ? element : null)
 		overlay.hidden = inside
 		text.replaceChildren(...(allowed ? [t("Drop to upload to"), " ", h("strong", shown(name))] : [t("You may not upload here")]))
 	})
-	addEventListener("dragleave", event => { if (!event.relatedTarget) clear() })
+	// WebKit says of no element that it is left for another.
+	addEventListener("dragleave", event => { if (!event.relatedTarget) leaving = setTimeout(clear, 150) })
 	addEventListener("dragend", clear)
 	addEventListener("drop", async event => {
 		const {element, href} = targetOf(event), inside = event.dataTransfer.types.includes(internalType)

@@ -10,6 +10,9 @@ package enum Negotiation {
     }
 
     /// The media type that the client prefers.
+    ///
+    /// Of two with the same weight, the one that it names itself and not by a range, and of two such the one that it names
+    /// first: text browsers and many libraries give no weights, and what they want comes first.
     /// - Parameters:
     ///   - accept: the field's value; nil when absent, which takes anything.
     ///   - offered: types without parameters, in the server's own order of preference.
@@ -18,7 +21,13 @@ package enum Negotiation {
         guard let accept else { return offered.first }
         let members = Self.members(of: accept)
         guard !members.isEmpty else { return offered.first }
-        return best(of: offered) { Self.weight(of: $0, in: members) }
+        var best: (offer: String, liking: Liking)?
+        for offer in offered {
+            guard let liking = liking(of: offer, in: members), liking.weight > 0 else { continue }
+            if let before = best?.liking, !(before < liking) { continue }
+            best = (offer, liking)
+        }
+        return best?.offer
     }
 
     /// The language that the client prefers: `de-CH` takes an offered `de`.
@@ -72,10 +81,24 @@ package enum Negotiation {
         return gzip >= identity ? .gzip : .identity
     }
 
-    private static func weight(of offer: String, in members: [Member]) -> Int {
+    /// How much a client likes one of the things that are offered.
+    private struct Liking: Comparable {
+        var weight: Int
+        /// 2 for the type itself, 1 for `text/*`, 0 for `*/*`.
+        var specificity: Int
+        /// Where in the field, among the types that are named themselves.
+        var position: Int
+
+        static func < (one: Liking, other: Liking) -> Bool {
+            (one.weight, one.specificity, -one.position) < (other.weight, other.specificity, -other.position)
+        }
+    }
+
+    /// By the most specific member that fits; nil when none does.
+    private static func liking(of offer: String, in members: [Member]) -> Liking? {
         let type = Array(offer.utf8.prefix { $0 != UInt8(ascii: "/") })
-        var best = (specificity: -1, weight: 0)
-        for member in members {
+        var best: Liking?
+        for (position, member) in members.enumerated() {
             let specificity: Int
             if ASCII.equalIgnoringCase(member.value, offer.utf8) {
                 specificity = 2
@@ -86,18 +109,11 @@ package enum Negotiation {
             } else {
                 continue
             }
-            if specificity > best.specificity { best = (specificity, member.weight) }
+            guard specificity > best?.specificity ?? -1 else { continue }
+            best = Liking(
+                weight: member.weight, specificity: specificity, position: specificity == 2 ? position : 0)
         }
-        return best.weight
-    }
-
-    private static func best(of offered: [String], weigh: (String) -> Int) -> String? {
-        var best: (offer: String, weight: Int)?
-        for offer in offered {
-            let weight = weigh(offer)
-            if weight > best?.weight ?? 0 { best = (offer, weight) }
-        }
-        return best?.offer
+        return best
     }
 
     /// The members of a list with weights; other parameters are dropped, members with a malformed weight left out.

@@ -25,7 +25,13 @@ def test_forms_by_accept(server):
     assert [(entry["name"], entry["type"]) for entry in listing["entries"]] == [("sub", "directory"), ("b.txt", "file")]
     assert listing["entries"][1]["size"] == 1
     assert listing["entries"][1]["etag"] == requests.head(server.url + "/b.txt", timeout=20).headers["ETag"]
-    assert "<!doctype html>" in requests.get(server.url + "/", headers=BROWSER, timeout=20).text
+    for accept in [
+        BROWSER["Accept"], "text/html, text/plain, text/sgml, text/css, */*;q=0.01",  # lynx
+        "text/html, text/*;q=0.5, image/*, application/*",  # w3m
+    ]:
+        assert "<!doctype html>" in requests.get(server.url + "/", headers={"Accept": accept}, timeout=20).text
+    axios = requests.get(server.url + "/", headers={"Accept": "application/json, text/plain, */*"}, timeout=20)
+    assert axios.json() == listing
 
 
 def test_slash(server):

@@ -14,9 +14,16 @@ struct NegotiationTests {
         ("text/html;q=abc, application/json", "application/json"),
         ("text/html;q=1.1,application/json;q=0.1", "application/json"),
         ("text/html;q=0.0001, text/plain;q=0.001", "text/plain"), ("*", "text/plain"),
+        // axios, lynx and w3m
+        ("application/json, text/plain, */*", "application/json"),
+        ("text/html, text/plain, text/sgml, text/css, */*;q=0.01", "text/html"),
+        ("text/html, text/*;q=0.5, image/*, application/*", "text/html"), ("*/*, text/html", "text/html"),
+        ("text/plain, text/html", "text/plain"), ("text/*, application/*", "text/plain"),
     ]
 
-    @Test("The best weight of the most specific range wins", arguments: types)
+    @Test(
+        "The best weight of the most specific range wins, then what is named itself, then what comes first",
+        arguments: types)
     func mediaTypes(accept: String?, expected: String?) {
         #expect(Negotiation.mediaType(accept: accept, offered: Self.offered) == expected)
     }

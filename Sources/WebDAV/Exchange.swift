@@ -25,12 +25,7 @@ struct Exchange: Sendable {
         let ifHeader = header == nil ? nil : try IfHeader(header: header ?? "")
         self.ifHeader = ifHeader
         conditions = Conditions(request.fields)
-        var share = request.share
-        if let ifHeader {
-            share.tokens = ifHeader.tokens
-            share.precondition = { () throws(RootError) in try ifHeader.holds(for: request) }
-        }
-        self.share = share
+        share = ifHeader.map { request.submitting($0).share } ?? request.share
     }
 
     /// The body as it came, within its limit.
@@ -89,18 +84,4 @@ struct Exchange: Sendable {
 
     /// What is at `path`; nil when nothing is.
     func existing(_ path: SharePath) throws(RootError) -> FileAttributes? { try share.existing(path) }
-}
-
-extension Share {
-    /// What is at `path`; nil when nothing is.
-    func existing(_ path: SharePath) throws(RootError) -> FileAttributes? {
-        do {
-            return try attributes(of: path)
-        } catch {
-            switch error {
-            case .notFound, .notDirectory, .parentMissing: return nil
-            default: throw error
-            }
-        }
-    }
 }

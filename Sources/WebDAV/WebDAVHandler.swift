@@ -5,7 +5,7 @@ public import ServerCore
 ///
 /// RFC 4918.
 ///
-/// GET, HEAD and POST belong to other handlers; GET and HEAD come through here only when they carry an `If` field.
+/// GET, HEAD and POST belong to other handlers.
 public struct WebDAVHandler: Handler {
     private let options: WebDAVOptions
     private let propfinds: Slots
@@ -24,9 +24,6 @@ public struct WebDAVHandler: Handler {
     /// - Parameter request: the head.
     /// - Returns: a task for the answer, or ``Answer/pass``.
     public func answer(_ request: Request) -> Answer {
-        if request.method == .get || request.method == .head {
-            return request.fields["if"] == nil ? .pass : later { try await $0.read() }
-        }
         guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
             return .pass
         }

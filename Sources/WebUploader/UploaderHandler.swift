@@ -31,11 +31,27 @@ public final class UploaderHandler: Handler {
 
     /// Decides from the head alone.
     public func answer(_ request: Request) -> Answer {
+        let answer = unconditionalAnswer(request)
+        guard request.fields.head.contains("if") else { return answer }
+        if case .pass = answer { return answer }
+        return .later { [self] in try await conditionalAnswer($0) }
+    }
+
+    /// WebDAV's condition holds for what is read and written here, too, and submits its lock tokens.
+    ///
+    /// RFC 4918 §10.4.
+    private func conditionalAnswer(_ request: Request) async throws -> Response {
+        let header = try IfHeader(header: request.fields["if"] ?? "")
+        guard try await request.io.run({ try header.holds(for: request) }) else { throw RootError.preconditionFailed }
+        let submitting = request.submitting(header)
+        return try await finish(unconditionalAnswer(submitting), submitting)
+    }
+
+    private func unconditionalAnswer(_ request: Request) -> Answer {
         if let place = ReservedPlace(request.path) { return answer(request, at: place) }
         if beginsUpload(request) { return draft { [self] in try await createDraft($0) } }
         switch request.method {
-        // A WebDAV condition is another handler's.
-        case .get, .head: return request.fields.head.contains("if") ? .pass : read(request)
+        case .get, .head: return read(request)
         case .post: return post(request)
         default: return .pass
         }

@@ -163,6 +163,23 @@ package final class RequestStorage: @unchecked Sendable {
         self.authority = authority
         self.peer = peer
     }
+
+    /// The same, with another view of the share.
+    init(_ other: RequestStorage, with share: Share) {
+        head = other.head
+        method = other.method
+        path = other.path
+        hasTrailingSlash = other.hasTrailingSlash
+        query = other.query
+        self.share = share
+        body = other.body
+        io = other.io
+        prefix = other.prefix
+        scheme = other.scheme
+        authority = other.authority
+        exchange = other.exchange
+        peer = other.peer
+    }
 }
 
 /// The header fields of a request.

@@ -22,24 +22,3 @@ struct LockTokenHeader: Hashable, Sendable {
         token = LockToken(uri: text)
     }
 }
-
-/// The little that a state token must be: scheme, colon, and something after it, without blanks or brackets.
-enum AbsoluteURI {
-    static func isValid(_ text: String) -> Bool {
-        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.utf8.startIndex,
-            text.utf8.index(after: colon) != text.utf8.endIndex
-        else { return false }
-        guard let first = text.utf8.first, isLetter(first) else { return false }
-        let schemeIsRight = text.utf8[..<colon].allSatisfy { byte in
-            isLetter(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "+")
-                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-        }
-        return schemeIsRight
-            && text.utf8.allSatisfy {
-                $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">")
-                    && $0 != UInt8(ascii: "\"")
-            }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
-}

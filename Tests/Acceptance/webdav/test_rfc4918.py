@@ -676,8 +676,40 @@ def _(dav):
     assert dav.status("PUT", "/a", f'If: (["no"] {token}) (Not <DAV:no-lock>)', body="new") == 204
 
 
+@row("10.4.1", "a token counts at every door")
+def _(dav):
+    token = dav.lock("/a")
+    form = ('--B\r\nContent-Disposition: form-data; name="conflict"\r\n\r\nreplace\r\n'
+            '--B\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nnew\r\n--B--\r\n')
+    metadata = "Upload-Metadata: filename YQ==,conflict cmVwbGFjZQ=="  # a, replace
+    doors = [
+        ("POST", "/", ["Content-Type: multipart/form-data; boundary=B"], form),
+        ("PUT", "/a", ["Upload-Complete: ?1", "Upload-Draft-Interop-Version: 8"], "new"),
+        ("POST", "/.shareserve/uploads", [
+            "Tus-Resumable: 1.0.0", "Upload-Length: 3", metadata, "Content-Type: application/offset+octet-stream"], "new"),
+    ]
+    for method, target, fields, body in doors:
+        (dav.root / "a").write_text("old")
+        assert dav.status(method, target, *fields, body=body) == 423, (method, target)
+        assert dav.status(method, target, *fields, 'If: </a> (["no"])', body=body) == 412, (method, target)
+        assert (dav.root / "a").read_text() == "old"
+        assert dav.status(method, target, *fields, f"If: </a> ({token})", body=body) in (200, 201, 204), (method, target)
+        assert (dav.root / "a").read_text() == "new"
+
+
+@row("10.4.1", "a true If leaves the answer as it is")
+def _(dav):
+    for method, target, *fields in [
+        ("GET", "/a"), ("HEAD", "/a"), ("GET", "/d"), ("GET", "/d/", "Accept: application/json"), ("HEAD", "/d/"),
+        ("GET", "/a/"), ("GET", "/a", "Range: bytes=0-0"), ("GET", "/none"), ("GET", "/.shareserve/health"),
+    ]:
+        plain, asked = (dav.ask(method, target, *fields, *more) for more in ([], ["If: (Not <DAV:no-lock>)"]))
+        assert (asked.status, asked.body, asked["Content-Type"]) == (plain.status, plain.body, plain["Content-Type"]), target
+
+
 @row("10.4.2", "an If that is no If is 400")
 def _(dav):
+    assert dav.status("GET", "/a", "If: garbage") == dav.status("GET", "/d/", "If: ()") == 400
     for value in ("", "()", "(<a:b>", "<a:b>", "garbage", "(<a:b>) </a> (<c:d>)", "(Not)", "([x])", "<relative> (<a:b>)"):
         assert dav.status("PUT", "/a", f"If: {value}", body="x") == 400, value
     assert (dav.root / "a").read_text() == "a"

@@ -1,37 +1,36 @@
-internal import DirectoryRoot
-internal import ServerCore
+package import DirectoryRoot
 
 /// Conditions on states and entity tags of any resource, and the place where lock tokens are submitted.
 ///
 /// RFC 4918 §10.4.
-struct IfHeader: Hashable, Sendable {
-    struct Condition: Hashable, Sendable {
-        enum Subject: Hashable, Sendable {
+package struct IfHeader: Hashable, Sendable {
+    package struct Condition: Hashable, Sendable {
+        package enum Subject: Hashable, Sendable {
             case state(LockToken)
             /// As sent, with its quotes, perhaps weak.
             case entityTag(String)
         }
 
-        var isNegated: Bool
-        var subject: Subject
+        package var isNegated: Bool
+        package var subject: Subject
     }
 
     /// True when all of its conditions are, for one resource.
-    struct List: Hashable, Sendable {
+    package struct List: Hashable, Sendable {
         /// The tagged resource as sent; nil for the request's own target.
-        var resource: String?
-        var conditions: [Condition]
+        package var resource: String?
+        package var conditions: [Condition]
     }
 
     /// At least one; the header holds when any of them does.
-    let lists: [List]
+    package let lists: [List]
 
     /// More conditions than any client sends: each may cost a look at the disk.
     private static let maxConditions = 512
 
     /// Reads the field by the grammar of RFC 4918 §10.4.2.
     /// - Throws: 400 when it does not follow it, or holds more than 512 conditions.
-    init(header: String) throws(HTTPError) {
+    package init(header: String) throws(HTTPError) {
         var scanner = Scanner(text: Array(header.utf8))
         guard let lists = scanner.lists(), lists.reduce(0, { $0 + $1.conditions.count }) <= Self.maxConditions else {
             throw HTTPError(.badRequest, "The If field does not follow its grammar.")
@@ -42,7 +41,7 @@ struct IfHeader: Hashable, Sendable {
     /// Every lock token that is mentioned anywhere: that alone submits it.
     ///
     /// RFC 4918 §10.4.1.
-    var tokens: [LockToken] {
+    package var tokens: [LockToken] {
         lists.flatMap(\.conditions).compactMap {
             if case .state(let token) = $0.subject { token } else { nil }
         }

@@ -1,5 +1,4 @@
-internal import DirectoryRoot
-internal import ServerCore
+package import DirectoryRoot
 
 /// What an `If` field says of the resources that it names, by what is on the disk and in the lock table now.
 ///
@@ -17,7 +16,7 @@ extension IfHeader {
     /// Whether any of the lists holds; each resource that is named is looked up once.
     ///
     /// Waits for the disk.
-    func holds(for request: Request) throws(RootError) -> Bool {
+    package func holds(for request: Request) throws(RootError) -> Bool {
         var looked: [SharePath: State] = [:]
         for list in lists {
             let state = try state(of: list, for: request, &looked)
@@ -61,6 +60,35 @@ extension IfHeader {
         } catch {
             switch error {
             case .notFound, .forbidden, .invalidName: return .none
+            default: throw error
+            }
+        }
+    }
+}
+
+extension Request {
+    /// The same request, with the lock tokens of its `If` field submitted: its writes hold to that field until their very
+    /// end.
+    ///
+    /// RFC 4918 §10.4.
+    package func submitting(_ header: IfHeader) -> Request {
+        var share = self.share
+        share.tokens = header.tokens
+        share.precondition = { () throws(RootError) in try header.holds(for: self) }
+        return Request(storage: RequestStorage(storage, with: share))
+    }
+}
+
+extension Share {
+    /// What is at `path`; nil when nothing is.
+    ///
+    /// Waits for the disk.
+    package func existing(_ path: SharePath) throws(RootError) -> FileAttributes? {
+        do {
+            return try attributes(of: path)
+        } catch {
+            switch error {
+            case .notFound, .notDirectory, .parentMissing: return nil
             default: throw error
             }
         }

@@ -1,8 +1,7 @@
 import DirectoryRoot
-import ServerCore
 import Testing
 
-@testable import WebDAV
+@testable import ServerCore
 
 @Suite("The If field, RFC 4918 §10.4")
 struct IfHeaderTests {

@@ -86,7 +86,8 @@ def test_list_sort_filter_and_history(watched, page):
 
 def test_ten_thousand_entries(watched, page):
     server = watched()
-    make_tree(server.root, {f"name {n:05}.txt": "x" for n in range(10_000)})
+    for number in range(10_000):
+        (server.root / f"name {number:05}.txt").touch()
     page.open(server.url)
     page.shows("10,000 files")
     assert page.js("return document.querySelectorAll('*').length") < 2000
@@ -169,13 +170,13 @@ def test_an_upload_is_cancelled_and_another_outlives_the_server(watched, page, f
     one, sum_of_one = big_file(folder, 12 * MIB, "one.bin")
     two, _ = big_file(folder, 12 * MIB, "two.bin")
     page.open(proxy.url)
-    proxy.rate = 3 * MIB
+    proxy.rate = MIB
     start = proxy.passed
     page.choose(one, two)
     page.wait("document.querySelector('.transfers .how')?.textContent.includes('%')")
     page.button("Cancel: two.bin")
     page.wait("!document.querySelector('.transfers').textContent.includes('two.bin')")
-    wait_until(lambda: proxy.passed - start > 4 * MIB, "bytes pass", 60)
+    wait_until(lambda: proxy.passed - start > 3 * MIB, "bytes pass", 60)
     server.kill()
     page.shows("Waiting for the connection")
     page.screenshot("waiting")

@@ -164,6 +164,15 @@ def test_uploads_and_the_question_about_taken_names(watched, page, folder):
     wait_until(lambda: (server.root / "c.txt").read_text() == "new content of c", "the other is replaced")
 
 
+def test_without_a_picker_for_scripts_the_fields_open(watched, page):
+    server = watched()
+    page.open(server.url)
+    page.js("addEventListener('click', ({target}) => { if (target.type === 'file') window.asked = target.ariaLabel }, true)")
+    for label in ["Upload files", "Upload folder"]:
+        page.button(label)
+        page.wait("window.asked === arguments[0]", label)
+
+
 def test_an_upload_is_cancelled_and_another_outlives_the_server(watched, page, folder):
     server = watched()
     proxy = Proxy(server.port)

@@ -86,7 +86,7 @@ extension UploaderHandler {
 extension TextWriter {
     /// Writes a name into plain text: controls and what is not UTF-8 percent-encoded.
     mutating func line(_ name: [UInt8]) {
-        if name.contains(where: { $0 < 0x20 || $0 == 0x7F }) || !UTF8Scan.isValid(name) {
+        if name.contains(where: { $0 < 0x20 || $0 == 0x7F }) || !UTF8Scan.isValid(name) || Self.turnsText(name) {
             address(name)
         } else {
             raw(name)

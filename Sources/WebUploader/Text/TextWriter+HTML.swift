@@ -38,12 +38,26 @@ extension TextWriter {
         }
     }
 
-    /// Whether a sequence is one of U+202A…U+202E, U+2066…U+2069, U+200E, U+200F, U+061C or a C1 control.
+    /// Whether well-formed text holds something that speaks to a terminal, or turns what stands beside it.
+    static func turnsText(_ text: [UInt8]) -> Bool {
+        guard text.contains(where: { $0 >= 0x80 }) else { return false }
+        return unsafe text.withUnsafeBufferPointer { text in
+            var index = 0
+            while index < text.count {
+                let length = unsafe max(1, text[index] < 0x80 ? 1 : UTF8Scan.sequenceLength(text, at: index))
+                if unsafe turnsText(text[index..<(index + length)]) { return true }
+                index += length
+            }
+            return false
+        }
+    }
+
+    /// Whether a sequence is one of U+2028…U+202E, U+2066…U+2069, U+200E, U+200F, U+061C or a C1 control.
     private static func turnsText(_ sequence: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         switch unsafe Array(sequence) {
         case let s where s.count == 2: s[0] == 0xC2 && s[1] < 0xA0 || s == [0xD8, 0x9C]
         case let s where s.count == 3 && s[0] == 0xE2:
-            s[1] == 0x80 && (0xAA...0xAE ~= s[2] || 0x8E...0x8F ~= s[2])
+            s[1] == 0x80 && (0xA8...0xAE ~= s[2] || 0x8E...0x8F ~= s[2])
                 || s[1] == 0x81 && 0xA6...0xA9 ~= s[2]
         default: false
         }

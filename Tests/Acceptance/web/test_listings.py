@@ -11,7 +11,7 @@ import pytest
 import requests
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
-EVIL = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\"b'c&d", "new\nline", "\x1b[31mred", "txt.\u202egpj"]
+EVIL = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\"b'c&d", "new\nline", "\x1b[31mred", "txt.\u202egpj", "\x9b31mred", "line\u2028end"]
 
 
 def test_forms_by_accept(server):
@@ -60,6 +60,7 @@ def test_hostile_names_are_text_everywhere(server):
         assert "'unsafe-inline'" not in policy and "frame-ancestors 'none'" in policy
     lines = requests.get(server.url + "/", timeout=20).content.split(b"\n")
     assert b"%1B%5B31mred" in lines and b"new%0Aline" in lines and b"caf%E9/" in lines
+    assert b"%C2%9B31mred" in lines and b"txt.%E2%80%AEgpj" in lines and b"line%E2%80%A8end" in lines
 
 
 class Links(html.parser.HTMLParser):

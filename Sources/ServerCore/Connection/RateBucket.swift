@@ -2,14 +2,21 @@ import Synchronization
 
 /// Keeps a flow of bytes to a rate: what is spent too early has to be waited for.
 final class RateBucket: Sendable {
-    private let rate: Int64
-    private let state: Mutex<(debt: Int64, at: ContinuousClock.Instant)>
+    private static let longestWait: Duration = .seconds(10)
 
-    /// - Parameter rate: bytes a second, more than 0.
-    init?(_ rate: Int64?) {
+    private let rate: Int64
+    /// The moment up to which all that was spent is paid for, by the clock's own time.
+    private let paidUntil: Mutex<Duration>
+    private let clock: @Sendable () -> Duration
+
+    /// - Parameters:
+    ///   - rate: bytes a second, more than 0.
+    ///   - clock: time that never goes back.
+    init?(_ rate: Int64?, clock: @escaping @Sendable () -> Duration = RateBucket.uptime) {
         guard let rate, rate > 0 else { return nil }
         self.rate = rate
-        state = Mutex((0, .now))
+        self.clock = clock
+        paidUntil = Mutex(clock())
     }
 
     /// The most to send at once: a tenth of a second's worth, so that the flow is even.
@@ -18,20 +25,18 @@ final class RateBucket: Sendable {
     /// Notes bytes that were sent.
     /// - Returns: how long to wait before the next ones; zero for not at all.
     func spend(_ count: Int) -> Duration {
-        state.withLock { state in
-            let now = ContinuousClock.now
-            let passed = state.at.duration(to: now).components
-            state.at = now
-            let seconds = min(passed.seconds, 3_600)
-            let (whole, overflow) = rate.multipliedReportingOverflow(by: seconds)
-            let paid = overflow ? Int64.max : whole &+ rate / 1_000 * (passed.attoseconds / 1_000_000_000_000_000)
-            state.debt = max(0, state.debt - max(0, paid))
-            let (debt, tooMuch) = state.debt.addingReportingOverflow(Int64(count))
-            state.debt = tooMuch ? .max : debt
-            // A tenth of a second ahead is no debt worth a timer.
-            guard state.debt > rate / 10 else { return .zero }
-            let milliseconds = min(state.debt / max(1, rate / 1_000), 10_000)
-            return .milliseconds(milliseconds)
+        let (product, overflow) = Int64(count).multipliedReportingOverflow(by: 1_000_000_000)
+        // At most a day for one piece: what comes of it is waited for in parts.
+        let cost = min(overflow ? .max : product / rate, 86_400_000_000_000)
+        let now = clock()
+        let ahead = paidUntil.withLock { paidUntil in
+            paidUntil = max(paidUntil, now) + .nanoseconds(cost)
+            return paidUntil - now
         }
+        // A tenth of a second ahead is no debt worth a timer.
+        return ahead > .milliseconds(100) ? min(ahead, Self.longestWait) : .zero
     }
+
+    private static let start = ContinuousClock.now
+    private static let uptime: @Sendable () -> Duration = { start.duration(to: .now) }
 }

@@ -1,0 +1,45 @@
+import Synchronization
+import Testing
+
+@testable import ServerCore
+
+@Suite("Rates")
+struct RateBucketTests {
+    private final class Clock: Sendable {
+        private let time = Mutex(Duration.zero)
+        var read: @Sendable () -> Duration { { self.time.withLock { $0 } } }
+        func advance(_ by: Duration) { time.withLock { $0 += by } }
+    }
+
+    @Test(
+        "A second pays for a second's bytes, however small the pieces are, and however often it is asked",
+        arguments: [(100, 1), (999, 10), (1_000_000, 701), (500_000, 1_000), (10_000_000, 10_007)])
+    func exact(rate: Int64, piece: Int) throws {
+        let clock = Clock()
+        let bucket = try #require(RateBucket(rate, clock: clock.read))
+        var sent: Int64 = 0
+        var waited = Duration.zero
+        while waited < .seconds(20) {
+            let wait = bucket.spend(piece)
+            sent += Int64(piece)
+            // A little of the time passes by itself.
+            clock.advance(max(wait, .microseconds(1)))
+            waited += max(wait, .microseconds(1))
+        }
+        let expected = Double(rate) * 20
+        #expect(abs(Double(sent) - expected) <= expected * 0.02 + Double(piece), "\(sent) of \(expected)")
+    }
+
+    @Test("What was not used is not saved, and no number overflows")
+    func bounds() throws {
+        let clock = Clock()
+        let bucket = try #require(RateBucket(1_000, clock: clock.read))
+        clock.advance(.seconds(3_600))
+        #expect(bucket.spend(50) == .zero)
+        #expect(bucket.spend(950) == .seconds(1))
+        #expect(bucket.spend(.max) == .seconds(10))
+        #expect(RateBucket(0) == nil && RateBucket(nil) == nil && RateBucket(-5) == nil)
+        let fast = try #require(RateBucket(.max, clock: clock.read))
+        #expect(fast.spend(.max) <= .seconds(10))
+    }
+}

@@ -95,7 +95,8 @@ final class Runtime: Sendable {
             return .internet(host: host, port: port)
         }
         let plain = Engine(
-            configuration: configuration, handlers: [], access: RedirectAccess(port: target), proxies: engine.proxies,
+            configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
+            proxies: engine.proxies,
             pool: engine.pool, counters: engine.counters)
         return try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil).bindAll(hosts).0
     }

@@ -25,6 +25,11 @@ package protocol AccessControl: Sendable {
     /// - Returns: the number of the rules that say so, another one after they changed; nil for no.
     func rulesForEverybody(_ head: RequestHead) -> UInt64?
 
+    /// What is answered to who means another server.
+    /// - Parameter head: what was asked.
+    /// - Returns: nil where the host that it names is this server's, or may be any.
+    func misdirection(of head: RequestHeadView) -> Response?
+
     /// Hears which host names the server's certificate holds, `*.example.com` among them, before it listens and whenever
     /// they change.
     func learn(ownNames names: [String])
@@ -32,6 +37,8 @@ package protocol AccessControl: Sendable {
 
 extension AccessControl {
     package func rulesForEverybody(_ head: RequestHead) -> UInt64? { nil }
+
+    package func misdirection(of head: RequestHeadView) -> Response? { nil }
 
     package func learn(ownNames names: [String]) {}
 

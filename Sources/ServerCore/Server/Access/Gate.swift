@@ -155,11 +155,7 @@ package final class Gate: AccessControl {
         if head.method == .options, head.head.contains("access-control-request-method") {
             return .refuse(rules.origins.preflight(fields, methods: Self.corsMethods))
         }
-        if rules.book.isEmpty, !rules.knows(authority: head.authority),
-            !HostNames.isBare(head.authority) || Self.mayBeBrowser(fields)
-        {
-            return .refuse(Self.misdirected(head.authority))
-        }
+        if let misdirected = misdirection(of: head, rules) { return .refuse(misdirected) }
         if !Self.isSafe(head.method), !rules.origins.admits(fields, authority: head.authority) {
             return .refuse(
                 .text(.forbidden, "A page of another site asked for this. Its owner can be allowed to with --cors."))
@@ -178,6 +174,15 @@ package final class Gate: AccessControl {
         }
         if path.bytes.starts(with: Self.linkMark) { return admit(link: head, rules) }
         return admit(head, to: path, rules)
+    }
+
+    package func misdirection(of head: RequestHeadView) -> Response? { misdirection(of: head, current) }
+
+    private func misdirection(of head: RequestHeadView, _ rules: Rules) -> Response? {
+        guard rules.book.isEmpty, !rules.knows(authority: head.authority),
+            !HostNames.isBare(head.authority) || Self.mayBeBrowser(head.fields)
+        else { return nil }
+        return Self.misdirected(head.authority)
     }
 
     private func admit(_ head: RequestHeadView, to path: SharePath, _ rules: Rules) -> Admission {

@@ -2,8 +2,11 @@
 struct RedirectAccess: AccessControl {
     /// Where TLS is.
     let port: Int
+    /// Knows the server's names there.
+    let secure: any AccessControl
 
     func admit(_ head: RequestHeadView) -> Admission {
+        if let misdirected = secure.misdirection(of: head) { return .refuse(misdirected) }
         let host = HostNames.host(of: head.authority)
         guard !host.isEmpty, !head.target.isAsterisk else {
             return .refuse(.text(.badRequest, "This server speaks https:// at port \(port)."))

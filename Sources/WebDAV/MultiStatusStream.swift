@@ -34,7 +34,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private static let firstBatch = 32
     private static let batch = 512
     /// Each member may carry a megabyte of properties, and every lock that covers it.
-    private static let enoughBytes = 1 << 20
+    private static let enoughBytes = 1 << 18
 
     /// Begins the answer.
     ///

@@ -77,6 +77,10 @@ extension Limits {
             guard 1_024...(1 << 24) ~= bytes else { throw .usage("max-head-size: from 1K to 16M") }
             headBytes = Int(bytes)
         }
+        if let bytes = try settings.bytes("max-request-memory") {
+            guard 0...(1 << 40) ~= bytes else { throw .usage("max-request-memory: at most 1T") }
+            requestMemory = Int(bytes)
+        }
         headTime = try settings.duration("head-timeout") ?? headTime
         bodyStallTime = try settings.duration("body-timeout") ?? bodyStallTime
         readerStallTime = try settings.duration("read-timeout") ?? readerStallTime

@@ -16,6 +16,7 @@ final class Engine: Sendable {
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
+    let memory: RequestMemory
     /// Of all connections together.
     private let rate: RateBucket?
     /// The value of `Allow`: all methods that any handler knows.
@@ -30,7 +31,7 @@ final class Engine: Sendable {
     let maxConnections: Int
     /// How long a connection may be idle: asked for with every request.
     let idleSeconds: UInt32
-    private let perAddress = Mutex<[String: Int]>([:])
+    let perAddress: ConnectionsPerAddress
 
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
@@ -45,6 +46,8 @@ final class Engine: Sendable {
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
+        memory = RequestMemory(limits.requestMemory)
+        perAddress = ConnectionsPerAddress(most: limits.connectionsPerAddress)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
         self.access = access
@@ -109,23 +112,6 @@ final class Engine: Sendable {
     }
 
     func leaveFlight() { inFlight.wrappingSubtract(1, ordering: .relaxed) }
-
-    /// Counts a connection from `address`; false when there are too many from there.
-    func enter(_ address: String) -> Bool {
-        guard limits.connectionsPerAddress > 0 else { return true }
-        return perAddress.withLock { counts in
-            counts[address, default: 0] += 1
-            return counts[address, default: 0] <= limits.connectionsPerAddress
-        }
-    }
-
-    func leave(_ address: String) {
-        guard limits.connectionsPerAddress > 0 else { return }
-        perAddress.withLock { counts in
-            guard let count = counts[address] else { return }
-            counts[address] = count > 1 ? count - 1 : nil
-        }
-    }
 
     /// Asks off the loop what an admission left open, as often as it takes.
     /// - Parameters:

@@ -16,12 +16,14 @@ extension HTTP1Connection {
                 }
             }
             guard let count = try result.get() else {
+                guard holdHead(inbound.readableBytes) else { throw RequestMemory.refusal }
                 if !isTimingHead {
                     isTimingHead = true
                     setDeadline(engine.limits.headTime)
                 }
                 return false
             }
+            guard holdHead(count) else { throw RequestMemory.refusal }
             inbound.moveReaderIndex(forwardBy: count)
             isTimingHead = false
             deadline = .max
@@ -30,6 +32,15 @@ extension HTTP1Connection {
             isTimingHead = false
             refuse(error)
         }
+        return true
+    }
+
+    /// Counts the memory of a head that is not small.
+    /// - Returns: false when there is no room for it.
+    func holdHead(_ bytes: Int) -> Bool {
+        guard max(bytes, heldHead) > RequestMemory.free else { return true }
+        guard engine.memory.change(from: heldHead, to: bytes) else { return false }
+        heldHead = bytes
         return true
     }
 
@@ -116,12 +127,14 @@ extension HTTP1Connection {
             let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
             let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
             upstream = made
-            body = RequestBody(length: length, pipe: BodyPipe(upstream: made, pace: pace), coding: coding)
+            body = RequestBody(
+                length: length, pipe: BodyPipe(upstream: made, pace: pace, memory: engine.memory), coding: coding)
         case .chunked:
             let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
             let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
             upstream = made
-            body = RequestBody(length: nil, pipe: BodyPipe(upstream: made, pace: pace), coding: coding)
+            body = RequestBody(
+                length: nil, pipe: BodyPipe(upstream: made, pace: pace, memory: engine.memory), coding: coding)
         }
         pipe = body.pipe
         exchange = upstream
@@ -174,6 +187,7 @@ extension HTTP1Connection {
         user = nil
         owesContinue = false
         view = nil
+        _ = holdHead(0)
         // A large head's room is not kept for the small ones to come.
         if !isKnownUniquelyReferenced(&head) || head.bytes.capacity > 4_096 {
             head = RequestHead()

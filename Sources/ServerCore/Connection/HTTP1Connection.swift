@@ -61,6 +61,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var discarded = 0
     /// Body bytes that went to the reader.
     var receivedBody: Int64 = 0
+    /// Bytes of the head, as they are counted in the engine's memory.
+    var heldHead = 0
     /// Whether the time for the head runs.
     var isTimingHead = false
 
@@ -119,7 +121,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         guard engine.makesWay(in: room) else { return turnAway() }
         room.enter(self)
         engine.counters.opened()
-        guard engine.enter(peer) else { return turnAway() }
+        guard engine.perAddress.enter(peer) else { return turnAway() }
         if !isSecure {
             socket =
                 (try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
@@ -193,7 +195,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         if roomIndex >= 0 {
             room.leave(self)
             engine.counters.closed()
-            engine.leave(peer)
+            engine.perAddress.leave(peer)
         }
         socket = -1
         lease?.fail(HTTPError(.badRequest, "The connection ended within the body."))
@@ -204,6 +206,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         outgoing = .none
         storage = nil
         inbound = ByteBuffer()
+        _ = holdHead(0)
     }
 
     // MARK: - Turns of the loop

@@ -59,7 +59,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         self.context = context
         room.enter(self)
         engine.counters.opened()
-        if !engine.enter(peer) { abort() }
+        if !engine.perAddress.enter(peer) { abort() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -73,7 +73,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         guard roomIndex >= 0 else { return }
         room.leave(self)
         engine.counters.closed()
-        engine.leave(peer)
+        engine.perAddress.leave(peer)
         context = nil
     }
 

@@ -100,7 +100,7 @@ extension HTTP2Stream {
         var body = RequestBody(length: 0, pipe: nil)
         if !isBodyDone {
             body = RequestBody(
-                length: head.contentLength, pipe: BodyPipe(upstream: exchange, pace: pace),
+                length: head.contentLength, pipe: BodyPipe(upstream: exchange, pace: pace, memory: engine.memory),
                 coding: BodyCoding(head, maxRatio: engine.limits.expansionRatio))
         }
         pipe = body.pipe

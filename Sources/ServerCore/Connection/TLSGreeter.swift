@@ -11,6 +11,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     private let room: LoopRoom
     private var context: ChannelHandlerContext?
     private var deadline: UInt32
+    private var peer = ""
     var roomIndex = -1
 
     init(engine: Engine, room: LoopRoom) {
@@ -32,8 +33,10 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0 else { return }
         guard engine.makesWay(in: room) else { return context.close(promise: nil) }
+        peer = context.channel.remoteAddress?.ipAddress ?? "unix"
         room.enter(self)
         engine.counters.greeting()
+        guard engine.perAddress.enter(peer) else { return context.close(promise: nil) }
         context.read()
     }
 
@@ -79,6 +82,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
         guard roomIndex >= 0 else { return }
         room.leave(self)
         engine.counters.closed()
+        engine.perAddress.leave(peer)
     }
 
     // MARK: - The room's calls

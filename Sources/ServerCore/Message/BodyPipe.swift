@@ -26,9 +26,12 @@ final class BodyPipe: Sendable {
     private let state: Mutex<State>
     /// What the reader keeps to.
     let pace: Pace
+    /// What those who collect the whole body count in.
+    let memory: RequestMemory?
 
-    init(upstream: any Upstream, pace: Pace = .unlimited) {
+    init(upstream: any Upstream, pace: Pace = .unlimited, memory: RequestMemory? = nil) {
         self.pace = pace
+        self.memory = memory
         var state = State()
         state.upstream = upstream
         self.state = Mutex(state)
@@ -37,6 +40,7 @@ final class BodyPipe: Sendable {
     /// A body that is at hand.
     init(whole bytes: [UInt8]) {
         pace = .unlimited
+        memory = nil
         var state = State()
         state.chunks = [bytes]
         state.buffered = bytes.count

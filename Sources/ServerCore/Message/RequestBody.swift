@@ -74,16 +74,38 @@ public struct RequestBody: AsyncSequence, Sendable {
     }
 
     /// The whole body.
-    /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes.
-    public func collect(upTo limit: Int) async throws -> [UInt8] {
+    /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes, 503 when bodies that wait to be whole fill what
+    ///   memory there is for them.
+    public func collect(upTo limit: Int) async throws -> [UInt8] { try await collect(upTo: limit, reserved: 0) }
+
+    /// The whole body, for which there is room.
+    /// - Parameters:
+    ///   - limit: the most bytes.
+    ///   - reserved: what ``reserve(_:)`` has counted; given back at the end.
+    /// - Returns: the body.
+    /// - Throws: as ``collect(upTo:)``.
+    package func collect(upTo limit: Int, reserved: Int) async throws -> [UInt8] {
+        let memory = pipe?.memory
+        var counted = reserved
+        defer { _ = memory?.change(from: counted, to: 0) }
         if let length, length > limit { throw Self.tooLarge }
         var whole: [UInt8] = []
         for try await bytes in self {
-            guard whole.count + bytes.count <= limit else { throw Self.tooLarge }
+            let count = whole.count + bytes.count
+            guard count <= limit else { throw Self.tooLarge }
+            if count > counted, let memory {
+                guard memory.change(from: counted, to: count) else { throw RequestMemory.refusal }
+                counted = count
+            }
             if whole.isEmpty { whole = bytes } else { whole.append(contentsOf: bytes) }
         }
         return whole
     }
+
+    /// Counts that the body will be collected.
+    /// - Parameter bytes: its length.
+    /// - Returns: false when there is no room for it now.
+    package func reserve(_ bytes: Int) -> Bool { pipe?.memory?.change(from: 0, to: bytes) ?? true }
 
     private static var tooLarge: HTTPError {
         HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")

@@ -10,6 +10,10 @@ public struct Limits: Sendable {
     ///
     /// nil for no limit but the disk's.
     public var bodyBytes: Int64?
+    /// Bytes of heads, XML, JSON and small files in memory that have come in part, of all requests together; 503 beyond it.
+    ///
+    /// The first 4 KiB of each are not counted.
+    public var requestMemory = 32 << 20
     /// How many times larger than what came a gzip body may become, beyond its first MiB.
     public var expansionRatio = 100
     /// From the first byte of a head to its last; 408 beyond it.

@@ -40,8 +40,11 @@ extension Exchange {
         // What is too large is refused before any of it is read.
         let mostBytes = request.share.root.policy.maxUploadSize ?? .max
         let isEncoded = request.fields["content-encoding"] != nil
-        if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil, !isEncoded {
-            return try await putSmall(request.body.collect(upTo: Int(Self.smallBody)), promises)
+        if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil, !isEncoded,
+            request.body.reserve(Int(length))
+        {
+            let bytes = try await request.body.collect(upTo: Int(Self.smallBody), reserved: Int(length))
+            return try await putSmall(bytes, promises)
         }
         let upload = try await onDisk { share in
             try begin(size: isEncoded ? nil : length ?? promises.length, in: share)

@@ -20,6 +20,12 @@ struct LimitOptions: SettingsGroup {
     @Option(help: .init("Bytes of a request's head; default: 64K.", valueName: "size"))
     var maxHeadSize: String?
 
+    @Option(
+        help: .init(
+            "Memory for heads, XML, JSON and small files that have come in part, of all requests together; default: 32M.",
+            valueName: "size"))
+    var maxRequestMemory: String?
+
     @Option(help: .init("Field lines of a request; default: 128.", valueName: "number"))
     var maxFields: String?
 

@@ -159,8 +159,28 @@ def test_redirect(serve):
         answer = wire.ask("GET", "/a%20b?c=d")
     assert answer.status == 308
     assert answer["Location"] == f"https://127.0.0.1:{server.port}/a%20b?c=d"
+    with Wire(("127.0.0.1", port)) as wire:
+        answer = wire.ask("GET", "/", "Host: evil.example", host=False)
+    assert answer.status == 421 and "Location" not in answer
     secure = ask(server, "GET", "/", tls=ssl._create_unverified_context())
     assert secure["Strict-Transport-Security"] == "max-age=600"
+
+
+def test_connections_from_one_address_count_before_their_handshake(serve):
+    server = serve("--tls-self-signed", "--max-connections-per-address", "2")
+    silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(2)]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as third:
+        assert third.recv(1) == b"", "closed at once"
+    for connection in silent:
+        connection.close()
+
+    def works():
+        try:
+            return ask(server, "GET", "/", tls=ssl._create_unverified_context()).status == 200
+        except OSError:
+            return False
+
+    wait_until(works, "there is room again")
 
 
 def test_plain_http_on_the_tls_port(serve):

@@ -112,6 +112,29 @@ def test_size_and_depth_of_xml(serve):
         assert ask(server, "PROPFIND", "/", "Depth: 0", body=body).status == status, levels
 
 
+def test_memory_of_requests_that_come_slowly(serve, crowd):
+    """What others hold back fills it; small requests and files need none of it."""
+    server = serve("--max-request-memory", "100K")
+    for length in (60_000, 30_000):
+        wire = Wire(server)
+        crowd.append(wire)
+        wire.request("PROPPATCH", "/", "Content-Length: 1000000")
+        wire.send("x" * length)
+    body = '<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>'
+
+    def is_full():
+        answer = ask(server, "PROPFIND", "/", "Depth: 0", body=body + " " * 40_000)
+        return answer.status == 503 and answer["Retry-After"]
+
+    wait_until(is_full, "there is no room")
+    assert ask(server, "GET", "/", "X: " + "y" * 40_000).status == 503
+    assert ask(server, "PROPFIND", "/", "Depth: 0", body=body).status == 207
+    assert ask(server, "PUT", "/small", body="x" * 100_000).status == 201
+    for wire in crowd:
+        wire.close()
+    wait_until(lambda: ask(server, "PROPFIND", "/", "Depth: 0", body=body + " " * 40_000).status == 207, "there is room")
+
+
 def test_parts_of_a_form(serve):
     server = serve("--max-form-parts", "3")
 

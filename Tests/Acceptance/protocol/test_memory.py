@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import select
 import shutil
 import subprocess
 import time
@@ -167,3 +168,43 @@ def test_ends_of_connections_free_their_buffers(server):
     wait_until(lambda: server.open_files() < 50, "all is closed")
     assert server.peak_memory() < 2 * LIMIT
     assert [path for path in pathlib.Path(server.root).iterdir() if path.name != ".shareserve"] == []
+
+
+@pytest.mark.parametrize("head, part", [
+    ("PROPPATCH / HTTP/1.1\r\nContent-Length: 1000000\r\n", b"<propertyupdate>" + b"y" * 900_000),
+    ("POST /.shareserve/links HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n", b"y" * 900_000),
+])
+def test_bodies_that_never_become_whole_cost_little(server, head, part):
+    wires = [Wire(server) for _ in range(400)]
+    for wire in wires:
+        try:
+            wire.send(f"{head}Host: localhost\r\n\r\n".encode() + part)
+        except OSError:
+            # Refused before all of it came.
+            pass
+    small = '<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>'
+    assert ask(server, "PROPFIND", "/", "Depth: 0", body=small).status == 207
+    assert ask(server, "PUT", "/file", body=b"x" * 100_000).status == 201
+    assert server.peak_memory() < 3 * LIMIT, server.peak_memory() / MEBIBYTE
+    for wire in wires:
+        wire.close()
+    wait_until(lambda: ask(server, "PROPPATCH", "/file", body=b"<x>" + b"y" * 900_000 + b"</x>").status == 400, "there is room")
+
+
+def test_heads_that_never_become_whole_cost_little(server):
+    lines = "".join(f"X-{index}: {'y' * 500}\r\n" for index in range(110))
+    wires = [Wire(server) for _ in range(800)]
+    for wire in wires:
+        wire.send(f"GET / HTTP/1.1\r\nHost: localhost\r\n{lines}")
+    answers = [ask(server, "GET", "/", *fields).status for fields in ((), ("X-Long: " + "z" * 3_000,))]
+    assert answers == [200, 200]
+    wait_until(lambda: refused(wires) > 0, "some are refused")
+    for wire in wires:
+        wire.close()
+    wait_until(lambda: ask(server, "GET", "/", "X-Long: " + "z" * 20_000).status == 200, "there is room")
+
+
+
+def refused(wires):
+    """How many of the connections have been answered."""
+    return len(select.select([wire.socket for wire in wires], [], [], 0)[0])

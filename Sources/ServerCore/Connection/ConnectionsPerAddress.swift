@@ -1,0 +1,31 @@
+import Synchronization
+
+/// Counts connections by where they come from: an IPv4 address, the first 64 bits of an IPv6 one, or Unix-domain sockets.
+final class ConnectionsPerAddress: Sendable {
+    private let most: Int
+    private let counts = Mutex<[NetworkAddress?: Int]>([:])
+
+    /// - Parameter most: from one place; 0 counts nothing.
+    init(most: Int) { self.most = most }
+
+    /// Counts a connection.
+    /// - Returns: false when there are too many from there; to be given to ``leave(_:)`` all the same.
+    func enter(_ address: String) -> Bool {
+        guard most > 0 else { return true }
+        let network = NetworkAddress(address)?.customer
+        return counts.withLock { counts in
+            counts[network, default: 0] += 1
+            return counts[network, default: 0] <= most
+        }
+    }
+
+    /// A connection that was counted has gone.
+    func leave(_ address: String) {
+        guard most > 0 else { return }
+        let network = NetworkAddress(address)?.customer
+        counts.withLock { counts in
+            guard let count = counts[network] else { return }
+            if count > 1 { counts[network] = count - 1 } else { counts.removeValue(forKey: network) }
+        }
+    }
+}

@@ -36,6 +36,7 @@ struct AccessRulesTests {
             "", "anna", "@", "anna:secret@/a:rx", "anna:secret@/../a", "anna:secret@/a%2Fb", "anna:secret@/%",
             ":secret@/",
             "anna:@/", "an\"na:secret@/", "anna:$6$secret@/", "anna:$apr1$secret$x@/", "anna:{SHA}secret=@/",
+            "anna:{SSHA}secret=@/", "anna:$argon2id$secret@/",
             "anna:$digest-sha256$hidden@/", "anna:secret@/a,b",
         ])
     func refused(rule: String) {
@@ -62,6 +63,9 @@ struct AccessRulesTests {
         )
         #expect(rules.accounts.map(\.name) == ["anna", "bob"])
         #expect(rules.accounts[0].password.isSlow)
+        var marked = AccessRules()
+        try marked.add(file: "\u{FEFF}anna:secret\r\n")
+        #expect(marked.accounts.map(\.name) == ["anna"])
         let error = #expect(throws: AccessRuleError.self) { try rules.add(file: "\n\nnonsense") }
         #expect(error?.reason.hasPrefix("line 3:") == true)
     }

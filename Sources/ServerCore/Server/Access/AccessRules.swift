@@ -87,6 +87,8 @@ public struct AccessRules: Sendable {
     /// - Throws: ``AccessRuleError`` naming the line.
     public mutating func add(file text: String) throws(AccessRuleError) {
         var number = 0
+        // Some editors put a mark of the encoding before the first name.
+        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             number += 1
             let rule = String(decoding: ASCII.trimmed(Array(line.utf8)), as: UTF8.self)

@@ -10,6 +10,11 @@ package enum StoredPassword: Equatable, Sendable {
     /// `SHA-256(user:realm:password)`, which serves Basic and Digest alike. RFC 7616 §3.4.2.
     case digest([UInt8])
 
+    /// How hashes begin that other programs make, and that would be taken for passwords.
+    private static let unusable = [
+        "$apr1$", "$1$", "$sha1$", "$argon2", "{SHA}", "{SSHA", "{MD5}", "{SMD5}", "{CRYPT}",
+    ]
+
     /// How the Digest kind begins as text; 64 hexadecimal digits follow.
     static let digestMark = "$digest-sha256$"
 
@@ -25,9 +30,9 @@ package enum StoredPassword: Equatable, Sendable {
         } else if ["$6$", "$y$", "$2y$", "$2b$", "$2a$", "$5$", "$gy$", "$7$"].contains(where: text.hasPrefix) {
             guard PasswordCrypt.canCheck(text) else { throw AccessRuleError("a password's hash is malformed") }
             self = .crypt(text)
-        } else if text.hasPrefix("$apr1$") || text.hasPrefix("$1$") || text.hasPrefix("{SHA}") {
+        } else if Self.unusable.contains(where: text.hasPrefix) {
             throw AccessRuleError(
-                "a password's hash is of a kind too weak to use; make one with “shareserve hash-password” or “htpasswd -B”"
+                "a password's hash is of a kind too weak to use, or unknown here; make one with “shareserve hash-password” or “htpasswd -B”"
             )
         } else {
             guard !text.isEmpty else { throw AccessRuleError("a password is empty") }

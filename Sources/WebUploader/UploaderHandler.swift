@@ -60,6 +60,9 @@ public final class UploaderHandler: Handler {
     /// Ends the event streams.
     public func serverEnds() { eventStreams.end() }
 
+    /// Ends the event streams; who may, begins another one.
+    public func accessChanges() { eventStreams.endOpen() }
+
     /// The hot path: a file that the kernel has at hand is answered here and now.
     private func read(_ request: Request) -> Answer {
         do {

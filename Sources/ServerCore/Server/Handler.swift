@@ -10,11 +10,18 @@ public protocol Handler: Sendable {
 
     /// The server takes no new requests: answers that have no end of their own should come to one.
     func serverEnds()
+
+    /// Others may do something now: answers that have no end of their own should come to one, so that their clients ask
+    /// again.
+    func accessChanges()
 }
 
 extension Handler {
     /// Does nothing.
     public func serverEnds() {}
+
+    /// Does nothing.
+    public func accessChanges() {}
 }
 
 /// What a handler makes of a request.

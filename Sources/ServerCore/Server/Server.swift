@@ -31,7 +31,10 @@ public final class Server: Sendable {
     }
 
     /// Goes on with other rules about who may do what, for requests that begin from now on; trusted proxies stay.
-    public func replaceAccess(_ rules: AccessRules) { gate.replace(rules) }
+    public func replaceAccess(_ rules: AccessRules) {
+        gate.replace(rules)
+        for handler in state.withLock({ $0.handlers }) { handler.accessChanges() }
+    }
 
     /// Has every request admitted by `access` before a handler sees it; without one, by the rules of the
     /// configuration.

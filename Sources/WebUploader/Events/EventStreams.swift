@@ -28,6 +28,11 @@ final class EventStreams: Sendable {
         return true
     }
 
+    /// Ends all of them.
+    func endOpen() {
+        for continuation in state.withLock({ Array($0.open.values) }) { continuation.finish() }
+    }
+
     /// Ends all of them, and lets no new one begin.
     func end() {
         let open = state.withLock { state in

@@ -4,6 +4,8 @@ import ServerCore
 extension UploaderHandler {
     private static let keepAliveInterval: Duration = .seconds(15)
     private static let uploadsInterval: Duration = .seconds(2)
+    /// Then the client has to ask again: a session or a link may be over that it began with.
+    private static let longest: Duration = .seconds(15 * 60)
     /// Events that may wait for a slow client; more of them become one that says to read the folder again.
     private static let waitingEvents = 32
 
@@ -46,8 +48,9 @@ extension UploaderHandler {
                             try await writer.write(text.take())
                         }
                     }
+                    group.addTask { try await Task.sleep(for: Self.longest) }
                     defer { group.cancelAll() }
-                    // The first to end is the writer whose client has gone, or the folder's changes.
+                    // The first to end is the writer whose client has gone, the folder's changes, or the time.
                     try await group.next()
                 }
             })

@@ -99,6 +99,8 @@ extension UploaderHandler {
             guard try self.ownLinks(request).contains(where: { $0.id == id }) else { throw RootError.unknownToken }
             try request.share.root.links.revoke(id: id)
         }
+        // Whoever came by it hears no more of the folder.
+        eventStreams.endOpen()
         return Response(.noContent)
     }
 

@@ -290,6 +290,24 @@ def test_the_password_file_is_read_again(serve, folder):
     assert ask(server, "GET", "/", basic("anna", "two")).status == 200
 
 
+def test_who_is_out_hears_no_more(serve, folder):
+    """An event stream ends when the rules change; who is still in begins another."""
+    path = folder / "passwords"
+    path.write_text("anna:one@/:rw\nbob:two@/:ro\n")
+    server = serve("--auth-file", path)
+    with Wire(server) as wire:
+        wire.request("GET", "/.shareserve/events?in=/", basic("bob", "two"), "Connection: close")
+        assert wire.read(12) == b"HTTP/1.1 200"
+        path.write_text("anna:one@/:rw\n")
+        server.signal(signal.SIGHUP)
+        wait_until(lambda: ask(server, "GET", "/", basic("bob", "two")).status == 401, "he is out")
+        wire.rest()
+    assert ask(server, "GET", "/.shareserve/events?in=/", basic("bob", "two")).status == 401
+    with Wire(server) as wire:
+        wire.request("GET", "/.shareserve/events?in=/", basic("anna", "one"))
+        assert wire.read(12) == b"HTTP/1.1 200"
+
+
 def test_many_wrong_at_once_do_not_stop_the_others(serve):
     server = serve("--auth", hashed("anna", "secret", "--kind", "bcrypt") + "@/:rw", "--auth", "@/open:ro")
     (server.root / "open").mkdir()

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from server import binary
-from wire import ask
+from wire import Wire, ask
 
 
 def link(*arguments, **options):
@@ -145,6 +145,19 @@ def test_wrong_use(shared):
     assert link(shared.root / "missing", "--root", shared.root).returncode == 66
     assert link(shared.root / "album", "--root", shared.root, "--expires", "soon").returncode == 64
     assert link("/tmp", "--root", shared.root).returncode == 64
+
+
+def test_a_revoked_link_hears_no_more(serve):
+    server = serve()
+    (server.root / "album").mkdir()
+    place = made(server.root / "album", "--root", server.root)
+    name = place.rpartition("/")[2].partition("-")[0]
+    with Wire(server) as wire:
+        wire.request("GET", f"{place}/.shareserve/events?in=/", "Connection: close")
+        assert wire.read(12) == b"HTTP/1.1 200"
+        assert ask(server, "DELETE", f"/.shareserve/links?id={name}").status == 204
+        wire.rest()
+    assert ask(server, "GET", f"{place}/.shareserve/events?in=/").status == 404
 
 
 def test_visitors_do_not_rule_over_the_links_of_others(serve):

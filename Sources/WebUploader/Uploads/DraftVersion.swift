@@ -34,7 +34,7 @@ struct DraftVersion: Equatable, Sendable {
 
     /// Whether the request's content ends the upload.
     func completes(_ fields: RequestFields) -> Bool {
-        if number < 5 { return StructuredField.boolean(fields["upload-incomplete"]) != true }
+        if number < 4 { return StructuredField.boolean(fields["upload-incomplete"]) != true }
         return StructuredField.boolean(fields["upload-complete"]) == true
     }
 
@@ -45,14 +45,15 @@ struct DraftVersion: Equatable, Sendable {
 
     /// Says whether the upload is complete, by the version's field.
     func addCompleteness(_ isComplete: Bool, to fields: inout ResponseFields) {
-        if number < 5 {
+        if number < 4 {
             fields["Upload-Incomplete"] = isComplete ? "?0" : "?1"
         } else {
             fields["Upload-Complete"] = isComplete ? "?1" : "?0"
         }
     }
 
-    /// Whether any answer to an append that does not end the upload says so, a refusal too: the drafts up to -05.
+    /// Whether a refusal, too, says where the upload stands, and a part that does not end it that it is incomplete: the
+    /// drafts up to -05.
     var marksRefusals: Bool { number < 7 }
 
     /// The status of an append that leaves the upload incomplete.

@@ -6,20 +6,6 @@ import ServerCore
 /// An upload begins with an ordinary PUT or POST at the file's own address, with one field more; a 104 tells the client
 /// where to go on if the connection breaks.
 extension UploaderHandler {
-    /// Says the limits where one of them refuses.
-    func draft(_ work: @escaping @Sendable (Request) async throws -> Response) -> Answer {
-        .later { request in
-            do {
-                return try await work(request)
-            } catch RootError.tooLarge {
-                var refusal = HTTPError(RootError.tooLarge)
-                refusal.fields["Upload-Limit"] = DraftVersion.assumed(request.fields).limits(
-                    maxSize: request.share.root.policy.maxUploadSize, secondsLeft: nil)
-                throw refusal
-            }
-        }
-    }
-
     /// Upload creation.
     func createDraft(_ request: Request) async throws -> Response {
         let fields = request.fields
@@ -58,30 +44,21 @@ extension UploaderHandler {
                     "Upload-Draft-Interop-Version": String(version.number),
                 ])
         }
-        try await receive(request, upload, version, checksums)
-        var answer: ResponseFields = ["Location": address, "Upload-Limit": limits]
-        guard completes else {
-            answer["Upload-Offset"] = String(upload.offset)
-            version.addCompleteness(false, to: &answer)
-            return Response(.created, fields: answer)
+        let answer: ResponseFields = ["Location": address, "Upload-Limit": limits]
+        return try await telling(request, upload.id, version, at: address) {
+            try await receive(request, upload, version, checksums)
+            guard !completes else { return try await completeDraft(request, upload, version, answer) }
+            var incomplete = answer
+            incomplete["Upload-Offset"] = String(upload.offset)
+            version.addCompleteness(false, to: &incomplete)
+            return Response(.created, fields: incomplete)
         }
-        return try await completeDraft(request, upload, version, answer)
     }
 
     /// Upload append.
     func appendDraft(_ request: Request, _ id: String) async throws -> Response {
         let version = DraftVersion.assumed(request.fields)
-        let isMarked = version.marksRefusals && !version.completes(request.fields)
-        do {
-            var response = try await append(request, id, version)
-            if isMarked { version.addCompleteness(false, to: &response.fields) }
-            return response
-        } catch {
-            guard isMarked, var refusal = (error as? HTTPError) ?? (error as? RootError).map({ HTTPError($0) })
-            else { throw error }
-            version.addCompleteness(false, to: &refusal.fields)
-            throw refusal
-        }
+        return try await telling(request, id, version) { try await append(request, id, version) }
     }
 
     private func append(_ request: Request, _ id: String, _ version: DraftVersion) async throws -> Response {

@@ -10,7 +10,7 @@ import socket
 import pytest
 import requests
 
-VERSIONS = [3, 5, 6, 8]
+VERSIONS = [3, 4, 5, 6, 8]
 
 
 def exchange(server, head, body=b"", pieces=None):
@@ -28,13 +28,13 @@ def exchange(server, head, body=b"", pieces=None):
 
 
 def complete(version, value=True):
-    if version < 5:
+    if version < 4:
         return f"Upload-Incomplete: ?{0 if value else 1}"
     return f"Upload-Complete: ?{1 if value else 0}"
 
 
 def is_complete(version, fields):
-    return fields["Upload-Incomplete"] == "?0" if version < 5 else fields["Upload-Complete"] == "?1"
+    return fields["Upload-Incomplete"] == "?0" if version < 4 else fields["Upload-Complete"] == "?1"
 
 
 def head(server, method, path, version, *lines):
@@ -227,7 +227,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("version", [3, 5, 6])
+@pytest.mark.parametrize("version", [3, 4, 5, 6])
 @pytest.mark.parametrize("reason", REFUSED)
 def test_a_refused_part_says_that_the_upload_goes_on(server, version, reason):
     """Up to draft -05 any answer to a part that is not the last one does; later ones only what took it."""
@@ -236,6 +236,38 @@ def test_a_refused_part_says_that_the_upload_goes_on(server, version, reason):
     part = [complete(version, False), "Content-Length: 3", *REFUSED[reason]]
     status, fields = exchange(server, head(server, "PATCH", place, version, *part), b"def")[-1]
     assert status in (400, 409, 413) and not is_complete(version, fields)
+    state = exchange(server, head(server, "HEAD", place, version))[-1]
+    assert fields["Upload-Offset"] == state[1]["Upload-Offset"], "and where; nothing where it is over"
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 6])
+def test_a_refused_beginning_says_where_it_can_be_gone_on_with(server, version):
+    """The upload is there, though its first bytes are not what their digest says, or its name is taken meanwhile."""
+    lines = head(server, "PUT", "/a", version, complete(version), "Content-Length: 3", content_digest(b"ABC"))
+    status, fields = exchange(server, lines, b"abc")[-1]
+    assert status == 400 and fields["Upload-Offset"] == "0"
+    part = [complete(version), "Upload-Offset: 0", "Content-Type: application/partial-upload", "Content-Length: 3"]
+    assert exchange(server, head(server, "PATCH", fields["Location"], version, *part), b"ABC")[-1][0] in (200, 201)
+    assert (server.root / "a").read_bytes() == b"ABC"
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 6])
+def test_a_refused_end_says_where_the_upload_stands(server, version):
+    place = exchange(server, head(server, "PUT", "/a", version, complete(version, False), "If-None-Match: *", "Content-Length: 3"), b"abc")
+    place = place[-1][1]["Location"]
+    (server.root / "a").write_text("somebody else's")
+    part = [complete(version), "Upload-Offset: 3", "Content-Type: application/partial-upload", "Content-Length: 1"]
+    status, fields = exchange(server, head(server, "PATCH", place, version, *part), b"d")[-1]
+    assert status == 412 and fields["Upload-Offset"] == "4" and (server.root / "a").read_text() == "somebody else's"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_too_large_an_append_says_the_limit(serve, version):
+    server = serve("--max-upload-size", "5")
+    place = exchange(server, head(server, "PUT", "/a", version, complete(version, False), "Content-Length: 3"), b"abc")[-1][1]["Location"]
+    part = [complete(version, False), "Upload-Offset: 3", "Content-Type: application/partial-upload", "Content-Length: 3"]
+    status, fields = exchange(server, head(server, "PATCH", place, version, *part), b"def")[-1]
+    assert status == 413 and "max-size=5" in fields["Upload-Limit"]
 
 
 def test_where_uploads_can_begin_is_told(server):
@@ -257,13 +289,13 @@ def test_an_empty_beginning_and_an_empty_file(server, version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_progress_is_told_without_the_address(server, version):
-    """Interim answers after the first have the offset only; version 3 knew of one only."""
+    """Interim answers after the first have the offset only; versions 3 and 4 knew of one only."""
     size = 40 << 20
     lines = head(server, "PUT", "/a", version, complete(version), f"Content-Length: {size}")
     answers = exchange(server, lines, bytes(size))
     first, *more = [fields for status, fields in answers[:-1]]
     assert first["Location"] and "Upload-Offset" not in first
-    assert len(more) == (0 if version == 3 else 2)
+    assert len(more) == (0 if version < 5 else 2)
     for fields in more:
         assert "Location" not in fields and 0 < int(fields["Upload-Offset"]) < size
         assert fields["Upload-Draft-Interop-Version"] == str(version)

@@ -7,7 +7,7 @@ struct JSONListing: ListingFormat {
     /// The folder as the page names it: `/a/`.
     let path: [UInt8]
     let rights: Rights
-    let memberFormat: JSONMember
+    var memberFormat: JSONMember
     /// Who holds a lock, by name.
     let lockOwners: LockOwners
     private var isFirst = true

@@ -7,6 +7,8 @@ import DirectoryRoot
 struct JSONMember {
     /// The percent-encoded address of the folder, with its last slash.
     let base: [UInt8]
+    /// Whether files come with their entity tags, half of a line.
+    var hasTags = true
 
     /// Writes a member of the folder itself.
     func write(
@@ -51,7 +53,7 @@ struct JSONMember {
         }
         writer.raw(#","modified":"#)
         writer.integer(attributes.modified.milliseconds)
-        if !attributes.isDirectory {
+        if hasTags, !attributes.isDirectory {
             writer.raw(#","etag":"\"#)
             writer.entityTag(attributes.entityTag)
             writer.dropLast()

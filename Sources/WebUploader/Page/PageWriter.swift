@@ -95,6 +95,8 @@ struct PageWriter: Sendable {
             var listing = JSONListing(
                 path: place.path.folderPath, rights: place.rights, address: visitor.folderAddress(place.path),
                 lockOwners: place.lockOwners)
+            // The page does not look at them.
+            listing.memberFormat.hasTags = false
             listing.write(isWhole ? members : Array(members.prefix(PagePlace.firstCount)), to: &writer)
             writer.raw(#","isWhole":"#)
             writer.json(isWhole)

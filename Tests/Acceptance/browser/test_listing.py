@@ -18,6 +18,21 @@ def test_first_paint_needs_three_requests(server, opened):
     assert len(asked) <= 3, asked
 
 
+def test_the_first_view_is_small(server, opened):
+    """Page, style and every script that comes unasked, unpacked: the rest waits until it is used."""
+    make_tree(server.root, {f"file {n}.txt": "x" for n in range(10)})
+    page = opened(extra_http_headers={"Accept-Encoding": "identity"})
+    came = []
+    page.on("requestfinished", lambda request: came.append(request))
+    page.goto(server.url + "/")
+    expect(row(page, "file 1.txt")).to_be_visible()
+    page.wait_for_timeout(500)
+    sizes = {request.url: len(request.response().body()) for request in came}
+    assert any(url.endswith("/app.js") for url in sizes), sizes
+    assert not any(name in url for url in sizes for name in ("transfer", "preview", "text.js", "dialogs", "languages")), sizes
+    assert sum(sizes.values()) < 100_000, sizes
+
+
 def test_rows_show_name_size_and_date_in_natural_order(server, opened, shot):
     make_tree(server.root, {"file 10.txt": b"x" * 1500, "file 2.txt": "yy", "b/": None, "A/": None, ".DS_Store": "", "._x": "", ".hidden": "h"})
     page = opened(server.url + "/")

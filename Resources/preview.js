@@ -13,16 +13,15 @@ document.body.append(box)
 
 /** What is shown, and what goes with it: the reading, the editor or the zoom. */
 let entry = null, abort, editor, zoom
-/** Where the focus was, and whether Back leads to the folder. */
-let before, pushed
+/** Whether Back leads to the folder. */
+let pushed
 
 const hashOf = one => "#view=" + encodeName(one.name)
 const siblings = () => app.listing.visible.filter(one => !one.isFolder)
-const mayLeave = async () => !editor?.isChanged() || confirm(t("Unsaved changes"), t("Your changes are not saved yet."), t("Discard changes"))
+const mayLeave = async () => !editor?.isChanged() || confirm(t("Unsaved changes"), shown(entry.name), t("Discard changes"))
 
 export function openPreview(one, {edit, fromAddress} = {}) {
 	if (!box.open) {
-		before = document.activeElement
 		pushed = !fromAddress
 		box.showModal()
 	}
@@ -94,7 +93,7 @@ async function text(edit) {
 	const one = entry, whole = one.size <= textLimit
 	const answer = await request("GET", address(one.href), {signal: abort.signal, headers: whole ? {} : {Range: "bytes=0-199999"}})
 	const bytes = new Uint8Array(await answer.arrayBuffer())
-	const {openEditor} = await import("./editor.js")
+	const {openEditor} = await import("./text.js")
 	if (entry !== one) return
 	stage.classList.add("scroll")
 	editor = openEditor(one, bytes, {etag: tagOf(answer), whole, edit, extra, stage})
@@ -136,7 +135,6 @@ async function close(goBack = true) {
 	if (goBack && pushed) history.back()
 	else if (goBack) history.replaceState(history.state, "", location.pathname)
 	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
-	else before?.focus?.()
 }
 
 /** Wheel, double click and keys bring a picture nearer. Gives the function that does it, around the pointer or the middle. */

@@ -2,16 +2,17 @@
 
 import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, iconButton, info, joined, kindOf,
 	makeFolder, nameOf, numbered, parentOf, pathOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
-import {askConflict} from "./conflict.js"
-import {records, send, sendResumable, tusVersion} from "./tus.js"
+import {askConflict} from "./dialogs.js"
+import {sources} from "./gather.js"
+import {offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
 
-export {fromClipboard, fromDrop} from "./gather.js"
+export {sources} from "./gather.js"
 
 const parallel = 3
 /** From this size on an upload is worth a record of how far it came. */
 const resumableFrom = 1 << 20
 const items = []
-let running = 0
+let running = 0, done = 0
 
 const among = (...states) => ({state}) => states.includes(state)
 const isActive = among("waiting", "sending", "retrying", "asking"), isOver = among("done", "skipped", "failed"), isMissing = among("missing")
@@ -26,27 +27,39 @@ function digestOf(file) {
 	worker ??= Object.assign(new Worker(new URL("hash.js", import.meta.url)), {onmessage: ({data}) => {
 		const {resolve, reject} = digests.shift()
 		if (data) resolve(data)
-		else reject(new Error(t("The file can't be read any more: choose it again")))
+		else reject(new Error(t("choose the file again to go on")))
 	}})
 	worker.postMessage(file)
 	return new Promise((resolve, reject) => { digests.push({resolve, reject}) })
 }
 
-/** Queues what `source` yields, `{ file, path, handle }` or `{ folder }`, below the folder at `target`. */
-export async function upload(source, target) {
-	const batch = {policy: null, size: 0}
+/** Queues what `source` yields, below the folder at `target`. `known`: the folder that an earlier page began with. */
+export async function upload(source, target, known) {
+	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]])
 	try {
-		for await (const {file, path, handle, folder} of source) {
-			if (folder) await ensureFolder(target, folder.split("/"))
-			else {
+		for await (const {file, path, handle, folder, root} of source) {
+			const tree = root && await once(trees, root, () => records.putTree(root, target).catch(() => null))
+			if (folder) await lasting(() => ensureFolder(target, folder.split("/")))
+			else if (!known?.done.has(path)) {
 				const steps = path.split("/")
 				batch.size += 1
-				add({file, name: steps.pop(), size: file.size, target, folder: steps, batch, handle})
+				add({file, name: steps.pop(), size: file.size, target, folder: steps, batch, handle, tree, path})
 			}
 		}
 	} catch (error) {
 		fail(error)
+		// What can't be read or reached now, the next page tries again.
+		if (error.name === "NotAllowedError" || mayPass(error)) return
 	}
+	for (const tree of trees.values()) leave({tree: await tree})
+}
+
+/** A folder is forgotten when all of it is done with. */
+function leave({tree, path}) {
+	if (!tree) return
+	if (path) records.mark(tree, path)
+	tree.left -= 1
+	if (!tree.left) records.remove(tree)
 }
 
 function add(item) {
@@ -55,6 +68,7 @@ function add(item) {
 	const waiting = items.find(other => isMissing(other) && other.key === item.key)
 	if (waiting) forget(waiting)
 	if (items.some(other => isActive(other) && other.key === item.key)) return
+	if (item.tree) item.tree.left += 1
 	items.push(Object.assign(item, {state: "waiting", sent: 0, tries: 0}))
 	pump()
 }
@@ -136,7 +150,7 @@ async function start(item) {
 			// Where nobody may look, the name beside is tried.
 			if (!await contentsOf(folder)) item.href = childOf(folder, numbered(item.name, item.tries + 1))
 			item.state = "waiting"
-		} else if (status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507) backOff(item, error)
+		} else if (mayPass(error)) backOff(item, error)
 		else finish(item, "failed", error.message)
 	}
 }
@@ -201,27 +215,44 @@ async function verify(item, answer) {
 
 function finish(item, state, message) {
 	Object.assign(item, {state, message})
-	if (state !== "failed") item.file = item.local = null
+	if (state === "done") done += 1
+	if (state !== "failed") {
+		item.file = item.local = null
+		leave(item)
+	}
 	if (!items.some(isActive)) {
 		const failed = items.filter(hasFailed).length
-		const done = items.filter(one => one.state === "done" && !one.told)
-		for (const one of done) one.told = true
 		if (failed) toast(sayFailed(failed), {kind: "bad"})
-		else if (done.length) toast(sayDone(done.length), {seconds: 5})
+		else if (done) toast(sayDone(done), {seconds: 5})
+		done = 0
 	}
 	drawSoon()
 	return false
 }
 
-const sayDone = n => t("{n} file uploaded|{n} files uploaded", {n})
-const sayFailed = n => t("{n} file could not be uploaded|{n} files could not be uploaded", {n})
+const sayDone = n => t("{n} file{s} uploaded", {n})
+const sayFailed = n => t("{n} file{s} could not be uploaded", {n})
+
+const mayPass = ({status}) => status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507
+const pauseAfter = tries => Math.min(30, 2 ** (tries - 1)) * (750 + Math.random() * 500), mostTries = 12
+
+/** Does the work again while it fails for what may pass. */
+async function lasting(work, tries = 1) {
+	try {
+		return await work()
+	} catch (error) {
+		if (!mayPass(error) || tries > mostTries) throw error
+		await new Promise(resolve => setTimeout(resolve, pauseAfter(tries)))
+		return lasting(work, tries + 1)
+	}
+}
 
 function backOff(item, error) {
 	item.tries += 1
-	if (item.tries > 12) return finish(item, "failed", error.message)
+	if (item.tries > mostTries) return finish(item, "failed", error.message)
 	item.state = "retrying"
 	item.message = error.message
-	item.timer = setTimeout(wake, Math.min(30, 2 ** (item.tries - 1)) * (750 + Math.random() * 500), item)
+	item.timer = setTimeout(wake, pauseAfter(item.tries), item)
 	return drawSoon()
 }
 
@@ -250,21 +281,35 @@ function cancel(item) {
 	clearTimeout(item.timer)
 	item.state = "cancelled"
 	item.abort?.abort()
-	const record = records.get(item)
-	if (record) request("DELETE", record.url, {headers: tusVersion}).catch(() => {})
-	records.remove(item)
+	for (const record of Object.values(records.all())) {
+		if (!record.url || record.key !== item.key && record.tree !== item.key) continue
+		request("DELETE", record.url, {headers: tusVersion}).catch(() => {})
+		records.remove(record)
+	}
+	leave(item)
 	forget(item)
 	pump()
 }
 
+const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"
+
 /** After a reload: what has a handle goes on, the rest waits for its file to be chosen again. */
 export async function restore() {
-	for (const record of await records.unfinished()) {
-		if (items.some(item => item.key === record.key)) continue
-		const item = {...record, sent: record.offset, tries: 0, batch: {size: 1}, state: "missing", message: t("choose the file again to go on")}
-		items.push(item)
-		if (await item.handle?.queryPermission?.({mode: "read"}) === "granted") await findAgain(item)
+	const all = records.all()
+	for (const record of Object.values(all)) {
+		if (!record.url) records.takeTree(record).then(tree => tree && wait({...record, tree, handle: tree.handle, name: tree.handle.name, folder: []}))
+		// Those of a folder come with it, and others may be another page's.
+		else if (!all[record.tree] && Date.now() - record.at > 15_000) {
+			const sent = await offsetOf(record).catch(() => null)
+			if (sent !== null) await wait({...record, sent, handle: await records.handle(record)})
+		}
 	}
+}
+
+async function wait(item) {
+	if (items.some(other => other.key === item.key)) return
+	items.push(Object.assign(item, {tries: 0, batch: {size: 1}, state: "missing", message: item.handle ? t("Paused") : t("choose the file again to go on")}))
+	if (await mayRead(item.handle, "queryPermission")) await findAgain(item)
 	drawSoon()
 }
 
@@ -274,9 +319,13 @@ async function findAgain(item) {
 		item.file = file
 		return wake(item)
 	}
-	if (!item.handle) return h("input", {type: "file", onchange: event => use(event.target.files[0])}).click()
+	const {handle, tree, target} = item
+	if (!handle) return h("input", {type: "file", onchange: event => use(event.target.files[0])}).click()
 	try {
-		if (await item.handle.requestPermission?.({mode: "read"}) !== "denied") use(await item.handle.getFile())
+		if (!await mayRead(handle, "requestPermission")) return
+		if (!tree) return use(await handle.getFile())
+		forget(item)
+		upload(sources.handles([handle]), target, tree)
 	} catch (error) {
 		fail(error)
 	}
@@ -297,6 +346,7 @@ const control = (label, iconName, work, which, chosen) => Object.assign(iconButt
 }), {which})
 const all = controls.map(([, label, iconName, work, which, ofAll = which]) => control(label, iconName, work, ofAll, () => items))
 const hide = iconButton(t("Close"), "close", () => {
+	items.filter(hasFailed).forEach(leave)
 	items.filter(isOver).forEach(forget)
 	draw()
 })
@@ -309,7 +359,7 @@ function speedOf(holder, sent) {
 	while (holder.samples.length > 2 && now - holder.samples[0][0] > 6000) holder.samples.shift()
 	const [[since, before]] = holder.samples
 	holder.speed = now > since ? Math.max(0, (sent - before) * 1000 / (now - since)) : 0
-	return holder.speed && t("{size}/s", {size: formatSize(holder.speed)})
+	return holder.speed && formatSize(holder.speed) + "/s"
 }
 
 const together = {samples: []}
@@ -348,7 +398,7 @@ function draw() {
 	if (busy) drawing = setTimeout(draw, 400)
 }
 
-const stateWords = {waiting: t("Waiting"), asking: t("Waiting for your answer"), paused: t("Paused"), verifying: t("Verifying")}
+const stateWords = {waiting: t("Waiting"), asking: t("Waiting"), paused: t("Paused"), verifying: t("Verifying")}
 
 function drawItem(item) {
 	const name = shown([...item.folder, item.name].join("/"))
@@ -362,14 +412,13 @@ function drawItem(item) {
 	item.row.className = state
 	item.bar.value = share
 	item.bar.hidden = isOver(item)
-	item.how.textContent = isOver(item) || isMissing(item) ? joined(formatSize(item.size), message)
+	item.how.textContent = isOver(item) || isMissing(item) ? joined(item.size >= 0 && formatSize(item.size), message)
 		: state === "sending" ? joined(formatShare(share), formatSize(item.size), speedOf(item, item.sent))
 			: state === "retrying" ? joined(t("Waiting for the connection"), message) : stateWords[state]
 	for (const one of item.buttons) one.hidden = !one.which(item)
 	return item.row
 }
 
-const pen = Object.assign(document.createElement("canvas"), {width: 32, height: 32}).getContext("2d")
 const favicon = document.querySelector("link[rel=icon]"), plainIcon = favicon.href
 
 function showProgress(percent, share) {
@@ -377,15 +426,9 @@ function showProgress(percent, share) {
 	if (prefix === app.titlePrefix) return
 	app.titlePrefix = prefix
 	document.title = prefix + app.folderTitle
-	pen.clearRect(0, 0, 32, 32)
-	pen.lineWidth = 6
-	for (const [color, part] of [["#8883", 1], ["#2f7bf0", share]]) {
-		pen.strokeStyle = color
-		pen.beginPath()
-		pen.arc(16, 16, 12, -Math.PI / 2, (part * 2 - 0.5) * Math.PI)
-		pen.stroke()
-	}
-	favicon.href = percent ? pen.canvas.toDataURL() : plainIcon
+	const ring = (color, part) => `<circle cx="16" cy="16" r="12" fill="none" stroke="${color}" stroke-width="6" pathLength="1" stroke-dasharray="${part} 1"/>`
+	const drawn = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g transform="rotate(-90 16 16)">${ring("#8884", 1)}${ring("#2f7bf0", share)}</g></svg>`
+	favicon.href = percent ? "data:image/svg+xml," + encodeURIComponent(drawn) : plainIcon
 }
 
 const leaving = event => event.preventDefault()

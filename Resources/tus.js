@@ -1,4 +1,4 @@
-// Sending: one request that reports its progress, and on it resumable uploads by the tus protocol, version 1.0.
+// Sending: one request that reports its progress, on it resumable uploads by tus 1.0, and what outlives the page of them.
 
 import {apiAddress, ApiError, isPlain, lastOf, memory, parentOf, request, wantDigest} from "./app.js"
 
@@ -39,63 +39,83 @@ export function send(method, target, {headers, body, report, signal}) {
 	})
 }
 
-/** Handles of files, kept by browsers that have them, in a small database; elsewhere nothing. */
-function handles(mode, work) {
-	return new Promise(resolve => {
+let opened
+
+/** Asks the browser's database, or gives null. The handle of an upload is at [key], what of a folder is done at [key, path]. */
+async function database(mode, work) {
+	opened ??= new Promise((resolve, reject) => {
 		const opening = indexedDB.open("shareserve")
 		opening.onupgradeneeded = () => opening.result.createObjectStore("handles")
-		opening.onerror = () => resolve()
-		opening.onsuccess = () => {
-			const asked = work(opening.result.transaction("handles", mode).objectStore("handles"))
-			asked.onsuccess = asked.onerror = () => resolve(asked.error ? null : asked.result)
-		}
-	}).catch(() => {})
+		opening.onsuccess = () => resolve(opening.result)
+		opening.onerror = reject
+	})
+	try {
+		const asked = work((await opened).transaction("handles", mode).objectStore("handles"))
+		return await new Promise((resolve, reject) => { Object.assign(asked, {onsuccess: () => resolve(asked.result), onerror: reject}) })
+	} catch {
+		return null
+	}
 }
 
+const within = key => IDBKeyRange.bound([key], [key, []])
+
 function change(work) {
-	const all = memory.get("uploads", {})
+	const all = records.all()
 	work(all)
 	memory.set("uploads", all)
 }
 
+/** One page at a time works on a folder; its lock ends with it. Resolves to what gives it back. */
+const hold = key => new Promise((resolve, reject) => { navigator.locks.request("shareserve." + key, () => new Promise(resolve)).catch(reject) })
+
 /** Uploads under way, by what makes a file the same file: its name, size, time and target. */
 export const records = {
 	keyOf: item => JSON.stringify([item.name, item.size, item.file?.lastModified ?? item.mtime, item.target, item.folder]),
-	get: item => memory.get("uploads", {})[item.key],
+	all: () => memory.get("uploads", {}),
+	get: ({key}) => records.all()[key],
 	async put(item, url) {
-		const {key, name, size, target, folder, href, file} = item
-		change(all => { all[key] = {url, key, name, size, target, folder, href, mtime: file.lastModified, at: Date.now()} })
+		const {key, name, size, target, folder, href, file, tree} = item
+		change(all => { all[key] = {url, key, name, size, target, folder, href, mtime: file.lastModified, tree: tree?.key, at: Date.now()} })
 		const handle = await item.handle
-		if (handle) await handles("readwrite", store => store.put(handle, key))
+		if (handle) await database("readwrite", store => store.put(handle, [key]))
 	},
-	remove(item) {
-		if (!records.get(item)) return
-		change(all => { delete all[item.key] })
-		handles("readwrite", store => store.delete(item.key))
+	handle: ({key}) => database("readonly", store => store.get([key])),
+	remove({key, letGo}) {
+		if (!records.get({key})) return
+		change(all => { delete all[key] })
+		database("readwrite", store => store.delete(within(key)))
+		letGo?.()
 	},
-	touch: (item, at = Date.now()) => change(all => { if (all[item.key]) all[item.key].at = at }),
+	touch: ({key}, at = Date.now()) => change(all => { if (all[key]) all[key].at = at }),
 	/** The page goes away: its records are free for the next one. */
 	letGo: items => items.forEach(item => records.touch(item, 0)),
-	/** Those that the server still knows and no other page is at work on. */
-	async unfinished() {
-		const found = []
-		for (const record of Object.values(memory.get("uploads", {}))) {
-			if (Date.now() - record.at < 15_000) continue
-			try {
-				record.offset = await offsetOf(record.url)
-				record.handle = await handles("readonly", store => store.get(record.key))
-				found.push(record)
-			} catch (error) {
-				if (error.status === 404 || error.status === 410) records.remove(record)
-			}
-		}
-		return found
+
+	/** Keeps a folder until nothing of it is `left`, the walk through it included. */
+	async putTree(handle, target) {
+		const key = crypto.randomUUID(), letGo = await hold(key)
+		change(all => { all[key] = {key, target} })
+		await database("readwrite", store => store.put(handle, [key]))
+		return {key, target, handle, letGo, left: 1}
 	},
+	/** A folder of an earlier page, once no page is at work on it; nothing when it is done by then. */
+	async takeTree({key, target}) {
+		const letGo = await hold(key), handle = await records.handle({key}), marks = await database("readonly", store => store.getAllKeys(within(key)))
+		if (records.get({key}) && handle) return {key, target, handle, letGo, left: 1, done: new Set(marks.map(([, path]) => path))}
+		records.remove({key})
+		return letGo()
+	},
+	mark: ({key}, path) => database("readwrite", store => store.put(true, [key, path])),
 }
 
-async function offsetOf(url, signal) {
-	const answer = await request("HEAD", url, {headers: tusVersion, signal})
-	return Number(answer.headers.get("Upload-Offset"))
+/** How far an upload has come; null when the server has forgotten it. */
+export async function offsetOf(record, signal) {
+	try {
+		const answer = await request("HEAD", record.url, {headers: tusVersion, signal})
+		return Number(answer.headers.get("Upload-Offset"))
+	} catch (error) {
+		if (error.status !== 404 && error.status !== 410) throw error
+		return records.remove(record) ?? null
+	}
 }
 
 /** The bytes of a percent-encoded name, whatever they are, in base64. */
@@ -114,21 +134,13 @@ async function create(item) {
 /** Sends a file, from where an earlier attempt came to. Resolves to the last answer. */
 export async function sendResumable(item, report) {
 	const {signal} = item.abort
-	let url = records.get(item)?.url, offset = 0
-	if (url) {
-		try {
-			offset = await offsetOf(url, signal)
-		} catch (error) {
-			if (error.status !== 404 && error.status !== 410) throw error
-			records.remove(item)
-			url = null
-		}
-	}
-	url ??= await create(item)
+	const record = records.get(item)
+	let offset = record ? await offsetOf(record, signal) : null
+	const url = offset === null ? await create(item) : record.url
 	for (;;) {
-		report(offset)
-		const from = offset, end = Math.min(item.size, offset + pieceSize)
+		const from = offset ?? 0, end = Math.min(item.size, from + pieceSize)
 		let touched = Date.now()
+		report(from)
 		const answer = await send("PATCH", url, {signal, body: item.file.slice(from, end), headers: {...tusVersion, "Upload-Offset": from,
 			"Content-Type": "application/offset+octet-stream", ...(end === item.size && wantDigest)}, report: sent => {
 			report(from + Math.min(sent, end - from))

@@ -9,36 +9,36 @@ const canCreate = () => app.listing.may("create") && !app.listing.isSearch
 const canRead = () => app.listing.may("read")
 const canDelete = () => app.listing.may("delete")
 
-const scoped = (scope, rows) => rows.map(row => ({scope, icon: row.id, keys: [], enabled: () => true, ...row}))
+const scoped = (scope, rows, enabled = () => true) => rows.map(row => ({scope, icon: row.id, keys: [], enabled, ...row}))
 
 /** "folder" acts on the folder shown, "selection" and "clipboard" on what is selected. `menuOnly`: no button in the bar. */
 export const actions = [
 ...scoped("folder", [
-	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", enabled: canCreate, run: pickFiles},
-	{id: "upload-folder", label: "Upload folder", keys: ["Shift+F"], enabled: canCreate, run: () => inputs["upload-folder"].click()},
-	{id: "camera", label: "Take a photo", phone: true, enabled: canCreate, run: () => inputs.camera.click()},
-	{id: "new-folder", label: "New folder", keys: ["Shift+N"], enabled: canCreate, run: newFolder},
-	{id: "new-file", label: "New text file", keys: ["Shift+T"], enabled: canCreate, run: newText},
+	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", run: () => pick("upload", () => showOpenFilePicker({multiple: true}))},
+	{id: "upload-folder", label: "Upload folder", keys: ["Shift+F"], run: () => pick("upload-folder", async () => [await showDirectoryPicker()])},
+	{id: "camera", label: "Take a photo", phone: true, run: () => inputs.camera.click()},
+	{id: "new-folder", label: "New folder", keys: ["Shift+N"], run: newFolder},
+	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], run: newText},
 	{id: "paste", label: "Paste", keys: ["Ctrl+V"], enabled: () => canCreate() && app.clipboard, run: paste},
 	{id: "all", label: "Select all", icon: "check", keys: ["Ctrl+A"], menuOnly: true, enabled: () => app.listing.visible.length,
 		run: () => app.listing.selectOnly(app.listing.visible)},
-]),
+], canCreate),
 ...scoped("selection", [
 	{id: "open", label: "Open", icon: "eye", keys: ["Enter"], menuOnly: true, enabled: one, run: () => app.openEntry(selection()[0])},
-	{id: "download", label: "Download", keys: ["Shift+D"], enabled: canRead, run: () => download("zip")},
-	{id: "archive", label: "Download as tar.gz", menuOnly: true, enabled: canRead, run: () => download("tar.gz")},
+	{id: "download", label: "Download", keys: ["Shift+D"], run: () => download("zip")},
+	{id: "archive", label: "Download as tar.gz", menuOnly: true, run: () => download("tar.gz")},
 	{id: "rename", label: "Rename", keys: ["F2"], enabled: () => one() && canDelete(), run: rename},
 	{id: "move", label: "Move to…", keys: ["Shift+M"], enabled: canDelete, run: () => chooseAndPlace("MOVE")},
-	{id: "copy-to", label: "Copy to…", keys: ["Shift+C"], enabled: canRead, run: () => chooseAndPlace("COPY")},
+	{id: "copy-to", label: "Copy to…", icon: "copy", keys: ["Shift+C"], run: () => chooseAndPlace("COPY")},
 	{id: "delete", label: "Delete", keys: ["Delete"], kind: "danger", enabled: canDelete, run: () => remove(selection())},
 	{id: "forever", label: "Delete forever", icon: "delete", keys: ["Shift+Delete"], menuOnly: true, kind: "danger", enabled: canDelete,
 		run: () => removeForever(selection())},
 	{id: "link", label: "Share link", keys: ["Shift+L"], enabled: () => info.links && one(), run: () => shareLinks(selection()[0].href)},
-]),
+], canRead),
 ...scoped("clipboard", [
 	{id: "cut", label: "Cut", keys: ["Ctrl+X"], enabled: canDelete, run: () => setClipboard("MOVE")},
-	{id: "copy", label: "Copy", keys: ["Ctrl+C"], enabled: canRead, run: () => setClipboard("COPY")},
-]),
+	{id: "copy", label: "Copy", keys: ["Ctrl+C"], run: () => setClipboard("COPY")},
+], canRead),
 ...scoped("view", [
 	{id: "grid", label: "List or grid", keys: ["Shift+G"], run: () => app.setView({mode: app.view.mode === "grid" ? "list" : "grid"})},
 	{id: "hidden", label: "Hidden files", icon: "eye", keys: ["Shift+H"], run: () => app.setView({hidden: !app.view.hidden})},
@@ -53,9 +53,9 @@ export const actions = [
 ...scoped("more", [
 	{id: "downloadAll", label: "Download this folder", icon: "download", enabled: canRead, run: () => save(app.href, "archive=zip")},
 	{id: "linkAll", label: "Share this folder", icon: "link", enabled: () => info.links, run: () => shareLinks(app.href)},
-	{id: "qr", label: "QR code", keys: ["Shift+Q"], run: async () => (await import("./qr.js")).showCode(location.href)},
-	{id: "trash", label: "Trash", icon: "delete", enabled: () => info.trashDays > 0, run: async () => (await import("./trash.js")).showTrash()},
-	{id: "keyboard", label: "Keyboard shortcuts", keys: ["?"], run: async () => (await import("./help.js")).showKeys()},
+	{id: "qr", label: "QR code", keys: ["Shift+Q"], run: async () => (await dialogs()).showCode(location.href)},
+	{id: "trash", label: "Trash", icon: "delete", enabled: () => info.trashDays > 0, run: async () => (await dialogs()).showTrash()},
+	{id: "keyboard", label: "Keyboard shortcuts", keys: ["?"], run: async () => (await dialogs()).showKeys()},
 ]),
 ...scoped("session", [
 	{id: "logIn", label: "Log in", icon: "user", enabled: () => info.canLogIn, run: () => showState("login")},
@@ -93,30 +93,31 @@ const inputs = {}
 /** On phones the field itself offers the camera and the gallery. */
 const isPhone = () => matchMedia("(pointer: coarse)").matches
 
-/** The browser's own picker, where there is one: its handles outlive the page. Not for folders: walking a handle leaves out shortcuts. */
-async function pickFiles() {
+/** The browser's own picker, where there is one: its handles outlive the page. */
+async function pick(field, show) {
 	const asked = performance.now()
 	let handles
 	try {
-		handles = !isPhone() && await showOpenFilePicker({multiple: true})
+		handles = !isPhone() && await show()
 	} catch (error) {
 		// Nobody gives up so soon: no picker has shown.
 		if (error.name === "AbortError" && performance.now() - asked > 500) return
 	}
-	if (handles) await uploadChosen(await Promise.all(handles.map(one => one.getFile())), handles)
-	else inputs.upload.click()
+	if (handles) uploadFrom("handles", app.href, handles)
+	else inputs[field].click()
 }
 
-async function uploadChosen(files, handles = []) {
-	const {upload} = await import("./transfer.js")
-	upload(files.map((file, i) => ({file, path: file.webkitRelativePath || file.name, handle: handles[i]})), app.href)
+/** `kind`: what the rest is, as `gather.js` knows it. */
+async function uploadFrom(kind, target, ...what) {
+	const {sources, upload} = await import("./transfer.js")
+	upload(sources[kind](...what), target)
 }
 
 /** They stay in the document; that of the camera on phones only. */
 function makeInputs() {
 	const make = (id, properties) => {
 		inputs[id] = h("input.quiet", {type: "file", tabIndex: -1, ariaHidden: "true", label: t(action(id).label), multiple: true, onchange: async () => {
-			await uploadChosen([...inputs[id].files])
+			await uploadFrom("files", app.href, [...inputs[id].files])
 			inputs[id].value = ""
 		}, ...properties})
 	}
@@ -191,7 +192,7 @@ async function paste() {
 }
 
 async function chooseAndPlace(method) {
-	const items = selection(), target = await (await import("./picker.js")).chooseFolder(method, items)
+	const items = selection(), target = await (await dialogs()).chooseFolder(method, items)
 	if (target) await place(method, items, target)
 }
 
@@ -202,8 +203,7 @@ async function place(method, items, target) {
 	await app.refresh()
 	if (!done.length) return
 	const moved = method === "MOVE"
-	toast(t(moved ? "{n} item moved to “{folder}”|{n} items moved to “{folder}”" : "{n} item copied to “{folder}”|{n} items copied to “{folder}”",
-		{n: done.length, folder: folderName(target)}), moved ? {action: t("Undo"), run: () => undoMoves(done)} : {})
+	toast(t(moved ? "{n} item{s} moved to “{folder}”" : "{n} item{s} copied to “{folder}”", {n: done.length, folder: folderName(target)}), moved ? {action: t("Undo"), run: () => undoMoves(done)} : {})
 }
 
 async function undoMoves(done) {
@@ -229,7 +229,7 @@ async function transferEntries(method, pairs) {
 	const settle = async pair => {
 		if (pair.from === pair.to) return placeBeside(method, pair)
 		if (await placed(method, pair.from, pair.to)) return pair.to
-		const {askConflict} = await import("./conflict.js")
+		const {askConflict} = await dialogs()
 		const folder = parentOf(pair.to), theirs = (await readFolder(folder)).get(nameOf(pair.to))
 		const answer = always ?? await askConflict({ours: pair.entry, theirs, folder, several: pairs.length > 1})
 		if (answer.all) always = answer
@@ -249,7 +249,7 @@ async function transferEntries(method, pairs) {
 	return done
 }
 
-const sayDeleted = n => t("{n} item deleted|{n} items deleted", {n})
+const sayDeleted = n => t("{n} item{s} deleted", {n})
 
 async function remove(entries) {
 	// Where nothing can be kept, deleting needs a question instead of an Undo.
@@ -268,7 +268,7 @@ export async function restore(items) {
 }
 
 async function removeForever(entries) {
-	const text = t("Delete “{name}”? This can't be undone.|Delete {n} items? This can't be undone.", {n: entries.length, name: shown(entries[0].name)})
+	const what = entries.length > 1 ? t("{n} selected", {n: entries.length}) : `“${shown(entries[0].name)}”`, text = joined(what, t("This can't be undone."))
 	if (!await confirm(t("Delete forever"), text, t("Delete"))) return
 	let count = 0
 	for (const entry of entries) await request("DELETE", address(entry.href)).then(() => { count += 1 }, fail)
@@ -276,4 +276,6 @@ async function removeForever(entries) {
 	if (count) toast(sayDeleted(count))
 }
 
-const shareLinks = async href => (await import("./links.js")).showLinks(href)
+const dialogs = () => import("./dialogs.js")
+
+const shareLinks = async href => (await dialogs()).showLinks(href)

@@ -73,7 +73,6 @@ export const fail = error => {
 
 /** Shows a modal dialog; `answer` resolves to what it was closed with. `keep`: only a button closes it. */
 export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {}) {
-	const before = document.activeElement
 	const hold = event => { if (keep) event.preventDefault() }
 	const box = h("dialog", {className: "dialog " + kind, label: title, oncancel: hold, onkeydown: event => {
 		if (event.key === "Escape") hold(event)
@@ -84,7 +83,6 @@ export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {
 		box.addEventListener("close", () => {
 			placeToasts(box)
 			box.remove()
-			if (before?.isConnected) before.focus({preventScroll: true})
 			resolve(box.returnValue)
 		})
 	})

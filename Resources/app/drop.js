@@ -31,12 +31,12 @@ function watchDrop() {
 		event.dataTransfer.dropEffect = !allowed ? "none" : inside && !copies(event) ? "move" : "copy"
 		mark(allowed ? element : null)
 		overlay.hidden = inside
-		text.replaceChildren(...(allowed ? [t("Drop to upload to"), " ", h("strong", shown(name))] : [t("You may not upload here")]))
+		text.replaceChildren(...(allowed ? [t("Drop to upload to"), " ", h("strong", shown(name))] : [t("You may not do this here")]))
 	})
 	// WebKit says of no element that it is left for another.
 	addEventListener("dragleave", event => { if (!event.relatedTarget) leaving = setTimeout(clear, 150) })
 	addEventListener("dragend", clear)
-	addEventListener("drop", async event => {
+	addEventListener("drop", event => {
 		const {element, href} = targetOf(event), inside = event.dataTransfer.types.includes(internalType)
 		clear()
 		if (!inside && !event.dataTransfer.types.includes("Files")) return
@@ -46,13 +46,12 @@ function watchDrop() {
 			const items = JSON.parse(event.dataTransfer.getData(internalType)).map(one => ({href: one, name: nameOf(one), isFolder: one.endsWith("/")}))
 			place(copies(event) ? "COPY" : "MOVE", items, href).catch(fail)
 		} else if (!canCreate()) {
-			fail(new Error(t("You may not upload here")))
+			fail(new ApiError(403))
 		} else {
 			// All must be asked for before the event is over.
 			const items = [...event.dataTransfer.items].filter(item => item.kind === "file").map(item => ({
 				entry: item.webkitGetAsEntry?.(), file: item.getAsFile(), handle: item.getAsFileSystemHandle?.().catch(() => null)}))
-			const {upload, fromDrop} = await import("./transfer.js")
-			upload(fromDrop(items), href)
+			uploadFrom("drop", href, items).catch(fail)
 		}
 	})
 }

@@ -72,13 +72,12 @@ function watchKeys() {
 let pasteTimer
 
 function watchPaste() {
-	addEventListener("paste", async event => {
+	addEventListener("paste", event => {
 		if (isBusy(event)) return
 		clearTimeout(pasteTimer)
 		const files = [...event.clipboardData.files], text = event.clipboardData.getData("text/plain")
 		if (!files.length && app.clipboard) return run(action("paste"))
 		if (!canCreate() || !(files.length || text)) return undefined
-		const {upload, fromClipboard} = await import("./transfer.js")
-		return upload(fromClipboard(files, text), app.href)
+		return uploadFrom("clipboard", app.href, files, text).catch(fail)
 	})
 }

@@ -80,7 +80,7 @@ app.arrange = () => {
 	const folders = listing.visible.filter(entry => entry.isFolder).length
 	const files = listing.visible.length - folders
 	const bytes = listing.visible.reduce((sum, entry) => sum + Math.max(0, entry.size), 0)
-	summary.textContent = listing.failure ? "" : listing.loading ? t("Loading…") : joined(folders && t("{n} folder|{n} folders", {n: folders}), t("{n} file|{n} files", {n: files}),
+	summary.textContent = listing.failure ? "" : listing.loading ? t("Loading…") : joined(folders && t("{n} folder{s}", {n: folders}), t("{n} file{s}", {n: files}),
 		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", {n: listing.hiddenCount}))
 	showState(stateOf(listing))
 	app.updateBar()
@@ -111,7 +111,7 @@ const buttonFor = (one, properties) => button(t(one.label, info), one.icon, () =
 async function showState(kind) {
 	app.list.element.hidden = kind !== null
 	state.hidden = kind === null
-	if (kind === "login") return state.replaceChildren((await import("./login.js")).loginForm())
+	if (kind === "login") return state.replaceChildren((await dialogs()).loginForm())
 	const [iconName, title, words, id] = states[kind] ?? []
 	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", t(words)),
 		action(id)?.enabled() ? buttonFor(action(id), {kind: "primary"}) : ""] : []))
@@ -246,9 +246,8 @@ async function search(words) {
 		drawn = performance.now()
 		app.arrange()
 		searching.hidden = false
-		const values = {n: found.visible.length, term: shown(term)}
-		searching.replaceChildren(h("span", found.loading ? t("Searching for “{term}”: {n} found", values)
-			: joined(t("{n} found for “{term}”", values), found.more && t("More names match: narrow the search"))),
+		searching.replaceChildren(h("span", joined(found.loading && t("Loading…"), t("{n} found for “{term}”", {n: found.visible.length, term: shown(term)}),
+			found.more && t("More names match: narrow the search"))),
 		found.loading ? button(t("Cancel"), "close", () => abort.abort()) : button(t("Close"), "close", () => clearFind()))
 	}
 	draw()

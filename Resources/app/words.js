@@ -34,14 +34,15 @@ const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
 const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit, step) => new Intl.NumberFormat(locale,
 	{style: "unit", unit, unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
 
-/** `english` in the language chosen, `{name}` filled from `values`. Forms stand side by side, in the order of the plural categories. */
+/** `english` in the language chosen, `{name}` filled from `values`, `{s}` by the English plural; others' forms stand side by side, as Intl orders them. */
 export function t(english, values = {}) {
 	let text = translations[english] ??= words.find(([start]) => start && english.startsWith(start))?.[1] ?? english
 	if (text.includes("|")) {
-		const all = text.split("|")
-		text = all[forms.indexOf(plural.select(values.n))] ?? all.at(-1)
+		const choice = text.split("|")
+		text = choice[forms.indexOf(plural.select(values.n))] ?? choice.at(-1)
 	}
-	return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? number.format(values[name]) : values[name] ?? ""))
+	const all = {s: values.n === 1 ? "" : "s", ...values}
+	return text.replace(/\{(\w+)\}/g, (_, name) => (typeof all[name] === "number" ? number.format(all[name]) : all[name] ?? ""))
 }
 
 export const formatShare = share => shares.format(Math.floor(share * 100) / 100)

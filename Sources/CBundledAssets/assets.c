@@ -53,44 +53,16 @@ static const unsigned char hash_js[] = {
 #embed "../../Resources/hash.js"
 };
 
-static const unsigned char conflict_js[] = {
-#embed "../../Resources/conflict.js"
-};
-
 static const unsigned char preview_js[] = {
 #embed "../../Resources/preview.js"
 };
 
-static const unsigned char editor_js[] = {
-#embed "../../Resources/editor.js"
+static const unsigned char text_js[] = {
+#embed "../../Resources/text.js"
 };
 
-static const unsigned char markdown_js[] = {
-#embed "../../Resources/markdown.js"
-};
-
-static const unsigned char picker_js[] = {
-#embed "../../Resources/picker.js"
-};
-
-static const unsigned char links_js[] = {
-#embed "../../Resources/links.js"
-};
-
-static const unsigned char qr_js[] = {
-#embed "../../Resources/qr.js"
-};
-
-static const unsigned char help_js[] = {
-#embed "../../Resources/help.js"
-};
-
-static const unsigned char trash_js[] = {
-#embed "../../Resources/trash.js"
-};
-
-static const unsigned char login_js[] = {
-#embed "../../Resources/login.js"
+static const unsigned char dialogs_js[] = {
+#embed "../../Resources/dialogs.js"
 };
 
 static const unsigned char de_words[] = {
@@ -113,16 +85,9 @@ static const struct BundledAsset assets[] = {
     ASSET("tus.js", JAVASCRIPT, tus_js),
     ASSET("gather.js", JAVASCRIPT, gather_js),
     ASSET("hash.js", JAVASCRIPT, hash_js),
-    ASSET("conflict.js", JAVASCRIPT, conflict_js),
     ASSET("preview.js", JAVASCRIPT, preview_js),
-    ASSET("editor.js", JAVASCRIPT, editor_js),
-    ASSET("markdown.js", JAVASCRIPT, markdown_js),
-    ASSET("picker.js", JAVASCRIPT, picker_js),
-    ASSET("links.js", JAVASCRIPT, links_js),
-    ASSET("qr.js", JAVASCRIPT, qr_js),
-    ASSET("help.js", JAVASCRIPT, help_js),
-    ASSET("trash.js", JAVASCRIPT, trash_js),
-    ASSET("login.js", JAVASCRIPT, login_js),
+    ASSET("text.js", JAVASCRIPT, text_js),
+    ASSET("dialogs.js", JAVASCRIPT, dialogs_js),
     ASSET("languages/de.txt", TEXT, de_words),
     ASSET("languages/zh.txt", TEXT, zh_words),
 };

@@ -118,7 +118,7 @@ def test_files_go_on_together_when_the_browser_asks_first(server, opened):
     page.add_init_script("""FileSystemHandle.prototype.queryPermission = async () => 'prompt';
       FileSystemHandle.prototype.requestPermission = async () => 'granted';""")
     page.reload()
-    expect(panel(page).get_by_text("choose the file again")).to_have_count(2)
+    expect(panel(page).locator("li.missing").get_by_text("Paused")).to_have_count(2)
     proxy.rate = None
     panel(page).get_by_role("button", name="Resume all").click()
     expect(panel(page).get_by_text("uploaded and verified")).to_have_count(2, timeout=60_000)

@@ -92,7 +92,7 @@ def test_unsaved_changes_are_not_lost_by_closing(server, opened):
     page.get_by_role("textbox", name="a.txt").fill("changed")
     page.keyboard.press("Escape")
     ask = page.get_by_role("alertdialog")
-    expect(ask).to_contain_text("not saved")
+    expect(ask).to_contain_text("Unsaved changes")
     ask.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("textbox", name="a.txt")).to_have_value("changed")
     page.keyboard.press("Escape")

@@ -1,0 +1,171 @@
+// Dialogs that stand for themselves: taken names, a folder to choose, links, codes, the trash, the keys; and the log-in form.
+
+import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, icon,
+	iconButton, info, joined, keyLabel, makeFolder, memory, parentOf, pathOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
+
+function side(heading, {name, size, modified, href, file, kind}) {
+	const src = file ? URL.createObjectURL(file) : href && address(href)
+	const picture = h("div.picture", kind === "image" ? h("img", {alt: "", src, onload: () => URL.revokeObjectURL(src)}) : icon(kind ?? "file"))
+	return h("section", h("h3", heading), picture, h("strong", h("bdi", shown(name))), h("span", size >= 0 && formatSize(size)),
+		h("span", modified && formatDate(modified)))
+}
+
+/** Resolves to { choice: "replace" | "keep" | "skip", all }. Only a button closes it. */
+export async function askConflict({ours, theirs = {name: ours.name}, folder, several}) {
+	const all = h("input", {type: "checkbox"})
+	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),
+		[h("p", t("The name is taken in “{folder}”. Which one do you want?", {folder: folderName(folder)})),
+			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), several && h("label.choice", all, t("Do this for all conflicts"))],
+		[closing(t("Skip"), "skip"), !theirs.isFolder === !ours.isFolder && closing(t("Replace"), "replace", {kind: "danger"}),
+			closing(t("Keep both"), "keep", {kind: "primary", autofocus: true})], {kind: "wide", keep: true}).answer
+	return {choice, all: all.checked}
+}
+
+/** Resolves to the folder's href, or "" when given up. */
+export function chooseFolder(method, items) {
+	let here = app.href
+	const moving = method === "MOVE", title = moving ? t("Move to…") : t("Copy to…"), where = h("p", {role: "status"}), tree = h("ul.tree", {label: title})
+	const row = (label, target, iconName) => h("li", h("button", {onclick: () => show(target)}, icon(iconName), h("bdi", label)))
+	const create = button(t("New folder"), "new-folder", async () => {
+		const name = await askName(t("New folder"), t("New folder"), true)
+		const href = name && childOf(here, name, true)
+		if (href) await makeFolder(href).then(() => show(href), fail)
+	})
+	const go = button(moving ? t("Move here") : t("Copy here"), null, () => box.close(here), {kind: "primary"})
+
+	async function show(href) {
+		const listing = await readFolder(href).catch(fail)
+		if (!listing) return
+		here = href
+		const hadFocus = tree.contains(document.activeElement)
+		where.textContent = folderName(href)
+		create.disabled = !listing.may("create")
+		go.disabled = create.disabled || (moving && items.every(item => parentOf(item.href) === href))
+		const usable = listing.order("name")[0].filter(entry => (app.view.hidden || !entry.isHidden)
+			&& !(moving && items.some(item => item.href === entry.href)))
+		tree.replaceChildren(href === "/" ? "" : row(t("Up one folder"), parentOf(href), "up"),
+			...usable.map(entry => row(shown(entry.name), entry.href, "folder")), usable.length ? "" : h("li.note", t("No folders in here")))
+		if (hadFocus) tree.querySelector("button")?.focus()
+	}
+
+	const box = dialog(title, [where, tree], [create, closing(), go])
+	show(here)
+	return box.answer
+}
+
+/** Addresses by the links' ids: only the answer that makes a link tells its address. */
+const known = {}
+
+export function showLinks(href) {
+	const path = pathOf(href), rows = h("ul.rows", {label: t("Links")})
+	const expires = h("select", [[86400, t("1 day")], [604800, t("1 week")], [2592000, t("30 days")], ["", t("Never")]]
+		.map(([value, label]) => h("option", {value, selected: value === 604800}, label)))
+	const password = h("input", {autocomplete: "off"}), most = h("input", {type: "number", min: 1}), uploads = h("input", {type: "checkbox"})
+	const trimmed = one => one.replace(/\/$/, "")
+	const load = async () => {
+		const {items} = await api("GET", "links?path=" + encodeURIComponent(path))
+		rows.replaceChildren(...items.filter(item => trimmed(item.path) === trimmed(path)).map(row))
+	}
+	const revoke = async ({id}) => {
+		if (!await confirm(t("Revoke link"), t("This can't be undone."), t("Revoke link"))) return
+		await api("DELETE", "links?id=" + encodeURIComponent(id)).then(load).catch(fail)
+	}
+	const create = async () => {
+		const {id, address} = await api("POST", "links", {path, expires: Number(expires.value) || null,
+			upload: uploads.checked, password: password.value || null, maxDownloads: Number(most.value) || null})
+		known[id] = new URL(address, location.origin).href
+		await load()
+		await copyText(known[id])
+	}
+
+	function row(item) {
+		const target = known[item.id]
+		const about = joined(`${t("Expires")}: ${item.expires ? formatDate(item.expires) : t("Never")}`, item.upload && t("Allow uploads"),
+			item.password && t("Password"), typeof item.downloadsLeft === "number" && t("{n} download{s} left", {n: item.downloadsLeft}))
+		return h("li", h("span", target ? h("a", {href: target, target: "_blank", rel: "noopener"}, target) : joined(t("Share link"), formatDate(item.created)),
+			h("small", about)), target && [iconButton(t("Copy address"), "copy", () => copyText(target)),
+			iconButton(t("QR code"), "qr", () => showCode(target))], iconButton(t("Revoke link"), "delete", () => revoke(item), {kind: "danger"}))
+	}
+
+	dialog(t("Share “{name}”", {name: folderName(href)}), [h("div.two", field(t("Expires"), expires),
+		field(t("Password"), password), field(t("Most downloads"), most), href.endsWith("/") && h("label.choice", uploads, t("Allow uploads"))),
+	h("p", t("A link's address shows once: copy it now.")), rows], button(t("Create link"), "link", () => create().catch(fail), {kind: "primary"}), {kind: "wide"})
+	load().catch(fail)
+}
+
+/** Pages from plain http have no clipboard of their own. */
+export async function copyText(text) {
+	try {
+		await navigator.clipboard.writeText(text)
+	} catch {
+		const area = h("textarea.quiet", {value: text})
+		topDialog().append(area)
+		area.select()
+		const done = document.execCommand("copy")
+		area.remove()
+		if (!done) return
+	}
+	toast(t("Address copied"), {seconds: 3})
+}
+
+const isLocal = url => /^(localhost|127\.|\[::1\])/.test(url.host)
+
+/** "localhost" means nothing to a phone: other addresses come first. */
+export function showCode(address) {
+	const all = [address, ...info.addresses ?? []].map(one => new URL(new URL(address).pathname, one))
+	const choices = [...new Set([...all.filter(url => !isLocal(url)), ...all].map(url => url.href))]
+	const image = h("img.qr", {alt: t("QR code"), onerror: () => fail(new ApiError(413))})
+	const text = h("input", {readOnly: true, label: t("Address")})
+	const show = one => {
+		text.value = one
+		image.src = apiAddress("qr?text=" + encodeURIComponent(one))
+	}
+	show(choices[0])
+	dialog(t("QR code"), [image, h("div.address", text, iconButton(t("Copy address"), "copy", () => copyText(text.value))),
+		choices.length > 1 && h("select", {label: t("Address"), onchange: event => show(event.target.value)}, choices.map(value => h("option", value)))])
+}
+
+export function showTrash() {
+	const rows = h("ul.rows")
+	const load = async () => {
+		const {items} = await api("GET", "trash")
+		rows.replaceChildren(...items.map(item => h("li", h("span", h("bdi", shown(item.path)), h("small", item.deleted && formatDate(item.deleted))),
+			button(t("Restore"), "retry", () => restore([item]).then(load).catch(fail)),
+			iconButton(t("Delete forever"), "delete", () => api("DELETE", "trash?id=" + encodeURIComponent(item.id)).then(load).catch(fail), {kind: "danger"}))))
+		if (!items.length) rows.append(h("li", t("The trash is empty")))
+		empty.disabled = !items.length
+	}
+	const empty = button(t("Empty the trash"), "delete", async () => {
+		if (await confirm(t("Empty the trash"), t("This can't be undone."), t("Delete"))) await api("DELETE", "trash").then(load).catch(fail)
+	}, {kind: "danger"})
+	dialog(t("Trash"), [h("p", t("Kept for {n} day{s}", {n: info.trashDays})), rows], empty, {kind: "wide"})
+	load().catch(fail)
+}
+
+export function showKeys() {
+	const row = (words, ...keys) => h("div", h("dt", words), h("dd", keys.map(key => [h("kbd", keyLabel(key)), " "])))
+	dialog(t("Keyboard shortcuts"), [h("dl.keys", row(t("Move in the list"), "↑", "↓"), row(t("Select further"), "Shift+↓"),
+		row(t("Select or not"), t("Space")), row(t("Find by name"), "A–Z"), row(t("Open the menu"), "Shift+F10"),
+		actions.filter(one => one.keys.length).map(one => row(t(one.label), ...one.keys))),
+	h("label.choice", h("input", {type: "checkbox", checked: memory.get("letters", true), onchange: event => memory.set("letters", event.target.checked)}),
+		t("Keys without Ctrl or Alt"))], [], {kind: "wide"})
+}
+
+export function loginForm() {
+	const user = h("input", {name: "user", autocomplete: "username", required: true, autocapitalize: "none"})
+	const password = h("input", {type: "password", name: "password", autocomplete: "current-password", required: true})
+	const wrong = h("p.danger", {role: "alert"}, boot.message)
+	return h("form.login", {onsubmit: async event => {
+		event.preventDefault()
+		wrong.textContent = ""
+		try {
+			await request("POST", apiAddress("login"), {headers: {Accept: "application/json"},
+				body: new URLSearchParams({user: user.value, password: password.value, return: location.pathname})})
+			location.reload()
+		} catch (error) {
+			wrong.textContent = error.status === 401 ? t("User or password is wrong") : error.message
+			password.select()
+		}
+	}}, h("h2", t("Log in")), field(t("User"), user), field(t("Password"), password), wrong,
+	h("button.button.primary", {type: "submit"}, t("Log in")))
+}

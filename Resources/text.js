@@ -1,0 +1,167 @@
+// Text and code: shown, changed, and saved only over the version that was read. Markdown becomes elements made by name: no file is markup.
+
+import {address, app, button, childOf, fail, h, parentOf, request, shown, t, tagOf, toast} from "./app.js"
+
+/** Fills `stage`, and `extra` with the buttons. `whole`: all of the file is in `bytes`. */
+export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
+	let text
+	try {
+		text = new TextDecoder("utf-8", {fatal: whole}).decode(bytes)
+	} catch {
+		text = new TextDecoder("windows-1252").decode(bytes)
+		whole = false
+	}
+	// A field knows one kind of line end; the file gets its own back.
+	const lineEnd = text.includes("\r\n") ? "\r\n" : "\n", mark = bytes[0] === 0xef && bytes[1] === 0xbb ? "\ufeff" : ""
+	const isMarkdown = entry.kind === "markdown", writable = whole && app.listing.may("overwrite")
+	let saved = text.replaceAll("\r\n", "\n"), rendered
+	const isChanged = () => area.value !== saved
+	const refresh = () => { saveButton.disabled = !isChanged() }
+	const saveButton = button(t("Save"), "check", () => save(), {kind: "primary", hidden: !writable, disabled: true})
+	const mode = button("", "rename", () => setMode(!rendered), {hidden: !isMarkdown})
+	const notice = h("div.notice", {role: "alert", hidden: whole}, t("Shown to read only"))
+	const area = h("textarea", {value: saved, readOnly: !writable, spellcheck: isMarkdown, label: shown(entry.name), oninput: refresh, onkeydown: event => {
+		if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return
+		event.preventDefault()
+		save()
+	}})
+	const leaving = event => { if (isChanged()) event.preventDefault() }
+
+	function setMode(wanted) {
+		rendered = wanted
+		mode.lastChild.textContent = rendered ? t("Edit") : t("Preview")
+		if (!rendered) {
+			stage.replaceChildren(h("div.editor", notice, area))
+			return area.setSelectionRange(0, 0)
+		}
+		return stage.replaceChildren(h("article.markdown", {tabIndex: 0}, render(area.value, address(parentOf(entry.href)))))
+	}
+
+	async function save(headers = etag ? {"If-Match": etag} : {}, href = entry.href) {
+		const {value} = area
+		try {
+			const answer = await request("PUT", address(href), {headers, body: mark + value.replaceAll("\n", lineEnd)})
+			if (href === entry.href) etag = tagOf(answer)
+			notice.hidden = true
+			saved = value
+			refresh()
+			toast(t("Saved"), {seconds: 4})
+			await app.refresh()
+		} catch (error) {
+			if (error.status === 412) conflict()
+			else fail(error)
+		}
+	}
+
+	function conflict() {
+		const beside = childOf(parentOf(entry.href), app.listing.freeName(entry.name, false))
+		notice.hidden = false
+		notice.replaceChildren(h("span", t("Somebody else changed this file. Nothing of yours is lost.")), button(t("Load theirs"), null, () => reload().catch(fail)),
+			button(t("Overwrite with mine"), null, () => save({}), {kind: "danger"}),
+			button(t("Save mine as a copy"), null, () => save({"If-None-Match": "*"}, beside)))
+	}
+
+	async function checkRemote() {
+		const now = await request("HEAD", address(entry.href)).then(tagOf, () => etag)
+		if (now === etag) return
+		if (isChanged()) conflict()
+		else await reload().catch(fail)
+	}
+
+	async function reload() {
+		const answer = await request("GET", address(entry.href))
+		etag = tagOf(answer)
+		area.value = saved = (await answer.text()).replaceAll("\r\n", "\n")
+		notice.hidden = true
+		refresh()
+		if (rendered) setMode(true)
+	}
+
+	extra.append(mode, saveButton)
+	addEventListener("beforeunload", leaving)
+	setMode(isMarkdown && !edit)
+	if (edit) area.focus()
+	return {isChanged, checkRemote, stop: () => removeEventListener("beforeunload", leaving)}
+}
+
+let folder
+
+/** An address that only leads somewhere: web pages, mail, files beside this one. */
+function safeAddress(target) {
+	const url = URL.parse?.(target, location.origin + folder)
+	return url && ["http:", "https:", "mailto:"].includes(url.protocol) ? url : null
+}
+
+const link = (href, ...content) => h("a", {href, rel: "noopener noreferrer", target: "_blank"}, content)
+
+const inlineRules = [
+	[/`([^`]+)`/, ([, code]) => h("code", code)],
+	[/!\[([^\]]*)\]\(([^)\s]+)[^)]*\)/, ([, alt, target]) => {
+		const url = safeAddress(target)
+		return url?.origin === location.origin ? h("img", {alt, src: url.href, loading: "lazy"}) : alt
+	}],
+	[/\[([^\]]+)\]\(([^)\s]+)[^)]*\)/, ([, text, target]) => {
+		const url = safeAddress(target)
+		return url ? link(url.href, inline(text)) : text
+	}],
+	[/<?(https?:\/\/[^\s<>)]+)>?/, ([, href]) => link(href, href)],
+	[/(\*\*|__)(.+?)\1/, ([, , text]) => h("strong", inline(text))],
+	[/\*([^*\s][^*]*)\*|\b_([^_]+)_\b/, ([, star, line]) => h("em", inline(star ?? line))],
+	[/~~(.+?)~~/, ([, text]) => h("del", inline(text))],
+]
+
+function inline(text) {
+	let first = null
+	for (const [pattern, make] of inlineRules) {
+		const match = pattern.exec(text)
+		if (match && !(first?.match.index <= match.index)) first = {match, make}
+	}
+	if (!first) return [text]
+	const {match, make} = first
+	return [text.slice(0, match.index), make(match), ...inline(text.slice(match.index + match[0].length))]
+}
+
+const item = /^(\s*)([-*+]|\d+[.)]) /, rule = /^([-*_])( *\1){2,} *$/
+const cells = (line, tag) => h("tr", line.trim().replace(/^\||\|$/g, "").split("|").map(cell => h(tag, inline(cell.trim()))))
+
+/** `place`: the address of the folder that the text lies in. */
+function render(text, place) {
+	folder = place ?? folder
+	const lines = text.split("\n"), blocks = []
+	let at = 0
+	const take = test => {
+		const from = at
+		while (at < lines.length && test(lines[at])) at += 1
+		return lines.slice(from, at)
+	}
+	while (at < lines.length) {
+		const line = lines[at], [, level, title] = /^(#{1,6}) +(.*?)#*$/.exec(line) ?? []
+		if (level || rule.test(line) || !line.trim()) {
+			if (line.trim()) blocks.push(level ? h("h" + level.length, inline(title)) : h("hr"))
+			at += 1
+		} else if (/^(```|~~~)/.test(line)) {
+			at += 1
+			blocks.push(h("pre", {tabIndex: 0}, h("code", take(one => !one.startsWith(line.slice(0, 3))).join("\n"))))
+			at += 1
+		} else if (line.startsWith(">")) {
+			blocks.push(h("blockquote", render(take(one => one.startsWith(">")).map(one => one.replace(/^> ?/, "")).join("\n"))))
+		} else if (item.test(line)) {
+			const indent = item.exec(line)[1].length, items = []
+			while (at < lines.length && item.exec(lines[at])?.[1].length <= indent) {
+				const own = lines[at].replace(item, "")
+				at += 1
+				const below = take(one => one.trim() && /^\s*/.exec(one)[0].length > indent)
+				items.push(h("li", inline(own), below.length ? render(below.map(one => one.slice(indent + 1)).join("\n")) : null))
+			}
+			blocks.push(h(/^\s*\d/.test(line) ? "ol" : "ul", items))
+		} else if (line.includes("|") && /^[\s|:-]*-[\s|:-]*$/.test(lines[at + 1] ?? "")) {
+			at += 2
+			blocks.push(h("table", cells(line, "th"), take(one => one.includes("|")).map(one => cells(one, "td"))))
+		} else {
+			at += 1
+			const more = take(one => one.trim() && !item.test(one) && !rule.test(one) && !/^(#{1,6} |```|~~~|>)/.test(one))
+			blocks.push(h("p", inline([line, ...more].join("\n"))))
+		}
+	}
+	return blocks
+}

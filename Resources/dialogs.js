@@ -1,7 +1,7 @@
 // Dialogs that stand for themselves: taken names, a folder to choose, links, codes, the trash, the keys; and the log-in form.
 
 import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, icon,
-	iconButton, info, joined, keyLabel, makeFolder, memory, parentOf, pathOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
+	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
 
 function side(heading, {name, size, modified, href, file, kind}) {
 	const src = file ? URL.createObjectURL(file) : href && address(href)
@@ -57,25 +57,24 @@ export function chooseFolder(method, items) {
 const known = {}
 
 export function showLinks(href) {
-	const path = pathOf(href), rows = h("ul.rows", {label: t("Links")})
+	const rows = h("ul.rows", {label: t("Links")})
 	const expires = h("select", [[86400, t("1 day")], [604800, t("1 week")], [2592000, t("30 days")], ["", t("Never")]]
 		.map(([value, label]) => h("option", {value, selected: value === 604800}, label)))
 	const password = h("input", {autocomplete: "off"}), most = h("input", {type: "number", min: 1}), uploads = h("input", {type: "checkbox"})
-	const trimmed = one => one.replace(/\/$/, "")
 	const load = async () => {
-		const {items} = await api("GET", "links?path=" + encodeURIComponent(path))
-		rows.replaceChildren(...items.filter(item => trimmed(item.path) === trimmed(path)).map(row))
+		const {items} = await api("GET", "links?path=" + inQuery(href))
+		rows.replaceChildren(...items.map(row))
 	}
 	const revoke = async ({id}) => {
 		if (!await confirm(t("Revoke link"), t("This can't be undone."), t("Revoke link"))) return
 		await api("DELETE", "links?id=" + encodeURIComponent(id)).then(load).catch(fail)
 	}
 	const create = async () => {
-		const {id, address} = await api("POST", "links", {path, expires: Number(expires.value) || null,
+		const made = await api("POST", "links", {href: address(href), expires: Number(expires.value) || null,
 			upload: uploads.checked, password: password.value || null, maxDownloads: Number(most.value) || null})
-		known[id] = new URL(address, location.origin).href
+		known[made.id] = new URL(made.address, location.origin).href
 		await load()
-		await copyText(known[id])
+		await copyText(known[made.id])
 	}
 
 	function row(item) {

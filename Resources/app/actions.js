@@ -254,9 +254,9 @@ const sayDeleted = n => t("{n} item{s} deleted", {n})
 async function remove(entries) {
 	// Where nothing can be kept, deleting needs a question instead of an Undo.
 	if (!info.trash) return removeForever(entries)
-	const hrefs = entries.filter(entry => entry.oddName).map(entry => entry.href)
-	const paths = entries.filter(entry => !entry.oddName).map(entry => pathOf(entry.href).replace(/\/$/, ""))
-	const {items, failures} = await api("POST", "trash", {paths, ...(hrefs.length && {hrefs})})
+	const hrefs = entries.filter(entry => !isText(entry.href)).map(entry => address(entry.href))
+	const paths = entries.filter(entry => isText(entry.href)).map(entry => pathOf(entry.href).replace(/\/$/, ""))
+	const {items, failures} = await api("POST", "trash", {paths, hrefs})
 	for (const failure of failures ?? []) toast(`${shown(failure.path)}: ${failure.message}`, {kind: "bad"})
 	await app.refresh()
 	return items.length && toast(sayDeleted(items.length), {action: t("Undo"), seconds: 30, run: () => restore(items).catch(fail)})

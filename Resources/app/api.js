@@ -19,14 +19,17 @@ function messageFor(status, text) {
 
 export const encodeName = name => encodeURIComponent(name.toWellFormed())
 
-export function decodeName(encoded) {
+/** Names are bytes: some are no text, and are shown as if they were Latin-1. */
+export function isText(encoded) {
 	try {
-		return decodeURIComponent(encoded)
+		return decodeURIComponent(encoded) !== null
 	} catch {
-		return unescape(encoded)
+		return false
 	}
 }
 
+export const decodeName = encoded => isText(encoded) ? decodeURIComponent(encoded) : unescape(encoded)
+export const inQuery = href => isText(href) ? encodeName(pathOf(href)) : href
 export const pathOf = href => href.split("/").map(decodeName).join("/")
 export const parentOf = href => href.replace(/[^/]+\/?$/, "") || "/"
 export const lastOf = href => href.replace(/\/$/, "").split("/").at(-1)

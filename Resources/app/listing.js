@@ -29,9 +29,8 @@ class Entry {
 	constructor(raw, folder) {
 		this.name = raw.name
 		this.isFolder = isFolder(raw)
-		const href = raw.href ?? (raw.path ? raw.path.split("/").map(encodeName).join("/") : folder + encodeName(raw.name))
+		const href = raw.href?.slice(base.length) ?? (raw.path ? raw.path.split("/").map(encodeName).join("/") : folder + encodeName(raw.name))
 		this.href = href.replace(/\/?$/, this.isFolder ? "/" : "")
-		this.oddName = raw.href !== undefined
 		this.folded = fold(raw.name)
 		this.key = naturalKey(this.folded)
 		this.version = 0

@@ -7,7 +7,7 @@ const changed = new Set()
 function follow(href) {
 	source?.close()
 	if (document.hidden) return
-	source = new EventSource(apiAddress("events?in=" + encodeName(pathOf(href))))
+	source = new EventSource(apiAddress("events?in=" + inQuery(href)))
 	source.onerror = ({target}) => { target.onopen = app.refresh }
 	source.addEventListener("changed", event => {
 		for (const name of JSON.parse(event.data).names ?? ["/"]) touch(name)

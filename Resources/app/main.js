@@ -252,7 +252,7 @@ async function search(words) {
 	}
 	draw()
 	try {
-		const tail = await readEntries(apiAddress(`search?in=${encodeName(pathOf(app.href))}&q=${encodeName(term)}`), {onEntries: batch => {
+		const tail = await readEntries(apiAddress(`search?in=${inQuery(app.href)}&q=${encodeName(term)}`), {onEntries: batch => {
 			found.add(batch)
 			if (performance.now() - drawn > 150) draw()
 		}, signal: abort.signal})

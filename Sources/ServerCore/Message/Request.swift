@@ -41,16 +41,21 @@ public struct Request: Sendable {
 
     /// The first value of a query parameter, form-decoded; nil when absent.
     public func queryValue(_ name: String) -> String? {
+        queryBytes(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The same as it is when it names a file: bytes, which need not be UTF-8.
+    package func queryBytes(_ name: String) -> [UInt8]? {
         guard let query = storage.query else { return nil }
         for pair in storage.head.bytes[query].split(separator: UInt8(ascii: "&")) {
             let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            guard Self.formDecoded(pair[pair.startIndex..<mark]) == name else { continue }
-            return mark == pair.endIndex ? "" : Self.formDecoded(pair[(mark + 1)...])
+            guard Self.formDecoded(pair[pair.startIndex..<mark]).elementsEqual(name.utf8) else { continue }
+            return mark == pair.endIndex ? [] : Self.formDecoded(pair[(mark + 1)...])
         }
         return nil
     }
 
-    private static func formDecoded(_ text: ArraySlice<UInt8>) -> String {
+    private static func formDecoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var index = text.startIndex
@@ -66,7 +71,7 @@ public struct Request: Sendable {
                 index += 1
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     /// The absolute path of `path` on this server, percent-encoded.

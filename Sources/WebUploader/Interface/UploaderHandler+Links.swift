@@ -17,7 +17,9 @@ extension UploaderHandler {
     }
 
     private struct Wish: Decodable {
-        var path: String
+        /// As text, or, where a name is no text, by its address.
+        var path: String?
+        var href: String?
         var expires: Double?
         var upload: Bool?
         var password: String?
@@ -27,9 +29,11 @@ extension UploaderHandler {
     private func makeLink(_ request: Request) async throws -> Response {
         let wish = try await request.document(Wish.self)
         let share = request.share
-        guard let place = try? SharePath(bytes: wish.path.utf8), let path = try? share.base.appending(place) else {
-            throw HTTPError(RootError.invalidName)
+        let said = try wish.href.map { try request.resolve(reference: $0).path }
+        guard let place = try said ?? wish.path.map({ try SharePath(bytes: $0.utf8) }) else {
+            throw HTTPError(.badRequest, "Say what the link shows: `path` is missing.")
         }
+        let path = try share.base.appending(place)
         if let count = wish.maxDownloads, !(1...1_000_000_000).contains(count) {
             throw HTTPError(.badRequest, "A link allows at least one download.")
         }
@@ -76,8 +80,8 @@ extension UploaderHandler {
 
     private func linkListing(_ request: Request) async throws -> Response {
         let links = try await request.io.run { try self.ownLinks(request) }
-        let wanted = try request.queryValue("path").map { (text) throws(HTTPError) -> SharePath in
-            guard let place = try? SharePath(bytes: text.utf8), let path = try? request.share.base.appending(place)
+        let wanted = try request.queryBytes("path").map { (bytes) throws(HTTPError) -> SharePath in
+            guard let place = try? SharePath(bytes: bytes), let path = try? request.share.base.appending(place)
             else { throw HTTPError(RootError.invalidName) }
             return path
         }

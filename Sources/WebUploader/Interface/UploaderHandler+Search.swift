@@ -24,10 +24,10 @@ extension UploaderHandler {
         return response
     }
 
-    /// The folder that the query's `in` names, as text; the first one without.
+    /// The folder that the query's `in` names; the first one without.
     func folder(in request: Request) throws(HTTPError) -> SharePath {
         do {
-            return try SharePath(bytes: (request.queryValue("in") ?? "/").utf8)
+            return try SharePath(bytes: request.queryBytes("in") ?? [])
         } catch {
             throw HTTPError(error)
         }

@@ -51,7 +51,9 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             var response = Response.text(
                 .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.")
             response.fields["Retry-After"] = "2"
-            carrier?.respond(response, to: self)
+            // In a turn of its own: it may be followed by requests without number that are refused alike.
+            let refusal = response
+            onLoop { $0.respond(refusal, to: self) }
             return
         }
         sink.onMore { [weak self] in self?.notifyMore() }

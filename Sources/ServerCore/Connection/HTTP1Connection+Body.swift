@@ -32,6 +32,9 @@ extension HTTP1Connection {
             if !isAnswered { deadline = .max }
         } else if !isAnswered, pipe?.isWanted == true {
             setDeadline(engine.limits.bodyStallTime)
+        } else if !isAnswered, outstanding == 0 {
+            // As long as its reader has enough, nobody waits for the client.
+            deadline = .max
         }
         if isAnswered, !isBodyDone, discarded > Int(Self.skippable) { closesAfter = true }
     }

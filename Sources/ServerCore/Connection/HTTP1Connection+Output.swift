@@ -81,9 +81,7 @@ extension HTTP1Connection {
         if outstanding > 0 {
             setDeadline(engine.limits.readerStallTime)
         } else {
-            deadline = .max
-            if phase == .head { setDeadline(engine.limits.idleTime) }
-            if phase == .lingering { setDeadline(engine.limits.lingerTime) }
+            timeThePeer()
         }
         // From the loop's next turn: this may be called from within a write.
         guard !isPumpScheduled else { return }

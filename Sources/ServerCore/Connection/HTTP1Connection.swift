@@ -224,7 +224,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         while true {
             switch phase {
             case .head:
-                guard inbound.readableBytes > 0, !closesAfter else { return }
+                // Who does not take the answers is not given more of them: they would be held here.
+                guard inbound.readableBytes > 0, !closesAfter, canSend else { return }
                 if answerAgain() { continue }
                 guard readHead() else { return }
             case .exchange:
@@ -244,7 +245,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     /// The peer sends nothing more: what it asked for is still answered.
     private func endOfInput() {
         switch phase {
-        case .head: close()
+        case .head:
+            // Requests that wait for the socket to take earlier answers.
+            guard inbound.readableBytes == 0 || canSend else { return }
+            close()
         case .lingering: close()
         case .exchange:
             if !isBodyDone, !isAsking {
@@ -265,7 +269,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     func readIfUseful() {
         guard lease == nil else { return }
         switch phase {
-        case .head, .lingering: read()
+        case .head:
+            if canSend || inbound.readableBytes == 0 { read() }
+        case .lingering: read()
         case .exchange:
             if isBodyDone {
                 // One read ahead, so that a peer that leaves is noticed; then back-pressure.
@@ -288,12 +294,27 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         deadline = room.tick &+ seconds &+ 1
     }
 
+    /// Limits what is waited for, now that the socket has taken all that was given to it.
+    func timeThePeer() {
+        deadline = .max
+        switch phase {
+        case .head: setDeadline(isTimingHead ? engine.limits.headTime : engine.limits.idleTime)
+        case .exchange:
+            if isBodyDone || (isAnswering && !isAnswered) { return }
+            let isAwaited = lease == nil ? isAnswered || pipe?.isWanted == true : hasReadPending
+            if isAwaited { setDeadline(engine.limits.bodyStallTime) }
+        case .lingering: setDeadline(engine.limits.lingerTime)
+        case .closed: break
+        }
+    }
+
     func secondPassed(_ tick: UInt32) {
         guard tick >= deadline else { return }
         deadline = .max
         switch phase {
         case .head:
             guard parser.isInside || inbound.readableBytes > 0 else { return close() }
+            guard canSend else { return abort() }
             refuse(HTTPError(.requestTimeout, "The head of this request came too slowly."))
             flush(more: false)
         case .exchange:
@@ -313,7 +334,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     func drain() {
         switch phase {
-        case .head where !parser.isInside && inbound.readableBytes == 0: close()
+        // Each head that is still read sees for itself that it is the last.
+        case .head: if !parser.isInside, inbound.readableBytes == 0 { close() }
         default: closesAfter = closesAfter || !isAnswering
         }
     }

@@ -5,7 +5,9 @@ import pathlib
 import re
 import select
 import shutil
+import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -127,6 +129,33 @@ def test_synchronisation_of_100_000_members(many):
     assert hrefs == [b"/many/file%20000002.txt", b"/many/new", b"/many/file%20000001.txt"]
     assert synchronise(many, token)[0] == []
     assert many.peak_memory() < LIMIT, many.peak_memory() / MEBIBYTE
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_requests_of_a_client_that_reads_nothing_cost_no_memory(serve, tls):
+    """They are answered as the answers are taken: each once, in order, none lost."""
+    server = serve(*(["--tls-self-signed"] if tls else []))
+    count, content = 2_000, os.urandom(60_000)
+    (server.root / "file").write_bytes(content)
+    with Wire(server, timeout=60, receive_buffer=4096, tls=tls or None) as wire:
+        request = f"GET /file HTTP/1.1\r\nHost: {server.authority}\r\n\r\n"
+
+        def send():
+            wire.send(request * count)
+            if not tls:
+                wire.socket.shutdown(socket.SHUT_WR)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        # What would be held is held by now.
+        time.sleep(1)
+        assert ask(server, "GET", "/file", tls=tls or None).body == content
+        for _ in range(count):
+            answer = wire.response()
+            assert answer.status == 200 and answer.body == content
+        sender.join()
+        assert tls or wire.is_closed()
+    assert server.peak_memory() < LIMIT, server.peak_memory() / MEBIBYTE
 
 
 def test_listing_is_not_held_for_a_reader_that_stops(many):

@@ -288,6 +288,15 @@ def test_endless_chunk_extension_is_refused(wire):
         pass
 
 
+@pytest.mark.parametrize("options", [(), ("--tls-self-signed",)], ids=["http", "https"])
+def test_rest_of_a_refused_body_is_not_waited_for_for_ever(serve, options):
+    server = serve("--body-timeout", "1s", *options)
+    with Wire(server, tls=bool(options) or None) as wire:
+        wire.request("PUT", "/no/such/folder", "Content-Length: 200000")
+        assert wire.response().status == 409
+        assert wire.is_closed(20)
+
+
 def test_body_size_limit(serve):
     server = serve("--max-upload-size", "1000")
     assert ask(server, "PUT", "/x", body=b"a" * 1000).status == 201
@@ -331,6 +340,20 @@ def test_sigterm_lets_a_running_upload_finish(server):
     assert wire.response().status == 201
     assert (server.root / "slow").read_text() == "helloworld"
     assert server.process.wait(10) == 0
+
+
+def test_sigterm_within_a_head_lets_it_come(server):
+    (server.root / "file").write_text("content")
+    with Wire(server) as wire, Wire(server) as other:
+        wire.send("GET /file HTTP/1.1\r\nHo")
+        # Behind what was sent before.
+        assert other.ask("GET", "/file").status == 200
+        server.signal(15)
+        assert other.is_closed()
+        wire.send(f"st: {server.authority}\r\n\r\n")
+        answer = wire.response()
+        assert answer.body == b"content" and answer["Connection"] == "close"
+    assert server.process.wait(20) == 0
 
 
 def test_sigterm_ends_idle_connections_at_once(server):

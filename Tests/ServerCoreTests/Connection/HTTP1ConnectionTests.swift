@@ -222,6 +222,22 @@ import Testing
         }
     }
 
+    @Test("a client does not pay for a reader that takes its time") func slowReader() async throws {
+        let impatience = { (configuration: inout ServerConfiguration) in
+            configuration.limits.bodyStallTime = .seconds(1)
+        }
+        try await withServer(TestHandler(), configure: impatience) { server in
+            let wire = try server.wire()
+            // The reader waits before the first byte comes.
+            let head = "PUT /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\nExpect: 100-continue\r\n\r\n"
+            #expect(try wire.ask(head).status == 100)
+            try wire.send([UInt8](repeating: 97, count: 2_000_000))
+            let answer = try wire.answer()
+            #expect(answer.status == 200)
+            #expect(answer.text == "2000000\n")
+        }
+    }
+
     @Test("gzip bodies come out decoded; other codings, damage and bombs are refused") func gzipBodies() async throws {
         try await withServer(TestHandler()) { server in
             func post(_ coding: String, _ body: [UInt8], to place: String = "count") throws -> Wire.Answer {

@@ -67,6 +67,16 @@ struct TestHandler: Handler {
                 for try await bytes in request.body { count += bytes.count }
                 return .text(.ok, "\(count)")
             }
+        case "slow":
+            .later { request in
+                var count = 0
+                for try await bytes in request.body {
+                    // As a disk that has to wake up first.
+                    if count == 0 { try await Task.sleep(for: .seconds(4)) }
+                    count += bytes.count
+                }
+                return .text(.ok, "\(count)")
+            }
         case "store":
             .later { request in
                 let upload = try request.share.beginUpload(

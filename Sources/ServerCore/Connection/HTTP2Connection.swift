@@ -41,13 +41,14 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         stream.outboundBufferSizeLowWatermark = 64 * 1_024
         let bound = NIOLoopBound(room, eventLoop: channel.eventLoop)
         let pace = engine.pace()
+        let load = NIOLoopBound(HTTP2Load(), eventLoop: channel.eventLoop)
         _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: connection, streamConfiguration: stream
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
                 try stream.syncOptions?.setOption(.autoRead, value: false)
                 try stream.pipeline.syncOperations.addHandler(
-                    HTTP2Stream(engine: engine, room: bound.value, peer: peer, pace: pace))
+                    HTTP2Stream(engine: engine, room: bound.value, peer: peer, pace: pace, load: load.value))
             }
         }
         try channel.pipeline.syncOperations.addHandler(HTTP2Connection(engine: engine, room: room, peer: peer))

@@ -11,8 +11,9 @@ extension HTTP2Stream {
             return finishPipe(
                 .failure(HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")))
         }
-        if pipe.isWanted { setDeadline(engine.limits.bodyStallTime) }
         pipe.push(Array(buffer.readableBytesView))
+        // As long as its reader has enough, nobody waits for the client.
+        if pipe.isWanted { setDeadline(engine.limits.bodyStallTime) } else { deadline = .max }
     }
 
     func endBody() {

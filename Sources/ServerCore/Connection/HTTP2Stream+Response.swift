@@ -64,6 +64,7 @@ extension HTTP2Stream {
         guard let context, !isOver else { return }
         let count = buffer.readableBytes
         outstanding += count
+        load.outstanding += count
         sentBody += Int64(count)
         engine.counters.sent(count)
         if deadline == .max { setDeadline(engine.limits.readerStallTime) }
@@ -76,8 +77,10 @@ extension HTTP2Stream {
 
     private func written(_ count: Int) {
         outstanding -= count
+        load.outstanding -= count
         guard !isOver else { return }
         if outstanding > 0 { setDeadline(engine.limits.readerStallTime) } else { deadline = .max }
+        if owesReset { return stopRequest() }
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         room.loop.execute { bound.value.pump() }
     }
@@ -87,7 +90,10 @@ extension HTTP2Stream {
         pump()
     }
 
-    private var canSend: Bool { outstanding < 256 * 1_024 && !isOver }
+    private var canSend: Bool {
+        // However many streams there are, each goes on with a little.
+        !isOver && (outstanding == 0 || (outstanding < 256 * 1_024 && !load.isHeavy))
+    }
 
     /// Sends of the body what the connection takes now, and no faster than the rates allow.
     func pump() {
@@ -98,7 +104,8 @@ extension HTTP2Stream {
             switch outgoing {
             case .none: break
             case .file(var span, let isPiece):
-                guard sendPiece(&span, isPiece: isPiece, upTo: min(64 * 1_024, room)) else { break }
+                let most = load.isHeavy ? 16 * 1_024 : 64 * 1_024
+                guard sendPiece(&span, isPiece: isPiece, upTo: min(most, room)) else { break }
                 continue
             case .stream(_, let remaining):
                 guard pumpStream(remaining) else { break }
@@ -205,10 +212,17 @@ extension HTTP2Stream {
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
         finishPipe(.failure(HTTPError(.badRequest, "The request was answered already.")))
-        if !isBodyDone {
-            // RFC 9113 §8.1: a whole answer may come before the whole request; the client is told to stop.
-            context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
-        }
+        if !isBodyDone { stopRequest() }
+    }
+
+    /// Tells the client to send no more of its request, once it has the whole answer: what is still on its way to it would
+    /// be lost with the stream.
+    ///
+    /// RFC 9113 §8.1: a whole answer may come before the whole request.
+    private func stopRequest() {
+        owesReset = outstanding > 0
+        guard !owesReset else { return }
+        context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
     }
 
     /// Ends the stream within a body, so that nobody takes the part for the whole.
@@ -220,6 +234,8 @@ extension HTTP2Stream {
     }
 
     private func record() {
+        guard !isRecorded else { return }
+        isRecorded = true
         engine.record(
             head, peer: view?.peer ?? peer, user: user, version: "HTTP/2", status: status,
             bytes: isHeadOnly ? 0 : sentBytes, beganAt: beganAt)

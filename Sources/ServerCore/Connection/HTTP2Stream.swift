@@ -12,6 +12,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     let room: LoopRoom
     let peer: String
     let pace: Pace
+    let load: HTTP2Load
     /// Until bytes that were sent too early have been paid for.
     var isPaused = false
     /// Bytes of bodies given to the channel.
@@ -39,17 +40,21 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var isHeadOnly = false
     var isWarming = false
     var outstanding = 0
+    /// The answer came before the end of the request, and is not sent to its end yet.
+    var owesReset = false
+    var isRecorded = false
     var sentBytes: Int64 = 0
     var status = 0
     var beganAt: Int64 = 0
     var deadline: UInt32 = .max
 
-    /// A stream of a connection whose `pace` all its streams share.
-    init(engine: Engine, room: LoopRoom, peer: String, pace: Pace) {
+    /// A stream of a connection whose `pace` and `load` all its streams share.
+    init(engine: Engine, room: LoopRoom, peer: String, pace: Pace, load: HTTP2Load) {
         self.engine = engine
         self.room = room
         self.peer = peer
         self.pace = pace
+        self.load = load
     }
 
     // MARK: - The channel's calls

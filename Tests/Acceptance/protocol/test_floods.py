@@ -10,7 +10,7 @@ from hyperframe.frame import (
     ContinuationFrame, DataFrame, Frame, GoAwayFrame, HeadersFrame, PingFrame, PriorityFrame, RstStreamFrame, SettingsFrame,
     WindowUpdateFrame)
 
-from server import SANITIZED
+from server import SANITIZED, wait_until
 from wire import ask
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -22,10 +22,14 @@ ENDINGS = {1, 3, 6, 9, 11}
 class Frames:
     """A connection that speaks HTTP/2 as badly as it is told to."""
 
-    def __init__(self, server):
+    def __init__(self, server, receive_buffer=None):
         context = ssl._create_unverified_context()
         context.set_alpn_protocols(["h2"])
-        plain = socket.create_connection(("127.0.0.1", server.port), 20)
+        plain = socket.socket()
+        if receive_buffer:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        plain.settimeout(20)
+        plain.connect(("127.0.0.1", server.port))
         self.socket = context.wrap_socket(plain, server_hostname="localhost")
         assert self.socket.selected_alpn_protocol() == "h2"
         self.socket.sendall(PREFACE + SettingsFrame(0).serialize())
@@ -263,6 +267,57 @@ def test_reader_that_never_opens_its_window_costs_no_memory(secure):
     assert answers == 100
     goes_on(secure)
     frames.socket.close()
+
+
+def test_reader_that_takes_nothing_of_many_streams_costs_no_memory(secure):
+    """Its windows are as large as can be, so that only the socket holds the answers up."""
+    with open(secure.root / "large", "wb") as file:
+        file.truncate(1 << 30)
+    readers = [Frames(secure, receive_buffer=4096) for _ in range(6)]
+    for frames in readers:
+        frames.send(SettingsFrame(0, settings={4: 2**31 - 1}).serialize())
+        frames.send(WindowUpdateFrame(0, window_increment=2**31 - 65_536).serialize())
+        frames.send(b"".join(frames.head(number, path="/large") for number in range(1, 200, 2)))
+    # What would be held is held by now.
+    time.sleep(2)
+    goes_on(secure)
+    for frames in readers:
+        frames.socket.close()
+
+
+def test_answer_before_the_end_of_its_request_comes_whole(secure):
+    frames = Frames(secure)
+    frames.send(SettingsFrame(0, settings={4: 10}).serialize())
+    frames.send(frames.head(
+        1, ("content-length", "1000000"), method="PUT", path="/no/such/folder", flags=("END_HEADERS",)))
+    body, length = b"", None
+    while (frame := frames.next()) is not None and not isinstance(frame, RstStreamFrame):
+        if isinstance(frame, HeadersFrame):
+            head = dict(hpack.Decoder().decode(frame.data))
+            assert head[":status"] == "409"
+            length = int(head["content-length"])
+        if isinstance(frame, DataFrame):
+            body += frame.data
+            frames.send(WindowUpdateFrame(1, window_increment=1000).serialize())
+    assert isinstance(frame, RstStreamFrame) and frame.error_code == 0
+    assert length and len(body) == length
+
+
+def test_stream_that_its_client_resets_is_logged_once(secure):
+    (secure.root / "medium").write_bytes(b"m" * 100_000)
+    frames = Frames(secure)
+    frames.send(frames.head(1, path="/medium"))
+    # As much as the window of the beginning takes; the rest waits.
+    came = 0
+    while came < 65_535 and (frame := frames.next()) is not None:
+        came += len(frame.data) if isinstance(frame, DataFrame) else 0
+    assert came == 65_535
+    frames.send(RstStreamFrame(1, 8).serialize() + frames.head(3, path="/a"))
+    while (frame := frames.next()) is not None:
+        if frame.stream_id == 3 and isinstance(frame, HeadersFrame):
+            break
+    wait_until(lambda: " /a " in secure.logged(), "the later request is logged")
+    assert secure.logged().count(" /medium ") == 1
 
 
 def test_priorities_without_end_cost_no_memory(secure):

@@ -39,9 +39,14 @@ extension Exchange {
             case .bytes(let count):
                 try unsafe reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
                 burst += count
+                let isLong = burst > 8 * 1_024 * 1_024
+                guard isLong || pace.isLimited else { continue }
+                // Who waits holds no memory: thousands may.
+                engine.scratch.giveBack(taken)
+                scratch = nil
                 try await pace.wait(after: count)
                 // A share of the thread, then others' turn.
-                if burst > 8 * 1_024 * 1_024 {
+                if isLong {
                     burst = 0
                     await Task.yield()
                 }
@@ -55,7 +60,6 @@ extension Exchange {
                     burst = 64 * 1_024
                     continue
                 }
-                // Who waits holds no memory: thousands may.
                 engine.scratch.giveBack(taken)
                 scratch = nil
                 try await lease.wait { self.bodyWanted() }

@@ -62,6 +62,27 @@ def test_large_chunked_upload(server):
     assert server.peak_memory() < LIMIT, server.peak_memory() / MEBIBYTE
 
 
+def test_uploads_that_wait_for_their_rate_cost_no_memory(serve):
+    server = serve("--limit-rate", "100K")
+    wires = [Wire(server) for _ in range(120)]
+    for index, wire in enumerate(wires):
+        wire.request("PUT", f"/{index}", "Content-Length: 10000000")
+        wire.socket.setblocking(False)
+    # More than they may send, so that the server always finds a lot.
+    deadline = time.monotonic() + 3
+    while time.monotonic() < deadline:
+        for wire in wires:
+            try:
+                wire.socket.send(bytes(65_536))
+            except BlockingIOError:
+                pass
+        time.sleep(0.01)
+    assert ask(server, "GET", "/").status == 200
+    assert server.peak_memory() < LIMIT, server.peak_memory() / MEBIBYTE
+    for wire in wires:
+        wire.close()
+
+
 def test_reader_that_stops_reading_costs_no_memory(server):
     with open(server.root / "large", "wb") as file:
         file.truncate(1 << 30)

@@ -320,7 +320,8 @@ async function findAgain(item) {
 		return wake(item)
 	}
 	const {handle, tree, target} = item
-	if (!handle) return h("input", {type: "file", onchange: event => use(event.target.files[0])}).click()
+	// WebKit forgets a field that nothing holds.
+	if (!handle) return (item.field = h("input", {type: "file", onchange: event => use(event.target.files[0])})).click()
 	try {
 		if (!await mayRead(handle, "requestPermission")) return
 		if (!tree) return use(await handle.getFile())

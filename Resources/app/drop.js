@@ -33,7 +33,7 @@ function watchDrop() {
 		overlay.hidden = inside
 		text.replaceChildren(...(allowed ? [t("Drop to upload to"), " ", h("strong", shown(name))] : [t("You may not do this here")]))
 	})
-	// WebKit says of no element that it is left for another.
+	// WebKit names no element that is entered.
 	addEventListener("dragleave", event => { if (!event.relatedTarget) leaving = setTimeout(clear, 150) })
 	addEventListener("dragend", clear)
 	addEventListener("drop", event => {

@@ -198,6 +198,32 @@ def test_an_upload_is_cancelled_and_another_outlives_the_server(watched, page, f
     proxy.close()
 
 
+def test_the_field_for_a_file_chosen_again_lasts(watched, page, folder):
+    """WebKit forgets a field that nothing holds, and with it what is being chosen there."""
+    server = watched()
+    proxy = Proxy(server.port)
+    path, _ = big_file(folder, 8 * MIB, "one.bin")
+    page.open(proxy.url)
+    proxy.rate = MIB
+    start = proxy.passed
+    page.choose(path)
+    wait_until(lambda: proxy.passed - start > 2 * MIB, "bytes pass", 60)
+    page.reload()
+    page.shows("choose the file again")
+    page.js("HTMLInputElement.prototype.click = function () { window.asked = new WeakRef(this) }")
+    page.button("Resume: one.bin")
+    page.wait("Boolean(window.asked)")
+    assert page.call("POST", "/execute/async", {"args": [], "script": """(async ended => {
+        for (let round = 0; round < 50; round += 1) {
+            // Rubbish, for the collector to come.
+            Array.from({length: 100_000}, (_, i) => ({i}))
+            await new Promise(done => setTimeout(done))
+        }
+        ended(Boolean(asked.deref()))
+    })(arguments[0])"""})
+    proxy.close()
+
+
 def test_pictures_sound_film_and_markdown(watched, page):
     server = watched()
     make_tree(server.root, {"a.png": picture(), "b.wav": wav(), "d.md": "# Title\n\n- [page](https://example.org/)\n"})

@@ -8,10 +8,12 @@ extension Exchange {
     func propfind() async throws -> Response {
         var depth = try Depth(of: request, missing: .infinity)
         let prefer = Prefer(of: request)
+        // A body that comes slowly keeps no place from others.
+        let body = try await body()
         guard let slot = propfinds.take() else { throw RootError.tooMany }
         if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
         let selection = try PropertySelection(
-            propfind: try await body(), charset: DAVBody.charset(of: request), maxDepth: options.maxXMLDepth)
+            propfind: body, charset: DAVBody.charset(of: request), maxDepth: options.maxXMLDepth)
         let listing = try await onDisk { [depth] share in
             try checkIf()
             return try MultiStatusStream(

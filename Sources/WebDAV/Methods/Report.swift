@@ -7,8 +7,9 @@ extension Exchange {
     /// RFC 6578 §3.2. Other reports (RFC 3253 §3.6) are refused.
     func report() async throws -> Response {
         let depth = try Depth(of: request, missing: .zero)
-        guard let slot = propfinds.take() else { throw RootError.tooMany }
+        // A body that comes slowly keeps no place from others.
         let body = try await body()
+        guard let slot = propfinds.take() else { throw RootError.tooMany }
         let root = try root(of: body)
         guard root.isDAV("sync-collection") else {
             throw DAVError(status: .forbidden, condition: .supportedReport)

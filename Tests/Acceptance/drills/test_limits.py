@@ -101,6 +101,19 @@ def test_one_at_a_time(serve, crowd, option, method, target, fields):
     wait_until(works, "the place is free again")
 
 
+def test_a_body_that_comes_slowly_keeps_no_place(serve, crowd):
+    server = serve("--max-propfinds", "1")
+    for method in ("PROPFIND", "REPORT"):
+        wire = Wire(server)
+        crowd.append(wire)
+        wire.request(method, "/", "Depth: 1", "Content-Length: 100")
+        wire.send("<")
+    # Long enough for their tasks to begin.
+    for _ in range(20):
+        assert ask(server, "PROPFIND", "/", "Depth: 1").status == 207
+        time.sleep(0.01)
+
+
 def test_size_and_depth_of_xml(serve):
     server = serve("--max-xml-size", "1K", "--max-xml-depth", "8")
     body = '<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>'

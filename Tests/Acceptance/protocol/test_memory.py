@@ -269,4 +269,7 @@ def answers(server, status, *request, **options):
 
 def refused(wires):
     """How many of the connections have been answered."""
-    return len(select.select([wire.socket for wire in wires], [], [], 0)[0])
+    poll = select.poll()
+    for wire in wires:
+        poll.register(wire.socket, select.POLLIN)
+    return len(poll.poll(0))

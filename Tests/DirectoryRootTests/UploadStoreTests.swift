@@ -240,6 +240,27 @@ import Testing
         #expect(directory.text("b") == "")
     }
 
+    @Test(
+        "Where there are too many, those that are over make room, looked for now and then and not for each that is refused"
+    )
+    func fullStore() throws {
+        var policy = RootPolicy()
+        policy.maxUploads = 1
+        policy.uploadExpiry = .seconds(60)
+        let time = TestClock()
+        // Never behind the disk's own clock, by which parts are stamped.
+        time.turn(by: max(0, RootClock.system.wall().seconds - time.clock.wall().seconds + 60))
+        let share = try other(policy, clock: time.clock)
+        func begin(_ name: String) throws { _ = try share.createUpload(UploadSpec(target: SharePath(name), length: 1)) }
+        try begin("a")
+        time.pass(58)
+        #expect(throws: RootError.tooMany) { try begin("b") }
+        time.pass(5)
+        #expect(throws: RootError.tooMany) { try begin("b") }
+        time.pass(6)
+        try begin("b")
+    }
+
     @Test("Finished uploads take no place from others, and only so many are remembered")
     func manyFinished() throws {
         var policy = RootPolicy()

@@ -1,4 +1,5 @@
 import CSyscalls
+import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -26,6 +27,10 @@ package final class UploadStore: Sendable {
     let clock: RootClock
     let expiry: Duration
     private let limit: Int
+    /// When a full store was last swept, by the time that only moves forward.
+    private let swept = Mutex<Duration?>(nil)
+    /// A full store is swept no more often than this, however many uploads are refused: each record is a file to read.
+    static let sweepInterval: Duration = .seconds(10)
 
     init(state: StateFolder, policy: RootPolicy, clock: RootClock) {
         self.state = state
@@ -40,8 +45,10 @@ package final class UploadStore: Sendable {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
         var (parts, records) = try count(in: folder)
         if parts >= limit || records > parts + Self.mostFinished {
-            try sweep()
-            (parts, records) = try count(in: folder)
+            if isTimeToSweep() {
+                try sweep()
+                (parts, records) = try count(in: folder)
+            }
             if records > parts + Self.mostFinished { try forgetFinished(in: folder) }
             guard parts < limit else { throw .tooMany }
         }
@@ -58,6 +65,15 @@ package final class UploadStore: Sendable {
             throw error
         }
         return part
+    }
+
+    private func isTimeToSweep() -> Bool {
+        let now = clock.uptime()
+        return swept.withLock { swept in
+            if let last = swept, now - last < Self.sweepInterval { return false }
+            swept = now
+            return true
+        }
     }
 
     /// Takes an upload over from whoever wrote to it before.

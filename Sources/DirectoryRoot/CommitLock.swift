@@ -13,13 +13,27 @@ package final class CommitLock: Sendable {
     /// Runs `body` as the only one.
     /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
     package func withLock<Answer>(_ body: (()) throws(RootError) -> Answer) throws(RootError) -> Answer {
+        try withLock(creating: false) { (_) throws(RootError) in try body(()) }
+    }
+
+    /// The same, for what may replace a content: `body` is told whether other processes are kept out, too.
+    /// - Parameter creating: makes the state folder that they are kept out with, where that can be.
+    func withLock<Answer>(
+        creating: Bool, _ body: (Bool) throws(RootError) -> Answer
+    ) throws(RootError) -> Answer {
         try inProcess.withLock { (kept) throws(RootError) -> Answer in
-            // A read-only share changes no name; a root that no state was ever kept in has no second server yet.
-            guard !state.isReadOnly, let folder = try state.descriptor(creating: false) else { return try body(()) }
+            // A read-only share changes no name.
+            guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
             let lock = try StateLock(named: "commit", folder: folder, kept: &kept)
             defer { lock.release() }
-            return try body(())
+            return try body(true)
         }
+    }
+
+    private func folder(creating: Bool) throws(RootError) -> OpenDescriptor? {
+        // Where none can be made, the exclusion of this process's own threads is all there is.
+        if creating, let made = try? state.descriptor(creating: true) { return made }
+        return try state.descriptor(creating: false)
     }
 
     /// Runs `body` as the only one, where nobody has to be waited for.

@@ -92,10 +92,15 @@ extension Share {
         try ask(.upload(path))
         try file.setModified(modified)
         try file.order(durably: root.policy.waitsForDisk)
+        var replaces = false
         for _ in 0..<8 {
             do throws(RootError) {
-                let result = try root.commitLock.withLock { (_) throws(RootError) in
-                    try place(file, at: path, replacing: replacing)
+                let result = try root.commitLock.withLock(creating: replaces) { (isShared) throws(RootError) in
+                    try place(file, at: path, replacing: replacing, isAlone: isShared || replaces)
+                }
+                guard let result else {
+                    replaces = true
+                    continue
                 }
                 tell(.upload(path))
                 return result
@@ -107,12 +112,22 @@ extension Share {
         throw .exists
     }
 
+    /// Looks once more, and renames.
+    ///
+    /// - Parameters:
+    ///   - file: with all its bytes.
+    ///   - path: from the root.
+    ///   - replacing: what may be there.
+    ///   - isAlone: whether no other process can come between the look and the rename, as far as that can be had. A new
+    ///     name needs nothing of the kind: it is never made where there is one.
+    /// - Returns: nil for a file that would be replaced and must not be without that.
     private func place(
-        _ file: TemporaryFile, at path: SharePath, replacing: Replacement
-    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool)? {
         var location = try locateTarget(path, followsLink: true)
         try requireFileTarget(location, asked: path, replacing)
         let old = location.status
+        guard old == nil || isAlone else { return nil }
         if let old {
             try keepProperties(of: location, in: file.descriptor)
             try file.keepPermissions(of: old)

@@ -1,4 +1,5 @@
 import DirectoryRoot
+import Synchronization
 import TestSupport
 import Testing
 
@@ -73,6 +74,27 @@ import Testing
         #expect(throws: RootError.preconditionFailed) { try update.commit() }
         #expect(throws: RootError.preconditionFailed) { try fixture.put("/a.txt", "x", replacing: .when { $0 == nil }) }
         #expect(try fixture.get("/a.txt") == "second")
+    }
+
+    @Test("Of two processes that replace one content the later is told so, also before there is any state")
+    func twoProcesses() throws {
+        let mine = try Fixture()
+        let theirs = try Fixture(over: mine.directory)
+        let tag = try mine.put("/a.txt", "old").attributes.entityTag
+        let asked = Mutex(0)
+        let replacing = Replacement.when { found in
+            let count = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            // First asked when the upload begins. They come between the look of the commit and its rename.
+            if count == 2 { _ = try? theirs.put("/a.txt", "theirs") }
+            return found?.entityTag == tag
+        }
+        let upload = try mine.share.beginUpload(to: SharePath(decoding: "/a.txt"), replacing: replacing)
+        try upload.write(Array("mine".utf8))
+        #expect(throws: RootError.preconditionFailed) { _ = try upload.commit() }
+        #expect(try mine.get("/a.txt") == "theirs")
     }
 
     @Test("Errors name the fact", arguments: SystemUnderTest.allCases) func errors(_ system: SystemUnderTest) throws {

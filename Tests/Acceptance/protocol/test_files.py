@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import os
 import pathlib
+import socket
+import ssl
 import tempfile
 import time
 
@@ -297,6 +299,29 @@ def test_file_cut_while_it_is_sent_ends_the_connection(server):
         os.truncate(server.root / "big", 2 << 20)
         assert len(wire.rest()) < size
     assert ask(server, "GET", "/").status == 200
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_body_that_breaks_off_does_not_end_like_a_whole_one(serve, tls):
+    """To HTTP/1.0 the end of the connection is the end of the body: a cut one must not look like it."""
+    server = serve(*(["--tls-self-signed"] if tls else []))
+    (server.root / "noise.txt").write_bytes(os.urandom(16 << 20))
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    plain.settimeout(20)
+    plain.connect(("127.0.0.1", server.port))
+    client = plain
+    if tls:
+        # Told of an end without a word, as careful clients are.
+        client = ssl._create_unverified_context().wrap_socket(plain, suppress_ragged_eofs=False)
+    with client:
+        client.sendall(b"GET /noise.txt HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
+        head = client.recv(1000)
+        assert b" 200 " in head and b"Content-Length" not in head
+        os.truncate(server.root / "noise.txt", 1000)
+        with pytest.raises((ConnectionResetError, ssl.SSLError)):
+            while client.recv(1 << 16):
+                pass
 
 
 @pytest.fixture

@@ -16,8 +16,12 @@ package final class CommitLock: Sendable {
         try withLock(creating: false) { (_) throws(RootError) in try body(()) }
     }
 
-    /// The same, for what may replace a content: `body` is told whether other processes are kept out, too.
-    /// - Parameter creating: makes the state folder that they are kept out with, where that can be.
+    /// The same, for what may replace a content.
+    /// - Parameters:
+    ///   - creating: makes the state folder that other processes are kept out with, where that can be.
+    ///   - body: told whether they are kept out.
+    /// - Returns: what `body` gives.
+    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
     func withLock<Answer>(
         creating: Bool, _ body: (Bool) throws(RootError) -> Answer
     ) throws(RootError) -> Answer {

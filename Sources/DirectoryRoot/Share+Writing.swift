@@ -121,6 +121,7 @@ extension Share {
     ///   - isAlone: whether no other process can come between the look and the rename, as far as that can be had. A new
     ///     name needs nothing of the kind: it is never made where there is one.
     /// - Returns: nil for a file that would be replaced and must not be without that.
+    /// - Throws: as ``beginUpload(to:replacing:size:)``.
     private func place(
         _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool)? {

@@ -149,7 +149,8 @@ def test_synchronisation_of_100_000_members(many):
     hrefs, token = synchronise(many, token)
     assert hrefs == [b"/many/file%20000002.txt", b"/many/new", b"/many/file%20000001.txt"]
     assert synchronise(many, token)[0] == []
-    assert many.peak_memory() < LIMIT, many.peak_memory() / MEBIBYTE
+    # What the client knows and what is there now are compared in memory; an answer made whole took 180 MiB.
+    assert many.peak_memory() < 96 * MEBIBYTE, many.peak_memory() / MEBIBYTE
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])

@@ -26,10 +26,8 @@ struct DAVFixture {
     }
 
     /// A file with almost all the properties that one may have, 900 KiB, and copies of it.
-    static func withLargeProperties(
-        copies: Int, options: WebDAVOptions = WebDAVOptions()
-    ) async throws -> DAVFixture {
-        let fixture = try DAVFixture(options: options)
+    static func withLargeProperties(copies: Int) async throws -> DAVFixture {
+        let fixture = try DAVFixture()
         try fixture.directory.write("", to: "0")
         let value = String(repeating: "v", count: 61_440)
         let properties = (0..<15).map { "<x:p\($0)>\(value)</x:p\($0)>" }.joined()

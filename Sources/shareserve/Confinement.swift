@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 import Logging
+import ServerCore
 
 /// What the process gives up, so that a mistake in it is worth less to whoever finds it.
 enum Confinement {
@@ -25,8 +26,7 @@ enum Confinement {
         let root = settings.text("path") ?? "."
         try allow(root, writable: true, in: set)
         if !isStrict { _ = unsafe sys_confinement_allow(set, directory(of: resolved(root)), true) }
-        for address in settings.commaSeparatedList("bind") where address.contains("/") {
-            let path = address.hasPrefix("unix:") ? String(address.dropFirst(5)) : address
+        for case .unix(let path) in try ListenAddress.all(settings, port: 0) {
             try allow(directory(of: path), writable: true, in: set)
         }
         // A certificate that is renewed is another file of that name, so its directory is what may be read.
@@ -64,8 +64,8 @@ enum Confinement {
     private static func allow(_ path: String, writable: Bool, in set: Int32) throws(StartError) {
         let allowed = unsafe sys_confinement_allow(set, path, writable)
         guard allowed == 0 else {
-            // The same line and status as without confinement: what is missing is missing.
-            guard -allowed != ENOENT else { return }
+            // What cannot be reached needs no rule; whoever opens it says so, as without confinement.
+            guard ![ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG].contains(-allowed) else { return }
             throw StartError(status: .failed, message: "cannot confine the process to \(path): \(reason(allowed))")
         }
     }

@@ -74,9 +74,10 @@ struct ServeCommand: ParsableCommand {
             let addresses = try await server.start()
             arriving = await Signals.trap()
             try Confinement.becomeUser(settings)
-            startup.announce(addresses, fingerprint: server.certificateFingerprint)
+            startup.announce(
+                addresses, redirectPort: server.redirectPort, fingerprint: server.certificateFingerprint)
         } catch let error as ListenError {
-            throw StartError(error)
+            throw StartError(error, configuration)
         } catch let error as TLSError {
             throw StartError.usage("TLS: \(error.reason)")
         } catch let error as AccessRuleError {

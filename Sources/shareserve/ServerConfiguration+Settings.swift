@@ -9,16 +9,7 @@ extension ServerConfiguration {
         self.logger = logger
         accessLog = try .standardError(settings)
         let port = try settings.number("port", in: 0...65_535) ?? 8_080
-        let hosts = settings.commaSeparatedList("bind")
-        guard !hosts.contains("unix:") else { throw .usage("bind: 'unix:' needs the path of a socket behind it") }
-        if let host = hosts.first(where: {
-            !$0.contains("/") && !$0.hasPrefix("unix:") && $0.split(separator: ":").count == 2 && !$0.contains("::")
-        }) {
-            throw .usage("bind: '\(host)' is no address; the port goes to --port")
-        }
-        addresses =
-            hosts.isEmpty
-            ? [.anyIPv6(port: port), .anyIPv4(port: port)] : hosts.map { ListenAddress(setting: $0, port: port) }
+        addresses = try ListenAddress.all(settings, port: port)
         pathPrefix = try Self.pathPrefix(settings)
         ioThreads = try settings.number("io-threads", in: 1...1_024) ?? ioThreads
         eventLoops = try settings.number("event-loops", in: 1...1_024) ?? eventLoops
@@ -26,6 +17,14 @@ extension ServerConfiguration {
         access = try AccessRules(settings)
         tls = try TLSSettings(settings)
         redirectPort = try settings.number("redirect-http", in: 0...65_535)
+        if let redirectPort {
+            guard addresses.contains(where: { if case .internet = $0 { true } else { false } }) else {
+                throw .usage("redirect-http: there is no address to send to, since bind names sockets alone")
+            }
+            guard redirectPort != port || port == 0 else {
+                throw .usage("redirect-http: \(redirectPort) is the port of the share itself")
+            }
+        }
     }
 
     /// A path such as `/a/b`, without a last slash, or nothing.
@@ -46,21 +45,6 @@ extension ServerConfiguration {
             throw .usage("path-prefix: '\(text)' is not a path such as /files, of letters, digits and -._~")
         }
         return segments.map { "/\($0)" }.joined()
-    }
-}
-
-extension ListenAddress {
-    /// An address, a name, or the path of a socket (anything with a slash).
-    fileprivate init(setting: String, port: Int) {
-        if setting.hasPrefix("unix:") {
-            self = .unix(path: String(setting.dropFirst(5)))
-        } else if setting.contains("/") {
-            self = .unix(path: setting)
-        } else if setting.hasPrefix("["), setting.hasSuffix("]") {
-            self = .internet(host: String(setting.dropFirst().dropLast()), port: port)
-        } else {
-            self = .internet(host: setting, port: port)
-        }
     }
 }
 
@@ -93,12 +77,15 @@ extension Limits {
 }
 
 extension StartError {
-    /// Why the server cannot listen.
-    init(_ error: ListenError) {
+    /// Why the server cannot listen where its configuration says.
+    init(_ error: ListenError, _ configuration: ServerConfiguration) {
         let message =
             switch error {
             case .portInUse(let host, let port):
-                "port \(port) is in use\(host == "::" || host == "0.0.0.0" ? "" : " at \(host)"); --port chooses another"
+                """
+                port \(port) is in use\(host == "::" || host == "0.0.0.0" ? "" : " at \(host)"); \
+                --\(port == configuration.redirectPort ? "redirect-http" : "port") chooses another
+                """
             case .socketInUse(let path): "another process listens at the socket \(path)"
             case .notASocket(let path): "\(path) exists and is not a socket"
             case .refused(let address, let reason): "cannot listen at \(address): \(reason)"

@@ -47,14 +47,16 @@ final class Startup: Sendable {
     ///
     /// - Parameters:
     ///   - addresses: where the server listens.
+    ///   - redirectPort: where it sends those who come without TLS to these addresses; nil for nowhere.
     ///   - fingerprint: of its certificate; nil without TLS.
-    func announce(_ addresses: [ListenAddress], fingerprint: String?) {
+    func announce(_ addresses: [ListenAddress], redirectPort: Int?, fingerprint: String?) {
         listening.withLock { $0 = addresses }
         var lines = ["Serving \(absoluteRoot)"]
         lines += urls.map { "  \($0)" }
         for case .unix(let path) in addresses {
             lines.append("  unix:\(path)")
         }
+        if let redirectPort { lines.append("Port \(redirectPort) sends those who come without TLS there.") }
         if let fingerprint { lines.append("SHA-256 of the certificate: \(fingerprint)") }
         if let warning { lines.append(warning) }
         if !unknownVariables.isEmpty {

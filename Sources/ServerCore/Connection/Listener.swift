@@ -80,12 +80,16 @@ struct Listener {
             default: break
             }
             throw ListenError.refused(
-                address: "\(host):\(port)", reason: unsafe String(cString: strerror(error.errnoCode)))
+                address: Self.written(host, port), reason: unsafe String(cString: strerror(error.errnoCode)))
         } catch is SocketAddressError.UnknownHost {
             throw ListenError.refused(address: host, reason: "there is no such address or name")
         } catch {
-            throw ListenError.refused(address: "\(host):\(port)", reason: "\(error)")
+            throw ListenError.refused(address: Self.written(host, port), reason: "\(error)")
         }
+    }
+
+    private static func written(_ host: String, _ port: Int) -> String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     private func bind(path: String) async throws -> any Channel {

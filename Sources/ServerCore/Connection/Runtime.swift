@@ -17,6 +17,8 @@ final class Runtime: Sendable {
     let engine: Engine
     /// Where it can be reached.
     let addresses: [ListenAddress]
+    /// Where those who come without TLS are sent to `addresses`; nil for nowhere.
+    let redirectPort: Int?
     private let group: MultiThreadedEventLoopGroup
     private let rooms: Rooms
     private let listeners: [any Channel]
@@ -31,11 +33,12 @@ final class Runtime: Sendable {
     }
 
     private init(
-        engine: Engine, addresses: [ListenAddress], group: MultiThreadedEventLoopGroup, rooms: Rooms,
-        listeners: [any Channel], contexts: TLSContexts?
+        engine: Engine, addresses: [ListenAddress], redirectPort: Int?, group: MultiThreadedEventLoopGroup,
+        rooms: Rooms, listeners: [any Channel], contexts: TLSContexts?
     ) {
         self.engine = engine
         self.addresses = addresses
+        self.redirectPort = redirectPort
         self.group = group
         self.rooms = rooms
         self.listeners = listeners
@@ -64,9 +67,13 @@ final class Runtime: Sendable {
             }
             let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
             var (channels, addresses) = try await listener.bindAll(configuration.addresses)
+            var redirectPort: Int?
             if contexts != nil, let port = configuration.redirectPort {
                 do {
-                    channels += try await redirect(to: addresses, from: port, configuration, engine, group, rooms)
+                    let (more, places) = try await redirect(
+                        to: addresses, from: port, configuration, engine, group, rooms)
+                    channels += more
+                    redirectPort = places.first?.port
                 } catch {
                     for channel in channels { try? await channel.close() }
                     throw error
@@ -74,8 +81,8 @@ final class Runtime: Sendable {
             }
             sys_forget_code()
             return Runtime(
-                engine: engine, addresses: addresses, group: group, rooms: rooms, listeners: channels,
-                contexts: contexts)
+                engine: engine, addresses: addresses, redirectPort: redirectPort, group: group, rooms: rooms,
+                listeners: channels, contexts: contexts)
         } catch {
             try? await group.shutdownGracefully()
             await pool.shutDown()
@@ -87,7 +94,7 @@ final class Runtime: Sendable {
     private static func redirect(
         to addresses: [ListenAddress], from port: Int, _ configuration: ServerConfiguration, _ engine: Engine,
         _ group: MultiThreadedEventLoopGroup, _ rooms: Rooms
-    ) async throws -> [any Channel] {
+    ) async throws -> ([any Channel], [ListenAddress]) {
         var target = 443
         let hosts: [ListenAddress] = addresses.compactMap { address in
             guard case .internet(let host, let number) = address else { return nil }
@@ -96,9 +103,8 @@ final class Runtime: Sendable {
         }
         let plain = Engine(
             configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
-            proxies: engine.proxies,
-            pool: engine.pool, counters: engine.counters)
-        return try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil).bindAll(hosts).0
+            proxies: engine.proxies, pool: engine.pool, counters: engine.counters)
+        return try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil).bindAll(hosts)
     }
 
     /// Returns when everything has ended.

@@ -58,6 +58,11 @@ public final class Server: Sendable {
         return runtime.addresses
     }
 
+    /// The port that sends those who come without TLS to the addresses with it, with its real number.
+    ///
+    /// nil where the configuration wants none, and before ``start()``.
+    public var redirectPort: Int? { state.withLock { $0.runtime }?.redirectPort }
+
     /// The SHA-256 fingerprint of the certificate for new connections; nil without TLS, and before ``start()``.
     public var certificateFingerprint: String? { state.withLock { $0.runtime }?.contexts?.fingerprint }
 

@@ -167,6 +167,26 @@ def test_redirect(serve):
     assert secure["Strict-Transport-Security"] == "max-age=600"
 
 
+def test_redirect_from_a_free_port(serve):
+    server = serve("--tls-self-signed", "--redirect-http", "0")
+    wait_until(lambda: any(line.startswith("Port ") for line in list(server.printed)), "the port is printed")
+    port = next(int(line.split()[1]) for line in list(server.printed) if line.startswith("Port "))
+    with Wire(("127.0.0.1", port)) as wire:
+        assert wire.ask("GET", "/a")["Location"] == f"https://127.0.0.1:{server.port}/a"
+
+
+def test_a_busy_port_to_redirect_from_is_named(folder):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        ended = subprocess.run(
+            [binary(), folder, "--port", "0", "--bind", "127.0.0.1", "--tls-self-signed", "--redirect-http", port],
+            capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 69
+    assert port in ended.stderr and "--redirect-http" in ended.stderr and len(ended.stderr.splitlines()) == 1
+
+
 def test_connections_from_one_address_count_before_their_handshake(serve):
     server = serve("--tls-self-signed", "--max-connections-per-address", "2")
     silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(3)]

@@ -1,0 +1,34 @@
+import ServerCore
+
+extension ListenAddress {
+    /// The places at which the settings want to listen, each once: every address of the machine when they name none.
+    ///
+    /// - Throws: ``StartError`` for what is neither an address, a name nor the path of a socket.
+    static func all(_ settings: Settings, port: Int) throws(StartError) -> [ListenAddress] {
+        let everywhere: [ListenAddress] = [.anyIPv6(port: port), .anyIPv4(port: port)]
+        var places: [ListenAddress] = []
+        for text in settings.commaSeparatedList("bind") {
+            let named = text == "*" ? everywhere : [try ListenAddress(setting: text, port: port)]
+            places += named.filter { !places.contains($0) }
+        }
+        return places.isEmpty ? everywhere : places
+    }
+
+    /// An address, a name, or the path of a socket (anything with a slash, or behind `unix:`).
+    private init(setting: String, port: Int) throws(StartError) {
+        if setting.hasPrefix("unix:") {
+            guard setting != "unix:" else { throw .usage("bind: 'unix:' needs the path of a socket behind it") }
+            self = .unix(path: String(setting.dropFirst(5)))
+        } else if setting.contains("://") {
+            throw .usage("bind: '\(setting)' is no address such as 192.0.2.1 or ::1")
+        } else if setting.contains("/") {
+            self = .unix(path: setting)
+        } else if setting.contains("]:") || setting.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
+            throw .usage("bind: '\(setting)' is no address; the port goes to --port")
+        } else if setting.hasPrefix("["), setting.hasSuffix("]") {
+            self = .internet(host: String(setting.dropFirst().dropLast()), port: port)
+        } else {
+            self = .internet(host: setting, port: port)
+        }
+    }
+}

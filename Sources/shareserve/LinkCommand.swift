@@ -45,6 +45,8 @@ struct LinkCommand: ParsableCommand {
     ///
     /// - Throws: ``StartError`` when there is nothing to share, or no such link.
     func run() throws {
+        // Most likely a script's variable that was never set; it must not become a link to everything.
+        guard !path.isEmpty, root?.isEmpty != true else { throw StartError.usage("the path is empty") }
         let place = Self.real(path)
         let directory = try sharedDirectory(of: place)
         let opened: DirectoryRoot

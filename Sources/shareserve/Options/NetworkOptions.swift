@@ -3,7 +3,8 @@ import ArgumentParser
 /// Where the share is reached.
 struct NetworkOptions: SettingsGroup {
     @Option(
-        name: .shortAndLong, help: .init("Port; 0 takes a free one and prints it. Default: 8080.", valueName: "port"))
+        name: [.customShort("p", allowingJoined: true), .long],
+        help: .init("Port; 0 takes a free one and prints it. Default: 8080.", valueName: "port"))
     var port: String?
 
     @Option(

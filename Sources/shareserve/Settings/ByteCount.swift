@@ -1,4 +1,6 @@
-/// A number of bytes as people write it: digits, maybe a fraction, and one of the units K, M, G, T (powers of 1,024).
+/// A number of bytes as people write it: digits, maybe a fraction, and one of the units K, M, G, T.
+///
+/// Powers of 1,024, however they are written: `5K`, `5Ki`, `5KB`, `5 KiB`.
 struct ByteCount {
     let bytes: Int64
 
@@ -6,12 +8,12 @@ struct ByteCount {
     init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let shift: Int
-        switch text.dropFirst(digits.count).uppercased() {
+        switch text.dropFirst(digits.count).drop(while: { $0 == " " }).uppercased() {
         case "", "B": shift = 0
-        case "K", "KB", "KIB": shift = 10
-        case "M", "MB", "MIB": shift = 20
-        case "G", "GB", "GIB": shift = 30
-        case "T", "TB", "TIB": shift = 40
+        case "K", "KI", "KB", "KIB": shift = 10
+        case "M", "MI", "MB", "MIB": shift = 20
+        case "G", "GI", "GB", "GIB": shift = 30
+        case "T", "TI", "TB", "TIB": shift = 40
         default: return nil
         }
         if let whole = Int64(digits) {

@@ -15,11 +15,14 @@ struct Settings {
     ///   - groups: the parsed command line.
     ///   - environment: variables; those that begin with `SHARESERVE_` count.
     ///   - readFile: gives the text of the configuration file at a path.
-    /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting.
+    /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting, and for an empty value on
+    ///   the command line. There it is most likely a script's variable that was never set, and `--auth "$RULES"` must
+    ///   not open a share.
     init(
         groups: [any SettingsGroup], environment: [String: String], readFile: (String) throws(StartError) -> [UInt8]
     ) throws(StartError) {
         let given = groups.flatMap(\.settings)
+        if let empty = given.first(where: \.value.isEmptyText) { throw .usage("\(empty.name): the value is empty") }
         let known = Set(given.map { Self.variable($0.name) })
         unknownVariables = environment.keys.filter { $0.hasPrefix("SHARESERVE_") && !known.contains($0) }.sorted()
         let flags = InMemoryProvider(name: "command line", values: Self.values(of: given))
@@ -83,6 +86,17 @@ struct Settings {
             throw .usage("\(name): '\(text)' is not a time such as 30s, 15m, 24h or 2d")
         }
         return span
+    }
+
+    /// A number of days: `7`, or a time of whole days such as `7d` or `1w`.
+    func days(_ name: String, in range: ClosedRange<Int>) throws(StartError) -> Int? {
+        guard let text = text(name) else { return nil }
+        let seconds = TimeSpan(text)?.duration.components.seconds
+        let days = Int(text) ?? seconds.flatMap { $0 % 86_400 == 0 ? Int($0 / 86_400) : nil }
+        guard let days, range.contains(days) else {
+            throw .usage("\(name): '\(text)' is not a number of days from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return days
     }
 
     /// The key under which every source holds a setting: `SHARESERVE_` begins the variable's name.

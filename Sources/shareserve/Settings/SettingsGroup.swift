@@ -47,4 +47,13 @@ enum SettingValue {
         default: return nil
         }
     }
+
+    /// Whether a value was given, and none is in it.
+    var isEmptyText: Bool {
+        switch self {
+        case .text(let text): text?.isEmpty == true
+        case .list(let list): list.contains("")
+        case .flag: false
+        }
+    }
 }

@@ -6,12 +6,12 @@ struct TimeSpan {
     init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit: Int64
-        switch text.dropFirst(digits.count).lowercased() {
-        case "", "s": unit = 1
-        case "m", "min": unit = 60
-        case "h": unit = 3_600
-        case "d": unit = 86_400
-        case "w": unit = 604_800
+        switch text.dropFirst(digits.count).drop(while: { $0 == " " }).lowercased() {
+        case "", "s", "sec", "second", "seconds": unit = 1
+        case "m", "min", "minute", "minutes": unit = 60
+        case "h", "hour", "hours": unit = 3_600
+        case "d", "day", "days": unit = 86_400
+        case "w", "week", "weeks": unit = 604_800
         default: return nil
         }
         guard let number = Int64(digits) else { return nil }

@@ -33,6 +33,11 @@ def one_line(ended):
     return lines[0]
 
 
+def nobody():
+    """What makes a command that of an ordinary user."""
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+
+
 def test_version_and_help():
     version = run("--version")
     assert version.returncode == 0 and re.fullmatch(r"\d+\.\d+\.\d+\n", version.stdout)
@@ -67,6 +72,18 @@ def test_version_and_help():
     (["--confine", "--no-confine"], "exclude each other"),
     (["hash-password"], "password"),
     (["link", "--max-downloads", "0", "--root", "/", "/"], "max-downloads"),
+    (["-p8080x"], "8080x"),
+    (["--bind", "[::1]:80"], "--port"),
+    (["--bind", ":80"], "--port"),
+    (["--bind", "http://127.0.0.1"], "http://127.0.0.1"),
+    (["--max-upload-size", "5 parrots"], "5 parrots"),
+    (["--trash", "5h"], "5h"),
+    (["--tls-self-signed", "--redirect-http", "8080"], "8080"),
+    (["--tls-self-signed", "--redirect-http", "0", "--bind", "unix:socket"], "sockets"),
+    ([""], "path"),
+    (["--auth", ""], "auth"),
+    (["--port", ""], "port"),
+    (["link", ""], "empty"),
 ])
 def test_bad_option_is_one_line_and_64(arguments, said):
     ended = run(*arguments)
@@ -78,6 +95,17 @@ def test_missing_directory_is_66(folder):
     ended = run(folder / "nothing here")
     assert ended.returncode == 66
     assert "nothing here" in one_line(ended)
+
+
+def test_a_directory_that_cannot_be_reached_is_66(folder):
+    (folder / "closed" / "share").mkdir(parents=True)
+    folder.chmod(0o755)
+    (folder / "closed").chmod(0)
+    ended = subprocess.run(
+        [*nobody(), str(binary()), str(folder / "closed" / "share")], capture_output=True, text=True, timeout=20)
+    (folder / "closed").chmod(0o755)
+    assert ended.returncode == 66
+    assert "closed/share" in one_line(ended) and "permission denied" in one_line(ended)
 
 
 def test_missing_assets_are_named(folder):
@@ -126,10 +154,9 @@ def test_an_address_that_is_not_here_is_69(folder, address):
 def test_a_port_below_1024_needs_root(folder):
     if int(pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) == 0:
         pytest.skip("every port is free to everybody here")
-    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     folder.chmod(0o755)
     ended = subprocess.run(
-        [*command, str(binary()), str(folder), "--port", "81"], capture_output=True, text=True, timeout=20)
+        [*nobody(), str(binary()), str(folder), "--port", "81"], capture_output=True, text=True, timeout=20)
     assert ended.returncode == 69
     assert "81" in one_line(ended) and "root" in one_line(ended)
 
@@ -162,6 +189,52 @@ def test_several_addresses(serve):
     for host in ("127.0.0.1", "::1"):
         with Wire((host, server.port)) as wire:
             assert wire.ask("GET", "/", f"Host: localhost:{server.port}", host=False).status == 200
+
+
+def test_an_address_that_is_named_twice_is_one(serve):
+    server = serve(bind=("127.0.0.1", "127.0.0.1,[::1]", "::1"), port=free_port())
+    assert len(server.urls) == 2
+
+
+def test_a_star_is_every_address(serve):
+    server = serve(bind=("*",))
+    assert ask(server, "GET", "/").status == 200
+    assert not any("*" in url for url in server.urls)
+
+
+def test_a_port_joined_to_its_letter(serve):
+    port = free_port()
+    assert serve(f"-p{port}").port == port
+
+
+@pytest.mark.parametrize("size", ["2K", "2Ki", "2kb", "2KiB", "2 KiB", "2048", "2048B"])
+def test_a_size_as_people_write_it(serve, size):
+    server = serve("--max-upload-size", size)
+    assert ask(server, "PUT", "/a", body="x" * 2048).status == 201
+    assert ask(server, "PUT", "/b", body="x" * 2049).status == 413
+
+
+@pytest.mark.parametrize("option, value", [
+    ("--idle-timeout", "30sec"), ("--upload-expiry", "2 days"), ("--upload-expiry", "1W"), ("--trash", "7d"),
+    ("--trash", "1 week"), ("--trash", "7"),
+])
+def test_a_time_as_people_write_it(serve, option, value):
+    assert ask(serve(option, value), "GET", "/").status == 200
+
+
+def test_a_socket_in_the_current_folder(folder):
+    """The kernel's rules do not keep the server from it."""
+    (folder / "share").mkdir()
+    (folder / "here").mkdir()
+    process = subprocess.Popen(
+        [str(binary()), str(folder / "share"), "--bind", "unix:socket"], cwd=folder / "here", stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: (folder / "here" / "socket").exists() or process.poll() is not None, "it listens")
+        assert process.poll() is None, process.stderr.read()
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_unix_socket(serve, folder):

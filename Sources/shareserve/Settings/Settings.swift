@@ -23,17 +23,24 @@ struct Settings {
     ) throws(StartError) {
         let given = groups.flatMap(\.settings)
         if let empty = given.first(where: \.value.isEmptyText) { throw .usage("\(empty.name): the value is empty") }
-        let known = Set(given.map { Self.variable($0.name) })
-        unknownVariables = environment.keys.filter { $0.hasPrefix("SHARESERVE_") && !known.contains($0) }.sorted()
-        let flags = InMemoryProvider(name: "command line", values: Self.values(of: given))
-        let variables = EnvironmentVariablesProvider(environmentVariables: environment, arraySeparator: "|")
-        let first = ConfigReader(providers: [flags, variables])
+        var sources: [any ConfigProvider] = [InMemoryProvider(name: "command line", values: Self.values(of: given))]
+        let variables = environment.filter { $0.key.hasPrefix("SHARESERVE_") }
+        if variables.isEmpty {
+            // The usual start, and this source is slow: it spells the variable's name anew for each setting that is read.
+            unknownVariables = []
+        } else {
+            let known = Set(given.map { Self.variable($0.name) })
+            unknownVariables = variables.keys.filter { !known.contains($0) }.sorted()
+            sources.append(EnvironmentVariablesProvider(environmentVariables: variables, arraySeparator: "|"))
+        }
+        let first = ConfigReader(providers: sources)
         guard let path = first.string(forKey: Self.key("config")), !path.isEmpty else {
             reader = first
             return
         }
         let file = try ConfigurationFile(json: readFile(path), path: path, settings: given)
-        reader = ConfigReader(providers: [flags, variables, InMemoryProvider(name: path, values: file.values)])
+        sources.append(InMemoryProvider(name: path, values: file.values))
+        reader = ConfigReader(providers: sources)
     }
 
     /// The value of a setting that has one; nil when no source names it, or names it empty.

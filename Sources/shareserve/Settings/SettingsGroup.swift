@@ -22,10 +22,13 @@ extension SettingsGroup {
     private func settingName(of label: String) -> String {
         var name = ""
         for character in label.drop(while: { $0 == "_" }) {
-            if character.isUppercase {
+            // Names of properties here are ASCII; asking Unicode about each letter took a fiftieth of the program's start.
+            if let letter = character.asciiValue, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter) {
                 name += "-"
+                name.unicodeScalars.append(UnicodeScalar(letter | 0x20))
+            } else {
+                name.append(character)
             }
-            name += character.lowercased()
         }
         return name
     }

@@ -8,6 +8,14 @@ final class ConnectionsPerAddress: Sendable {
     /// - Parameter most: from one place; 0 counts nothing.
     init(most: Int) { self.most = most }
 
+    /// - Parameters:
+    ///   - limits: what is asked for.
+    ///   - connections: that are taken in all.
+    convenience init(_ limits: Limits, of connections: Int) {
+        let chosen = connections < 4_096 ? 0 : connections / 4 * 3
+        self.init(most: limits.connectionsPerAddress > 0 ? limits.connectionsPerAddress : chosen)
+    }
+
     /// Counts a connection.
     /// - Returns: false when there are too many from there; to be given to ``leave(_:)`` all the same.
     func enter(_ address: String) -> Bool {

@@ -47,7 +47,7 @@ final class Engine: Sendable {
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
         memory = RequestMemory(limits.requestMemory)
-        perAddress = ConnectionsPerAddress(most: limits.connectionsPerAddress)
+        perAddress = ConnectionsPerAddress(limits, of: room.connections)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
         self.access = access

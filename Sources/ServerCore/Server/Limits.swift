@@ -30,7 +30,9 @@ public struct Limits: Sendable {
     ///
     /// The limit of open files lowers either. Beyond it, the longest idle one goes.
     public var connections = 0
-    /// Connections from one address (IPv6: one /64 network); 0 for no bound of its own.
+    /// Connections from one address (IPv6: one /64 network); 0 chooses three quarters of all.
+    ///
+    /// Where fewer than 4,096 are taken in all, 0 sets no such bound: a browser and its mounts are one address too.
     public var connectionsPerAddress = 0
     /// Requests being answered by tasks at once; 503 beyond it.
     public var requestsInFlight = 8_192

@@ -11,7 +11,9 @@ struct LimitOptions: SettingsGroup {
     @Option(help: .init("Connections in all; default: 16384, or what open files allow.", valueName: "number"))
     var maxConnections: String?
 
-    @Option(help: .init("Connections from one address.", valueName: "number"))
+    @Option(
+        help: .init(
+            "Connections from one address; default: three quarters of all, from 4096 in all on.", valueName: "number"))
     var maxConnectionsPerAddress: String?
 
     @Option(help: .init("Requests being worked on at once; default: 8192.", valueName: "number"))

@@ -14,6 +14,19 @@ struct ConnectionsPerAddressTests {
         #expect(counts.enter("unix") && counts.enter("unix") && !counts.enter("unix"))
     }
 
+    @Test("One address leaves others a quarter, unless few are taken at all or a bound was asked for")
+    func chosen() {
+        func taken(_ limits: Limits, of connections: Int) -> Int {
+            let counts = ConnectionsPerAddress(limits, of: connections)
+            return (0..<connections).count { _ in counts.enter("192.0.2.1") }
+        }
+        var limits = Limits()
+        #expect(taken(limits, of: 16_384) == 12_288)
+        #expect(taken(limits, of: 4_095) == 4_095)
+        limits.connectionsPerAddress = 5
+        #expect(taken(limits, of: 16_384) == 5)
+    }
+
     @Test("Who was refused is counted until they go")
     func refused() {
         let counts = ConnectionsPerAddress(most: 1)

@@ -208,6 +208,7 @@ extension HTTP1Connection {
     /// Answers a request that cannot be understood or taken, and ends the connection so that nothing after it is read as
     /// a request.
     func refuse(_ error: HTTPError) {
+        let wantsNoBody = asksForHead
         // A head that never became whole has ranges into bytes that were not kept.
         if head.bytes.isEmpty { head.reset() }
         if phase == .head {
@@ -215,7 +216,7 @@ extension HTTP1Connection {
             isAnswering = false
             isAnswered = false
             sentBytes = 0
-            isHeadOnly = false
+            isHeadOnly = wantsNoBody
             if engine.log != nil { beganAt = sys_coarse_milliseconds() }
         }
         phase = .exchange
@@ -224,6 +225,13 @@ extension HTTP1Connection {
         endPipe(.failure(error))
         respond(Response(error))
         if phase == .exchange, isAnswered { _ = finishExchange() }
+    }
+
+    /// Whether the method of a head, be it whole or not, is HEAD: whatever is wrong with it, its answer has no body.
+    private var asksForHead: Bool {
+        if !head.bytes.isEmpty { return head.method == .head }
+        let start = inbound.readerIndex + head.methodRange.lowerBound
+        return inbound.viewBytes(at: start, length: head.methodRange.count)?.elementsEqual("HEAD".utf8) ?? false
     }
 
     /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us would

@@ -309,6 +309,26 @@ import Testing
         }
     }
 
+    @Test(
+        "a HEAD that is refused gets no body, whatever is wrong with it",
+        arguments: [
+            "/hello HTTP/1.1\r\n\r\n", "/hello HTTP/1.1\r\nHost: a\r\nX y\r\n\r\n",
+            "/hello HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", "/hello HTTP/3.0\r\nHost: a\r\n\r\n",
+            "/hello HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: 70_000))\r\n\r\n",
+            "ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        ]) func refusedHead(rest: String) async throws
+    {
+        try await withServer(TestHandler()) { server in
+            for lead in ["", "\r\n", get] {
+                let wire = try server.wire()
+                if lead == get { #expect(try wire.ask(get).status == 200) } else { try wire.send(lead) }
+                try wire.send("HEAD " + rest)
+                let all = try wire.readToEnd()
+                #expect(all.hasPrefix("HTTP/1.1 ") && all.hasSuffix("\r\n\r\n"), "\(all)")
+            }
+        }
+    }
+
     @Test("heads beyond the limits are refused with their status") func limits() async throws {
         try await withServer(TestHandler()) { server in
             let fields = String(repeating: "X: y\r\n", count: 200)

@@ -122,11 +122,23 @@ struct LeasedBody {
         }
     }
 
+    /// Smaller chunks are joined: a call for each would let one peer take the disk with bodies of single bytes.
+    private static let smallChunk = 4_096
+
+    private static func giveAll(
+        _ joined: inout [UInt8], _ consume: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        guard !joined.isEmpty else { return }
+        try unsafe joined.withUnsafeBytes(consume)
+        joined.removeAll(keepingCapacity: true)
+    }
+
     private mutating func takeChunks(
         _ bytes: UnsafeRawBufferPointer, _ decoder: inout HTTP1ChunkDecoder,
         _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         var index = 0
+        var joined: [UInt8] = []
         do {
             while let span = try unsafe decoder.next(bytes, from: &index) {
                 incoming = .chunked(decoder)
@@ -134,8 +146,14 @@ struct LeasedBody {
                 if let limit, received > limit {
                     throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
                 }
+                if span.count < Self.smallChunk {
+                    unsafe joined.append(contentsOf: bytes[span])
+                    continue
+                }
+                try unsafe Self.giveAll(&joined, consume)
                 try unsafe consume(UnsafeRawBufferPointer(rebasing: bytes[span]))
             }
+            try unsafe Self.giveAll(&joined, consume)
         } catch {
             // Whatever else these bytes hold is lost, and with it the place where the next request begins.
             isBroken = true

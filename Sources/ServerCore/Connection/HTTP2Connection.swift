@@ -1,66 +1,74 @@
 import NIOCore
 import NIOHTTP2
 
-/// What a connection is when HTTP/2 was agreed on: the frames are SwiftNIO's, each stream is an ``HTTP2Stream``, and this
-/// counts the streams, so that an idle connection ends and a shut-down waits.
+/// What a connection is when HTTP/2 was agreed on: the frames are SwiftNIO's, each stream is an ``HTTP2Stream`` that tells
+/// of its begin and end here, so that an idle connection ends, and one with streams waits for them.
 ///
 /// RFC 9113.
 final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     typealias InboundIn = HTTP2Frame
 
-    private let engine: Engine
-    private let room: LoopRoom
-    private let peer: String
+    let engine: Engine
+    let room: LoopRoom
+    let peer: String
+    let pace: Pace
+    let load = HTTP2Load()
     private var context: ChannelHandlerContext?
     private var streams = 0
+    /// The last stream that its client began; 0 before there is one.
+    private var lastStream = 0
     private var lastActivity: UInt32
-    private var isDraining = false
+    /// The client was told that nothing new is taken.
+    private(set) var isEnding = false
     var roomIndex = -1
 
     private init(engine: Engine, room: LoopRoom, peer: String) {
         self.engine = engine
         self.room = room
         self.peer = peer
+        pace = engine.pace()
         lastActivity = room.tick
     }
 
     /// Makes a channel speak HTTP/2.
     static func configure(_ channel: any Channel, engine: Engine, room: LoopRoom) throws {
-        let peer = channel.remoteAddress?.ipAddress ?? "unix"
-        var connection = NIOHTTP2Handler.ConnectionConfiguration()
-        connection.initialSettings = [
+        var settings = NIOHTTP2Handler.ConnectionConfiguration()
+        settings.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: 100),
             HTTP2Setting(parameter: .maxHeaderListSize, value: engine.limits.headBytes),
             HTTP2Setting(parameter: .initialWindowSize, value: 256 * 1_024),
         ]
-        connection.maximumBufferedControlFrames = 1_000
-        connection.targetWindowSize = 1_024 * 1_024
+        settings.maximumBufferedControlFrames = 1_000
+        settings.targetWindowSize = 1_024 * 1_024
+        // More than there are streams: what is still on its way to those that were reset is no fault.
+        settings.maximumRecentlyResetStreams = 128
         var stream = NIOHTTP2Handler.StreamConfiguration()
         stream.targetWindowSize = 256 * 1_024
         stream.outboundBufferSizeHighWatermark = 128 * 1_024
         stream.outboundBufferSizeLowWatermark = 64 * 1_024
-        let bound = NIOLoopBound(room, eventLoop: channel.eventLoop)
-        let pace = engine.pace()
-        let load = NIOLoopBound(HTTP2Load(), eventLoop: channel.eventLoop)
+        let connection = HTTP2Connection(
+            engine: engine, room: room, peer: channel.remoteAddress?.ipAddress ?? "unix")
+        let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
-            mode: .server, connectionConfiguration: connection, streamConfiguration: stream
+            mode: .server, connectionConfiguration: settings, streamConfiguration: stream
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
                 try stream.syncOptions?.setOption(.autoRead, value: false)
-                try stream.pipeline.syncOperations.addHandler(
-                    HTTP2Stream(engine: engine, room: bound.value, peer: peer, pace: pace, load: load.value))
+                try stream.pipeline.syncOperations.addHandler(HTTP2Stream(of: bound.value))
             }
         }
-        try channel.pipeline.syncOperations.addHandler(HTTP2Connection(engine: engine, room: room, peer: peer))
+        try channel.pipeline.syncOperations.addHandler(connection)
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 4)
         try channel.syncOptions?.setOption(.autoRead, value: true)
     }
+
+    // MARK: - The channel's calls
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         room.enter(self)
         engine.counters.opened()
-        if !engine.perAddress.enter(peer) { abort() }
+        if !engine.perAddress.enter(peer) { end(.enhanceYourCalm) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -79,36 +87,94 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        switch event {
-        case is NIOHTTP2StreamCreatedEvent: streams += 1
-        case is StreamClosedEvent:
-            streams -= 1
-            lastActivity = room.tick
-            if isDraining, streams <= 0 { context.close(promise: nil) }
-        default: break
-        }
+        // The client has said its last: what it asked for is still answered.
+        if case .some(ChannelEvent.inputClosed) = event as? ChannelEvent { end(.noError) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A stream's fault ends the stream; all else is a peer that breaks the rules, or is gone.
-        if error is NIOHTTP2Errors.StreamError { return }
-        context.close(promise: nil)
+        // All else is a peer that breaks the rules, or is gone.
+        if !HTTP2StreamFault.isOne(error) { context.close(promise: nil) }
+    }
+
+    // MARK: - The streams' calls
+
+    /// A stream has begun.
+    func streamBegan(_ stream: Int) {
+        streams += 1
+        if !isEnding { lastStream = max(lastStream, stream) }
+    }
+
+    /// A stream is over.
+    func streamEnded() {
+        streams -= 1
+        lastActivity = room.tick
+        closeWhenDone()
+    }
+
+    /// The socket took `count` bytes of a stream.
+    func sent(_ count: Int) {
+        load.outstanding -= count
+        closeWhenDone()
+    }
+
+    // MARK: - The end
+
+    /// Takes nothing new, and ends when all that was begun is done and sent.
+    private func end(_ reason: HTTP2ErrorCode) {
+        guard !isEnding else { return }
+        sayGoodbye(reason)
+        closeWhenDone()
+    }
+
+    /// Says which streams are still answered: what the client began behind them was not looked at, and may be sent again
+    /// elsewhere.
+    ///
+    /// RFC 9113 §6.8. Past the frame layer, which would take the body of a request that crossed this frame for a fault of
+    /// the whole connection; such a stream is refused by itself.
+    private func sayGoodbye(_ reason: HTTP2ErrorCode) {
+        isEnding = true
+        guard let context,
+            let frames = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self)
+        else { return }
+        var frame = context.channel.allocator.buffer(capacity: 17)
+        // Eight bytes, GOAWAY, no flags, on stream 0.
+        frame.writeInteger(8 << 8 | 7 as UInt32)
+        frame.writeInteger(0 as UInt8)
+        frame.writeInteger(0 as UInt32)
+        frame.writeInteger(UInt32(clamping: lastStream))
+        frame.writeInteger(UInt32(http2ErrorCode: reason))
+        frames.writeAndFlush(NIOAny(frame), promise: nil)
+    }
+
+    private func closeWhenDone() {
+        guard isEnding, streams <= 0, load.outstanding <= 0, roomIndex >= 0 else { return }
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        // In the next turn: the last frames may be written already, but not flushed.
+        room.loop.execute {
+            let connection = bound.value
+            if connection.streams <= 0 { connection.close() }
+        }
+    }
+
+    private func close() {
+        context?.close(promise: nil)
+        leave()
     }
 
     // MARK: - The room's calls
 
     func secondPassed(_ tick: UInt32) {
-        guard streams <= 0 else { return }
-        if tick &- lastActivity > UInt32(clamping: engine.limits.idleTime.components.seconds) { abort() }
+        guard streams <= 0, tick &- lastActivity > Limits.ticks(engine.limits.idleTime) else { return }
+        if isEnding { close() } else { end(.noError) }
     }
 
-    func drain() {
-        isDraining = true
-        if streams <= 0 { abort() }
-    }
+    func drain() { end(.noError) }
 
-    func abort() { context?.close(promise: nil) }
+    func abort() {
+        if !isEnding { sayGoodbye(.noError) }
+        close()
+    }
 
     var idleSince: UInt32? { streams <= 0 ? lastActivity : nil }
 }

@@ -6,6 +6,7 @@ extension HTTP2Stream {
         let count = buffer.readableBytes
         engine.counters.received(count)
         guard let pipe, !isAnswering, count > 0 else { return }
+        owesContinue = false
         received &+= Int64(count)
         if let limit = engine.limits.bodyBytes, received > limit {
             return finishPipe(
@@ -30,6 +31,10 @@ extension HTTP2Stream {
 
     func readBody(of exchange: Exchange) {
         guard exchange === self.exchange, !isBodyDone, !isAnswering else { return }
+        if owesContinue {
+            owesContinue = false
+            inform(.continue, ResponseFields(), of: exchange)
+        }
         setDeadline(engine.limits.bodyStallTime)
         readIfUseful()
     }

@@ -13,7 +13,7 @@ extension HTTP2Stream {
         engine.counters.request()
         do throws(HTTPError) {
             let target = try readHead(block.headers)
-            isHeadOnly = head.method == .head
+            owesContinue = head.expectsContinue && !isBodyDone
             guard !engine.isShuttingDown else {
                 throw HTTPError(.serviceUnavailable, "The server is ending.", fields: ["Retry-After": "5"])
             }
@@ -48,7 +48,10 @@ extension HTTP2Stream {
             size += name.utf8.count + value.utf8.count + 32
             guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { throw malformed }
             switch name {
-            case ":method": method = value
+            case ":method":
+                method = value
+                // What is refused for another reason has no body either.
+                isHeadOnly = value == "HEAD"
             case ":path": path = value
             case ":authority": authority = value
             case ":scheme": break

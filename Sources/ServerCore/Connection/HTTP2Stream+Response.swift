@@ -13,9 +13,19 @@ extension HTTP2Stream {
         guard exchange === self.exchange, !isAnswering, !isOver, let context else { return }
         var headers = HPACKHeaders()
         headers.add(name: ":status", value: String(status.code))
-        for line in fields.lines { headers.add(name: line.name.lowercased(), value: line.value) }
+        for line in fields.lines {
+            headers.add(name: line.name.lowercased(), value: line.value, indexing: .nonIndexable)
+        }
         context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers))), promise: nil)
     }
+
+    /// Fields with few values, which the table of the connection keeps.
+    ///
+    /// A client may ask for a table of gigabytes, which is looked through for every field. RFC 7541 §4.2.
+    private static let recurring: Set<String> = [
+        "accept-ranges", "cache-control", "content-encoding", "content-security-policy", "content-type",
+        "referrer-policy", "strict-transport-security", "vary", "x-content-type-options", "x-frame-options",
+    ]
 
     func respond(_ plain: Response) {
         guard !isAnswering, !isOver, let context else { return }
@@ -34,11 +44,15 @@ extension HTTP2Stream {
         }
         var headers = HPACKHeaders()
         headers.add(name: ":status", value: String(response.status.code))
-        headers.add(name: "date", value: HTTPDate.text(HTTPDate.now))
+        headers.add(name: "date", value: HTTPDate.text(HTTPDate.now), indexing: .nonIndexable)
         for line in response.fields.lines where !HTTP1Connection.isOwn(line.name) {
-            headers.add(name: line.name.lowercased(), value: line.value)
+            let name = line.name.lowercased()
+            headers.add(
+                name: name, value: line.value, indexing: Self.recurring.contains(name) ? .indexable : .nonIndexable)
         }
-        if let length, response.status.allowsBody { headers.add(name: "content-length", value: String(length)) }
+        if let length, response.status.allowsBody {
+            headers.add(name: "content-length", value: String(length), indexing: .nonIndexable)
+        }
         let hasBody = !isHeadOnly && response.status.allowsBody && length != 0
         let block = HTTP2Frame.FramePayload.Headers(headers: headers, endStream: !hasBody)
         context.writeAndFlush(wrapOutboundOut(.headers(block)), promise: nil)
@@ -77,7 +91,7 @@ extension HTTP2Stream {
 
     private func written(_ count: Int) {
         outstanding -= count
-        load.outstanding -= count
+        connection.sent(count)
         guard !isOver else { return }
         if outstanding > 0 { setDeadline(engine.limits.readerStallTime) } else { deadline = .max }
         if owesReset { return stopRequest() }
@@ -226,10 +240,10 @@ extension HTTP2Stream {
     }
 
     /// Ends the stream within a body, so that nobody takes the part for the whole.
-    func reset() {
+    func reset(_ reason: HTTP2ErrorCode = .internalError) {
         guard !isOver else { return }
         if isAnswering { record() }
-        context?.writeAndFlush(wrapOutboundOut(.rstStream(.internalError)), promise: nil)
+        context?.writeAndFlush(wrapOutboundOut(.rstStream(reason)), promise: nil)
         becomeOver()
     }
 

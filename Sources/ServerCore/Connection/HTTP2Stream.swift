@@ -8,11 +8,10 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
+    let connection: HTTP2Connection
     let engine: Engine
     let room: LoopRoom
-    let peer: String
     let pace: Pace
-    let load: HTTP2Load
     /// Until bytes that were sent too early have been paid for.
     var isPaused = false
     /// Bytes of bodies given to the channel.
@@ -28,6 +27,9 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var hasHead = false
     var isBodyDone = false
     var hasReadPending = false
+    /// It began when nothing new was taken any more.
+    private var isRefused = false
+    var owesContinue = false
     var received: Int64 = 0
     /// What came of the body while access was being decided on the pool; nil at all other times.
     var held: [HTTP2Frame.FramePayload]?
@@ -48,20 +50,27 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var beganAt: Int64 = 0
     var deadline: UInt32 = .max
 
-    /// A stream of a connection whose `pace` and `load` all its streams share.
-    init(engine: Engine, room: LoopRoom, peer: String, pace: Pace, load: HTTP2Load) {
-        self.engine = engine
-        self.room = room
-        self.peer = peer
-        self.pace = pace
-        self.load = load
+    /// A stream of `connection`.
+    init(of connection: HTTP2Connection) {
+        self.connection = connection
+        engine = connection.engine
+        room = connection.room
+        pace = connection.pace
     }
+
+    /// What all streams of the connection share.
+    var load: HTTP2Load { connection.load }
+
+    var peer: String { connection.peer }
 
     // MARK: - The channel's calls
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         room.enter(self)
+        isRefused = connection.isEnding
+        let number = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
+        connection.streamBegan(number.map { Int($0) } ?? 0)
         setDeadline(engine.limits.headTime)
         if context.channel.isActive { read() }
     }
@@ -74,6 +83,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         hasReadPending = false
         switch unwrapInboundIn(data) {
+        case _ where isRefused: reset(.refusedStream)
         case let payload where held != nil: held?.append(payload)
         case .headers(let block):
             // Trailers are checked by the frame layer, and dropped.
@@ -108,6 +118,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
+        connection.streamEnded()
     }
 
     func read() {

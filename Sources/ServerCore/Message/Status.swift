@@ -8,6 +8,8 @@ public struct Status: Hashable, Sendable {
     /// The status with that code.
     public init(code: Int) { self.code = code }
 
+    /// 100 Continue.
+    static let `continue` = Status(code: 100)
     /// 200 OK.
     public static let ok = Status(code: 200)
     /// 201 Created.

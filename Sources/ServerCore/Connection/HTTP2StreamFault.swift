@@ -1,0 +1,26 @@
+import NIOHTTP2
+
+/// Tells which errors of the frame layer are the fault of one stream, which it has reset by then.
+///
+/// RFC 9113 §5.4.2, §8.1.1: a malformed request ends its stream, and the others go on.
+enum HTTP2StreamFault {
+    /// Whether the connection goes on after `error`.
+    static func isOne(_ error: any Error) -> Bool {
+        switch error {
+        case is NIOHTTP2Errors.StreamError, is NIOHTTP2Errors.TrailersWithoutEndStream:
+            true
+        case is NIOHTTP2Errors.ContentLengthViolated, is NIOHTTP2Errors.ContentLengthHeaderMalformedValue,
+            is NIOHTTP2Errors.ContentLengthHeaderNegative, is NIOHTTP2Errors.ContentLengthHeadersMismatch:
+            true
+        case is NIOHTTP2Errors.ForbiddenHeaderField, is NIOHTTP2Errors.InvalidHTTP2HeaderFieldName,
+            is NIOHTTP2Errors.InvalidHTTP2HeaderFieldValue:
+            true
+        case is NIOHTTP2Errors.MissingPseudoHeader, is NIOHTTP2Errors.DuplicatePseudoHeader,
+            is NIOHTTP2Errors.PseudoHeaderAfterRegularHeader, is NIOHTTP2Errors.UnknownPseudoHeader,
+            is NIOHTTP2Errors.UnsupportedPseudoHeader, is NIOHTTP2Errors.InvalidPseudoHeaders,
+            is NIOHTTP2Errors.InvalidPseudoHeaderValue, is NIOHTTP2Errors.EmptyPathHeader:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,217 @@
+"""HTTP/2 connections as they live and end: beside one that idles, a fault, a shut-down. RFC 9113."""
+
+import signal
+import time
+
+import hpack
+import pytest
+from hyperframe.frame import DataFrame, GoAwayFrame, HeadersFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
+
+from frames import Frames
+from server import wait_until
+from wire import ask
+
+WHOLE, BEGUN = ("END_HEADERS", "END_STREAM"), ("END_HEADERS",)
+REFUSED = 7
+
+
+class Client(Frames):
+    """A connection whose answers are collected by stream: heads, body, and how each ended."""
+
+    def __init__(self, server, **options):
+        super().__init__(server, **options)
+        self.decoder = hpack.Decoder()
+        self.heads, self.bodies, self.over, self.goodbye = {}, {}, {}, None
+
+    def begin(self, stream, method, path, *fields, flags=WHOLE):
+        self.send(self.head(stream, *fields, method=method, path=path, flags=flags))
+
+    def data(self, stream, body, last=False):
+        self.send(DataFrame(stream, body, flags=("END_STREAM",) if last else ()).serialize())
+
+    def step(self):
+        """Reads a frame; false at the end of the connection."""
+        frame = self.next()
+        if isinstance(frame, HeadersFrame):
+            self.heads.setdefault(frame.stream_id, []).append(dict(self.decoder.decode(frame.data)))
+        elif isinstance(frame, DataFrame):
+            self.bodies[frame.stream_id] = self.bodies.get(frame.stream_id, b"") + frame.data
+        elif isinstance(frame, GoAwayFrame):
+            self.goodbye = frame
+        if isinstance(frame, RstStreamFrame):
+            self.over[frame.stream_id] = frame.error_code
+        elif frame is not None and "END_STREAM" in frame.flags:
+            self.over.setdefault(frame.stream_id, None)
+        return frame is not None
+
+    def until(self, condition):
+        while not condition():
+            assert self.step(), "the connection ended"
+
+    def status(self, stream):
+        """Of the answer, which is waited for to its end."""
+        self.until(lambda: stream in self.over)
+        return self.heads[stream][-1][":status"] if stream in self.heads else None
+
+    def says_goodbye(self, last):
+        """The connection ends with GOAWAY, without an error, and `last` as the last stream that was looked at."""
+        while self.step():
+            pass
+        return self.goodbye is not None and (self.goodbye.error_code, self.goodbye.last_stream_id) == (0, last)
+
+
+@pytest.fixture
+def secure(serve):
+    def start(*options):
+        server = serve("--tls-self-signed", *options)
+        (server.root / "a").write_bytes(b"a" * 1000)
+        return server
+
+    return start
+
+
+def test_stream_may_take_longer_than_an_idle_connection(secure):
+    server = secure("--idle-timeout", "1s")
+    client = Client(server)
+    client.begin(1, "PUT", "/slow", flags=BEGUN)
+    for _ in range(8):
+        client.data(1, b"x" * 10)
+        time.sleep(0.5)
+    client.data(1, b"", last=True)
+    assert client.status(1) == "201"
+    assert (server.root / "slow").read_bytes() == b"x" * 80
+
+
+def test_idle_connection_ends_with_goodbye(secure):
+    server = secure("--idle-timeout", "1s")
+    client = Client(server)
+    client.begin(1, "GET", "/a")
+    assert client.status(1) == "200"
+    assert client.says_goodbye(last=1)
+
+
+def test_connection_that_its_client_ends_is_gone(secure):
+    server = secure()
+    before = server.open_files()
+    client = Client(server)
+    client.begin(1, "GET", "/a")
+    assert client.status(1) == "200"
+    client.socket.settimeout(0)
+    try:
+        # close_notify; the answer to it is not waited for.
+        client.socket.unwrap()
+    except OSError:
+        pass
+    client.socket.close()
+    wait_until(lambda: server.open_files() <= before, "the connection is gone")
+
+
+def test_shut_down_lets_streams_end_and_takes_no_new_ones(secure):
+    server = secure("--shutdown-timeout", "60s")
+    with open(server.root / "big", "wb") as file:
+        file.truncate(3_000_000)
+    client = Client(server)
+    client.send(WindowUpdateFrame(0, window_increment=4_000_000).serialize())
+    client.begin(1, "PUT", "/new", flags=BEGUN)
+    client.data(1, b"first ")
+    client.begin(3, "GET", "/big")
+    client.until(lambda: 3 in client.bodies)
+    server.signal(signal.SIGTERM)
+    client.until(lambda: client.goodbye)
+    assert (client.goodbye.error_code, client.goodbye.last_stream_id) == (0, 3)
+    # A request that crossed the GOAWAY, with its body.
+    client.begin(5, "PUT", "/late", flags=BEGUN)
+    client.data(5, b"late")
+    client.data(5, b"late", last=True)
+    client.until(lambda: 5 in client.over)
+    assert client.over[5] == REFUSED
+    client.send(WindowUpdateFrame(3, window_increment=4_000_000).serialize())
+    assert client.status(3) == "200" and len(client.bodies[3]) == 3_000_000
+    client.data(1, b"second", last=True)
+    assert client.status(1) == "201"
+    assert client.says_goodbye(last=3)
+    assert server.process.wait(30) == 0
+    assert (server.root / "new").read_bytes() == b"first second"
+    assert not (server.root / "late").exists()
+
+
+def test_shut_down_ends_idle_connections_at_once(secure):
+    server = secure("--shutdown-timeout", "60s")
+    client, fresh = Client(server), Client(server)
+    client.begin(1, "GET", "/a")
+    assert client.status(1) == "200"
+    server.signal(signal.SIGTERM)
+    assert client.says_goodbye(last=1)
+    assert fresh.says_goodbye(last=0)
+    assert server.process.wait(30) == 0
+
+
+def test_malformed_request_ends_no_other(secure):
+    server = secure()
+    client = Client(server)
+    client.begin(1, "PUT", "/m", flags=BEGUN)
+    # Fields of HTTP/1, an empty path, fewer and more bytes than were announced.
+    client.begin(3, "GET", "/a", ("connection", "close"))
+    client.begin(5, "GET", "")
+    client.begin(7, "PUT", "/short", ("content-length", "5"), flags=BEGUN)
+    client.data(7, b"abc", last=True)
+    client.begin(9, "PUT", "/long", ("content-length", "5"), flags=BEGUN)
+    client.data(9, b"0123456789", last=True)
+    client.data(1, b"abc", last=True)
+    assert client.status(1) == "201"
+    for stream in (3, 5, 7, 9):
+        client.until(lambda: stream in client.over)
+        assert client.over[stream] == 1
+    client.begin(11, "GET", "/a")
+    assert client.status(11) == "200"
+    assert (server.root / "m").read_bytes() == b"abc"
+    assert not (server.root / "short").exists() and not (server.root / "long").exists()
+
+
+def test_more_streams_than_a_few_are_reset_while_their_bodies_come(secure):
+    server = secure()
+    client = Client(server)
+    numbers = range(1, 199, 2)
+    for stream in numbers:
+        client.begin(stream, "PUT", f"/no/such/folder/{stream}", flags=BEGUN)
+    for stream in numbers:
+        client.until(lambda: stream in client.over)
+    # On their way when the answers came.
+    for stream in numbers:
+        client.data(stream, b"late")
+    client.begin(201, "GET", "/a")
+    assert client.status(201) == "200"
+
+
+def test_continue_is_said_when_it_is_waited_for(secure):
+    client = Client(secure())
+    client.begin(1, "PUT", "/n", ("expect", "100-continue"), ("content-length", "3"), flags=BEGUN)
+    client.until(lambda: 1 in client.heads)
+    assert client.heads[1] == [{":status": "100"}]
+    client.data(1, b"abc", last=True)
+    assert client.status(1) == "201" and len(client.heads[1]) == 2
+    client.begin(3, "PUT", "/no/such/folder/n", ("expect", "100-continue"), ("content-length", "3"), flags=BEGUN)
+    assert client.status(3) == "409" and len(client.heads[3]) == 1
+
+
+def test_refused_head_has_no_body(secure):
+    client = Client(secure())
+    for stream, status, fields in [(1, "417", [("expect", "more")]), (3, "431", [("x", "y")] * 200), (5, "404", [])]:
+        client.begin(stream, "HEAD", "/missing", *fields)
+        assert client.status(stream) == status
+    assert not any(client.bodies.values())
+
+
+def test_client_cannot_make_the_table_of_fields_grow(secure):
+    server = secure()
+    for index in range(300):
+        (server.root / f"name-{index}").write_bytes(b"x" * index)
+    client = Client(server)
+    client.decoder.max_allowed_table_size = 1 << 30
+    client.send(SettingsFrame(0, settings={1: 1 << 30}).serialize())
+    for index in range(300):
+        client.begin(2 * index + 1, "GET", f"/name-{index}?download")
+        assert client.status(2 * index + 1) == "200"
+    # A few values of a few fields, and none that differ from file to file.
+    assert len(client.decoder.header_table.dynamic_entries) < 40
+    assert ask(server, "GET", "/a", tls=True).status == 200

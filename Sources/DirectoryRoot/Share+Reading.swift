@@ -30,6 +30,18 @@ extension Share {
         try openVisible(absolute(path), flags: sys_o_path, waiting: true).attributes
     }
 
+    /// The same; nil when nothing is there.
+    package func existing(_ path: SharePath) throws(RootError) -> FileAttributes? {
+        do {
+            return try attributes(of: path)
+        } catch {
+            switch error {
+            case .notFound, .notDirectory, .parentMissing: return nil
+            default: throw error
+            }
+        }
+    }
+
     /// The members of a directory, in the disk's order, without holding them: constant memory for any number.
     ///
     /// Names that the requester may not see are left out.

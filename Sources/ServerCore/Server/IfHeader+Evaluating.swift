@@ -78,19 +78,3 @@ extension Request {
         return Request(storage: RequestStorage(storage, with: share))
     }
 }
-
-extension Share {
-    /// What is at `path`; nil when nothing is.
-    ///
-    /// Waits for the disk.
-    package func existing(_ path: SharePath) throws(RootError) -> FileAttributes? {
-        do {
-            return try attributes(of: path)
-        } catch {
-            switch error {
-            case .notFound, .notDirectory, .parentMissing: return nil
-            default: throw error
-            }
-        }
-    }
-}

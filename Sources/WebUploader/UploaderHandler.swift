@@ -31,9 +31,10 @@ public final class UploaderHandler: Handler {
 
     /// Decides from the head alone.
     public func answer(_ request: Request) -> Answer {
-        let answer = unconditionalAnswer(request)
-        guard request.fields.head.contains("if") else { return answer }
-        if case .pass = answer { return answer }
+        guard request.fields.head.contains("if") else { return unconditionalAnswer(request) }
+        // A read is ours, and is opened once, when its condition holds; to prepare anything else costs nothing.
+        let isRead = (request.method == .get || request.method == .head) && ReservedPlace(request.path) == nil
+        if !isRead, case .pass = unconditionalAnswer(request) { return .pass }
         return .later { [self] in try await conditionalAnswer($0) }
     }
 

@@ -27,69 +27,85 @@ struct AccessRecord {
     func write(_ format: AccessLog.Format, at clock: inout LogClock, to line: inout [UInt8]) {
         clock.turn(to: time / 1_000)
         switch format {
-        case .text:
-            stamp(clock, to: &line)
-            line.add(" ")
-            line.add(peer)
-            line.add(" ")
-            Self.escape(user.map { Array($0.utf8)[...] }, to: &line)
-            line.add(" ")
-            Self.escape(method, to: &line)
-            line.add(" ")
-            Self.escape(target, to: &line)
-            line.add(" ")
-            line.add(decimal: Int64(status))
-            line.add(" ")
-            line.add(decimal: bytes)
-            line.add(" ")
-            line.add(decimal: milliseconds)
-            line.add("ms\n")
-        case .combined:
-            line.add(peer)
-            line.add(" - ")
-            Self.escape(user.map { Array($0.utf8)[...] }, to: &line)
-            line.add(" [")
-            line += clock.common
-            line.add("] \"")
-            Self.escape(method, to: &line)
-            line.add(" ")
-            Self.escape(target, to: &line)
-            line.add(" ")
-            line.add(version)
-            line.add("\" ")
-            line.add(decimal: Int64(status))
-            line.add(" ")
-            line.add(decimal: bytes)
-            line.add(" \"")
-            Self.escape(referer, to: &line)
-            line.add("\" \"")
-            Self.escape(agent, to: &line)
-            line.add("\"\n")
-        case .json:
-            line.add("{\"time\":\"")
-            stamp(clock, to: &line)
-            line.add("\",\"client\":\"")
-            line.add(peer)
-            line.add("\",\"user\":")
-            Self.quote(user.map { Array($0.utf8)[...] }, to: &line)
-            line.add(",\"method\":")
-            Self.quote(method, to: &line)
-            line.add(",\"target\":")
-            Self.quote(target, to: &line)
-            line.add(",\"version\":\"")
-            line.add(version)
-            line.add("\",\"status\":")
-            line.add(decimal: Int64(status))
-            line.add(",\"bytes\":")
-            line.add(decimal: bytes)
-            line.add(",\"milliseconds\":")
-            line.add(decimal: milliseconds)
-            line.add(",\"referer\":")
-            Self.quote(referer, to: &line)
-            line.add(",\"agent\":")
-            Self.quote(agent, to: &line)
-            line.add("}\n")
+        case .text: writeText(clock, to: &line)
+        case .combined: writeCombined(clock, to: &line)
+        case .json: writeJSON(clock, to: &line)
         }
+    }
+
+    private func writeText(_ clock: LogClock, to line: inout [UInt8]) {
+        stamp(clock, to: &line)
+        line.add(" ")
+        line.add(peer)
+        line.add(" ")
+        Self.escape(userBytes, to: &line)
+        line.add(" ")
+        addRequest(to: &line)
+        line.add(" ")
+        addOutcome(to: &line)
+        line.add(" ")
+        line.add(decimal: milliseconds)
+        line.add("ms\n")
+    }
+
+    /// As Apache and nginx write it.
+    private func writeCombined(_ clock: LogClock, to line: inout [UInt8]) {
+        line.add(peer)
+        line.add(" - ")
+        Self.escape(userBytes, to: &line)
+        line.add(" [")
+        line += clock.common
+        line.add("] \"")
+        addRequest(to: &line)
+        line.add(" ")
+        line.add(version)
+        line.add("\" ")
+        addOutcome(to: &line)
+        line.add(" \"")
+        Self.escape(referer, to: &line)
+        line.add("\" \"")
+        Self.escape(agent, to: &line)
+        line.add("\"\n")
+    }
+
+    private func writeJSON(_ clock: LogClock, to line: inout [UInt8]) {
+        line.add("{\"time\":\"")
+        stamp(clock, to: &line)
+        line.add("\",\"client\":\"")
+        line.add(peer)
+        line.add("\",\"user\":")
+        Self.quote(userBytes, to: &line)
+        line.add(",\"method\":")
+        Self.quote(method, to: &line)
+        line.add(",\"target\":")
+        Self.quote(target, to: &line)
+        line.add(",\"version\":\"")
+        line.add(version)
+        line.add("\",\"status\":")
+        line.add(decimal: Int64(status))
+        line.add(",\"bytes\":")
+        line.add(decimal: bytes)
+        line.add(",\"milliseconds\":")
+        line.add(decimal: milliseconds)
+        line.add(",\"referer\":")
+        Self.quote(referer, to: &line)
+        line.add(",\"agent\":")
+        Self.quote(agent, to: &line)
+        line.add("}\n")
+    }
+
+    private var userBytes: ArraySlice<UInt8>? { user.map { Array($0.utf8)[...] } }
+
+    private func addRequest(to line: inout [UInt8]) {
+        Self.escape(method, to: &line)
+        line.add(" ")
+        Self.escape(target, to: &line)
+    }
+
+    private func addOutcome(to line: inout [UInt8]) {
+        line.add(decimal: Int64(status))
+        line.add(" ")
+        line.add(decimal: bytes)
     }
 
     /// As in `2026-11-21T00:12:33.123Z`, always UTC.

@@ -119,31 +119,19 @@ extension HTTP1Connection {
     }
 
     private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
-        let body: RequestBody
-        var upstream: Exchange?
-        switch incoming {
-        case .none: body = RequestBody(length: 0, pipe: nil)
-        case .counted(let length):
-            let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
+        var body = RequestBody(length: 0, pipe: nil)
+        if !isBodyDone {
             let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
-            upstream = made
+            var length: Int64?
+            if case .counted(let announced) = incoming { length = announced }
             body = RequestBody(
-                length: length, pipe: BodyPipe(upstream: made, pace: pace, memory: engine.memory), coding: coding)
-        case .chunked:
-            let coding = BodyCoding(head, maxRatio: engine.limits.expansionRatio)
-            let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
-            upstream = made
-            body = RequestBody(
-                length: nil, pipe: BodyPipe(upstream: made, pace: pace, memory: engine.memory), coding: coding)
+                length: length, pipe: BodyPipe(upstream: made, pace: pace, memory: engine.memory),
+                coding: BodyCoding(head, maxRatio: engine.limits.expansionRatio))
+            exchange = made
         }
         pipe = body.pipe
-        exchange = upstream
-        let slash = view.target.path.isEmpty || view.target.path.last == UInt8(ascii: "/")
         return Request(
-            storage: RequestStorage(
-                head: view.head, method: view.method, path: path, hasTrailingSlash: slash,
-                query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: engine.io,
-                prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer))
+            storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: engine.io))
     }
 
     private func answer(_ request: Request) {

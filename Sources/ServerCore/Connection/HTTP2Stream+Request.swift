@@ -107,12 +107,8 @@ extension HTTP2Stream {
                 coding: BodyCoding(head, maxRatio: engine.limits.expansionRatio))
         }
         pipe = body.pipe
-        let slash = view.target.path.isEmpty || view.target.path.last == UInt8(ascii: "/")
-        let storage = RequestStorage(
-            head: head, method: view.method, path: path, hasTrailingSlash: slash,
-            query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: engine.io,
-            prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer)
-        return Request(storage: storage)
+        return Request(
+            storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: engine.io))
     }
 
     private func answer(_ request: Request) {

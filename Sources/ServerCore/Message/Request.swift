@@ -169,6 +169,25 @@ package final class RequestStorage: @unchecked Sendable {
         self.peer = peer
     }
 
+    /// A request that was admitted.
+    ///
+    /// - Parameters:
+    ///   - view: what the access control saw.
+    ///   - share: what it opened.
+    ///   - prefix: what every address of it begins with.
+    ///   - path: in it.
+    ///   - body: what is still to come.
+    ///   - io: for work that waits.
+    convenience init(
+        _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody, io: IOPool
+    ) {
+        self.init(
+            head: view.head, method: view.method, path: path,
+            hasTrailingSlash: view.target.path.isEmpty || view.target.path.last == UInt8(ascii: "/"),
+            query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: io,
+            prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer)
+    }
+
     /// The same, with another view of the share.
     init(_ other: RequestStorage, with share: Share) {
         head = other.head

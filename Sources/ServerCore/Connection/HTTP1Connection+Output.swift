@@ -84,15 +84,8 @@ extension HTTP1Connection {
         } else {
             timeThePeer()
         }
-        // From the loop's next turn: this may be called from within a write.
-        guard !isPumpScheduled else { return }
-        isPumpScheduled = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        room.loop.execute {
-            let connection = bound.value
-            connection.isPumpScheduled = false
-            connection.goOn()
-        }
+        // This may be called from within a write.
+        goOnLater()
     }
 
     /// Goes on sending, and with what waits behind it.
@@ -152,6 +145,7 @@ extension HTTP1Connection {
         }
     }
 
+    /// Goes on in the loop's next turn.
     private func goOnLater() {
         guard !isPumpScheduled else { return }
         isPumpScheduled = true

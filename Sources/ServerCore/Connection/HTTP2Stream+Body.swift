@@ -19,6 +19,7 @@ extension HTTP2Stream {
 
     func endBody() {
         isBodyDone = true
+        owesReset = false
         if !isAnswering { deadline = .max }
         finishPipe(.success(()))
     }

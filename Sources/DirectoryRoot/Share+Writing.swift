@@ -95,8 +95,8 @@ extension Share {
         var replaces = false
         for _ in 0..<8 {
             do throws(RootError) {
-                let result = try root.commitLock.withLock(creating: replaces) { (isShared) throws(RootError) in
-                    try place(file, at: path, replacing: replacing, isAlone: isShared || replaces)
+                let result = try root.commitLock.withLock(creating: replaces) { (isAlone) throws(RootError) in
+                    try place(file, at: path, replacing: replacing, isAlone: isAlone || replaces)
                 }
                 guard let result else {
                     replaces = true

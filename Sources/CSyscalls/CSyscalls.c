@@ -125,6 +125,25 @@ int sys_space(int descriptor, struct sys_space *out) {
 }
 
 #ifdef __linux__
+typedef struct dirent64 directory_record;
+#else
+typedef struct dirent directory_record;
+#endif
+
+int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out) {
+    const size_t head = offsetof(directory_record, d_name);
+    if (*position > count || count - *position <= head) return 0;
+    const directory_record *record = (const void *)((const char *)buffer + *position);
+    if (record->d_reclen <= head || record->d_reclen > count - *position) return 0;
+    *position += record->d_reclen;
+    out->name = record->d_name;
+    out->length = (uint32_t)strnlen(record->d_name, record->d_reclen - head);
+    out->type = record->d_type;
+    out->inode = record->d_ino;
+    return 1;
+}
+
+#ifdef __linux__
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
@@ -245,18 +264,6 @@ int sys_mkfifoat(int directory, const char *name, unsigned mode) { return RETRY(
 
 ssize_t sys_getdents(int descriptor, void *buffer, size_t count) {
     return (ssize_t)RETRY(syscall(SYS_getdents64, descriptor, buffer, count));
-}
-int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out) {
-    const size_t head = offsetof(struct dirent64, d_name);
-    if (*position > count || count - *position <= head) return 0;
-    const struct dirent64 *record = (const void *)((const char *)buffer + *position);
-    if (record->d_reclen <= head || record->d_reclen > count - *position) return 0;
-    *position += record->d_reclen;
-    out->name = record->d_name;
-    out->length = (uint32_t)strnlen(record->d_name, record->d_reclen - head);
-    out->type = record->d_type;
-    out->inode = record->d_ino;
-    return 1;
 }
 
 ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
@@ -426,18 +433,6 @@ ssize_t __getdirentries64(int descriptor, void *buffer, size_t count, off_t *pos
 ssize_t sys_getdents(int descriptor, void *buffer, size_t count) {
     off_t position = 0;
     return RETRY(__getdirentries64(descriptor, buffer, count, &position));
-}
-int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out) {
-    const size_t head = offsetof(struct dirent, d_name);
-    if (*position > count || count - *position <= head) return 0;
-    const struct dirent *record = (const void *)((const char *)buffer + *position);
-    if (record->d_reclen <= head || record->d_reclen > count - *position) return 0;
-    *position += record->d_reclen;
-    out->name = record->d_name;
-    out->length = (uint32_t)strnlen(record->d_name, record->d_reclen - head);
-    out->type = record->d_type;
-    out->inode = record->d_ino;
-    return 1;
 }
 ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
     return RETRY(flistxattr(descriptor, names, count, 0));

@@ -12,6 +12,13 @@ from playwright.sync_api import expect, sync_playwright
 SCREENSHOTS = pathlib.Path(__file__).resolve().parents[3] / ".test" / "screenshots"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
+# Ways in which a browser refuses its own picker of files or folders, whose name each of these takes.
+REFUSALS = {
+    "no picker": "name => { delete window[name]; }",
+    "a picker that may not show": "name => { window[name] = async () => { throw new DOMException('no', 'SecurityError'); }; }",
+    "a picker that gives up at once": "name => { window[name] = async () => { throw new DOMException('no', 'AbortError'); }; }",
+}
+
 expect.set_options(timeout=15_000)
 
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from playwright.sync_api import expect
 
-from browser.conftest import act, make_tree, row
+from browser.conftest import REFUSALS, act, make_tree, row
 # LOST covers the 405 that says "this folder is there already".
 from browser.test_transfers import LOST, MIB, Proxy, panel
 from server import wait_until
@@ -195,18 +195,11 @@ def test_a_browser_without_handles_sends_dropped_folders_too(server, opened, fol
     wait_until(lambda: is_there(server, tree), "the whole tree arrives", 90)
 
 
-REFUSALS = {
-    "no picker": "() => { delete window.showDirectoryPicker; }",
-    "a picker that may not show": "() => { window.showDirectoryPicker = async () => { throw new DOMException('no', 'SecurityError'); }; }",
-    "a picker that gives up at once": "() => { window.showDirectoryPicker = async () => { throw new DOMException('no', 'AbortError'); }; }",
-}
-
-
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_the_plain_field_stands_in_for_the_folder_picker(server, opened, folder, refusal):
     make_tree(folder / "plain", {"sub/a.txt": "a"})
     page = opened(server.url + "/")
-    page.evaluate(REFUSALS[refusal])
+    page.evaluate(REFUSALS[refusal], "showDirectoryPicker")
     with page.expect_file_chooser() as chooser:
         act(page, "Upload folder")
     chooser.value.set_files(str(folder / "plain"))

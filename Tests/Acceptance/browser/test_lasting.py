@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from playwright.sync_api import expect
 
-from browser.conftest import PHONE, act, row
+from browser.conftest import PHONE, REFUSALS, act, row
 from browser.test_transfers import LOST, MIB, Proxy, big_file, digest, files_input, panel
 from server import wait_until
 
@@ -128,18 +128,11 @@ def test_files_go_on_together_when_the_browser_asks_first(server, opened):
     proxy.close()
 
 
-REFUSALS = {
-    "no picker": "() => { delete window.showOpenFilePicker; }",
-    "a picker that may not show": "() => { window.showOpenFilePicker = async () => { throw new DOMException('no', 'SecurityError'); }; }",
-    "a picker that gives up at once": "() => { window.showOpenFilePicker = async () => { throw new DOMException('no', 'AbortError'); }; }",
-}
-
-
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_the_plain_field_stands_in_for_the_picker(server, opened, folder, refusal):
     (folder / "a.txt").write_text("a")
     page = opened(server.url + "/")
-    page.evaluate(REFUSALS[refusal])
+    page.evaluate(REFUSALS[refusal], "showOpenFilePicker")
     with page.expect_file_chooser() as chooser:
         act(page, "Upload files")
     chooser.value.set_files(str(folder / "a.txt"))

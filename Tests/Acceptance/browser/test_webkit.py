@@ -52,15 +52,21 @@ def watched(serve, folder):
     return start
 
 
+def shown(watched, page, tree):
+    """A server with these files, and its page on the screen."""
+    server = watched()
+    make_tree(server.root, tree)
+    page.open(server.url)
+    return server
+
+
 def done(page, name):
     """Waits until an upload is through."""
     page.wait("[...document.querySelectorAll('.transfers li.done')].some(row => row.textContent.includes(arguments[0]))", name)
 
 
 def test_list_sort_filter_and_history(watched, page):
-    server = watched()
-    make_tree(server.root, {"folder/inner.txt": "i"} | {f"file {n}.txt": "x" * n for n in range(100)})
-    page.open(server.url)
+    server = shown(watched, page, {"folder/inner.txt": "i"} | {f"file {n}.txt": "x" * n for n in range(100)})
     assert page.names()[:4] == ["folder", "file 0.txt", "file 1.txt", "file 2.txt"]
     page.screenshot("list")
     page.button("Size")
@@ -98,9 +104,7 @@ def test_ten_thousand_entries(watched, page):
 
 
 def test_keys_and_dialogs_create_rename_move_and_delete(watched, page):
-    server = watched()
-    make_tree(server.root, {"a.txt": "a", "b.txt": "b", "c.txt": "c"})
-    page.open(server.url)
+    server = shown(watched, page, {"a.txt": "a", "b.txt": "b", "c.txt": "c"})
     page.button("New folder")
     page.wait("document.activeElement.matches('dialog input')")
     page.type("Neu")
@@ -246,9 +250,7 @@ def test_pictures_sound_film_and_markdown(watched, page):
 
 def test_a_key_that_is_held_walks_on(watched, page):
     """WebKit lets a page change its address a hundred times in ten seconds."""
-    server = watched()
-    make_tree(server.root, {f"{n:03}.bin": "x" for n in range(150)})
-    page.open(server.url)
+    server = shown(watched, page, {f"{n:03}.bin": "x" for n in range(150)})
     page.follow("000.bin")
     page.wait("document.querySelector('.stage .state')")
     page.call("POST", "/execute/async", {"args": [], "script": """(async ended => {
@@ -262,9 +264,7 @@ def test_a_key_that_is_held_walks_on(watched, page):
 
 
 def test_text_is_saved_only_over_what_was_read(watched, page):
-    server = watched()
-    make_tree(server.root, {"a.txt": "one\r\ntwo\r\n"})
-    page.open(server.url)
+    server = shown(watched, page, {"a.txt": "one\r\ntwo\r\n"})
     page.follow("a.txt")
     page.click("document.querySelector('textarea')")
     page.press(CTRL, "a")
@@ -284,9 +284,7 @@ def test_text_is_saved_only_over_what_was_read(watched, page):
 
 def test_what_is_said_to_be_copied_is_copied(watched, page):
     """WebKit lets a page write to the clipboard only at once after a click, and not when an answer has come."""
-    server = watched()
-    make_tree(server.root, {"a.txt": "a"})
-    page.open(server.url)
+    server = shown(watched, page, {"a.txt": "a"})
     page.select("a.txt")
     page.button("Share link")
     page.button("Create link")
@@ -320,9 +318,7 @@ def test_logging_in(watched, page):
 
 @pytest.mark.parametrize("mode", ["list", "grid"])
 def test_a_window_made_narrow_shows_the_names(watched, page, mode):
-    server = watched()
-    make_tree(server.root, {"a rather long name for a file.txt": "a", "p.png": picture()})
-    page.open(server.url)
+    server = shown(watched, page, {"a rather long name for a file.txt": "a", "p.png": picture()})
     if mode == "grid":
         page.button("Show as grid")
     page.resize(420, 900)

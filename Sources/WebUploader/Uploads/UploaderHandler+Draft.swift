@@ -35,7 +35,7 @@ extension UploaderHandler {
                 mediaType: fields["content-type"])
         }
         let address = uploadAddress(upload.id, request)
-        let limits = self.limits(of: upload, version, request)
+        let limits = limits(of: request, version)
         if DraftVersion(fields) != nil {
             request.inform(
                 Self.resumptionSupported,
@@ -46,7 +46,7 @@ extension UploaderHandler {
         }
         let answer: ResponseFields = ["Location": address, "Upload-Limit": limits]
         return try await telling(request, upload.id, version, at: address) {
-            try await receive(request, upload, version, checksums)
+            if let problem = try await receive(request, upload, version, checksums) { return problem }
             guard !completes else { return try await completeDraft(request, upload, version, answer) }
             var incomplete = answer
             incomplete["Upload-Offset"] = String(upload.offset)
@@ -84,13 +84,7 @@ extension UploaderHandler {
             return response
         }
         if let problem = try await agreeOnLength(request, upload, completes: completes) { return problem }
-        do {
-            try await receive(request, upload, version, checksums)
-        } catch RootError.tooLarge where upload.record.length != nil {
-            // More bytes than the client had announced: the draft wants the upload to end here.
-            try await request.io.run { try request.share.removeUpload(id: id) }
-            return UploadProblem.inconsistentLength.response()
-        }
+        if let problem = try await receive(request, upload, version, checksums) { return problem }
         guard completes else {
             var answer: ResponseFields = ["Upload-Offset": String(upload.offset)]
             version.addCompleteness(false, to: &answer)
@@ -111,8 +105,7 @@ extension UploaderHandler {
         var fields: ResponseFields = ["Upload-Offset": String(offset), "Cache-Control": "no-store"]
         version.addCompleteness(record.isFinished, to: &fields)
         fields["Upload-Length"] = record.length.map { String($0) }
-        fields["Upload-Limit"] = version.limits(
-            maxSize: request.share.root.policy.maxUploadSize, secondsLeft: Self.seconds(of: request.share))
+        fields["Upload-Limit"] = limits(of: request, version)
         return Response(.noContent, fields: fields)
     }
 
@@ -129,17 +122,25 @@ extension UploaderHandler {
     private static let progressInterval: Int64 = 16 << 20
 
     /// Stores the body, telling the client from time to time how far it has come.
+    /// - Returns: an answer when that is more than the client had announced: the draft wants the upload to end here.
     private func receive(
         _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ checksums: [ChunkChecksum]
-    ) async throws {
+    ) async throws -> Response? {
         // What a checksum has yet to vouch for may be taken back: it is not told as received.
         let isTold = DraftVersion(request.fields) != nil && version.number >= 5 && checksums.isEmpty
         let told = Told(upload.offset)
-        try await UploadTransfer(upload: upload, checksums: checksums, mismatch: .badRequest).run(request) { offset in
-            guard isTold, told.shouldTell(offset, each: Self.progressInterval) else { return }
-            request.inform(
-                Self.resumptionSupported,
-                ["Upload-Offset": String(offset), "Upload-Draft-Interop-Version": String(version.number)])
+        do {
+            try await UploadTransfer(upload: upload, checksums: checksums, mismatch: .badRequest).run(request) {
+                offset in
+                guard isTold, told.shouldTell(offset, each: Self.progressInterval) else { return }
+                request.inform(
+                    Self.resumptionSupported,
+                    ["Upload-Offset": String(offset), "Upload-Draft-Interop-Version": String(version.number)])
+            }
+            return nil
+        } catch RootError.tooLarge where upload.record.length != nil {
+            try await request.io.run { try request.share.removeUpload(id: upload.id) }
+            return UploadProblem.inconsistentLength.response()
         }
     }
 
@@ -224,13 +225,11 @@ extension UploaderHandler {
         return SharePath.isName(last) ? last : Array("upload".utf8)
     }
 
-    private func limits(of upload: ResumableUpload, _ version: DraftVersion, _ request: Request) -> String {
-        version.limits(
-            maxSize: request.share.root.policy.maxUploadSize, secondsLeft: Self.seconds(of: request.share))
+    /// What bounds an upload, and how long it is kept when nobody goes on with it.
+    private func limits(of request: Request, _ version: DraftVersion) -> String {
+        let policy = request.share.root.policy
+        return version.limits(maxSize: policy.maxUploadSize, secondsLeft: policy.uploadExpiry.components.seconds)
     }
-
-    /// How long an upload is kept when nobody goes on with it.
-    private static func seconds(of share: Share) -> Int64 { share.root.policy.uploadExpiry.components.seconds }
 }
 
 /// How far the client was told that its upload has come.

@@ -270,6 +270,25 @@ def test_too_large_an_append_says_the_limit(serve, version):
     assert status == 413 and "max-size=5" in fields["Upload-Limit"]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("begins", [True, False], ids=["beginning", "append"])
+def test_more_than_was_announced_ends_the_upload(server, version, begins):
+    """What the length of the request does not tell before."""
+    chunked = ["Transfer-Encoding: chunked", complete(version)]
+    body = b"5\r\nabcde\r\n0\r\n\r\n"
+    if begins:
+        answers = exchange(server, head(server, "PUT", "/a", version, "Upload-Length: 4", *chunked), body)
+        place = answers[0][1]["Location"]
+    else:
+        lines = head(server, "PUT", "/a", version, complete(version, False), "Upload-Length: 4", "Content-Length: 0")
+        place = exchange(server, lines)[-1][1]["Location"]
+        part = ["Upload-Offset: 0", "Content-Type: application/partial-upload", *chunked]
+        answers = exchange(server, head(server, "PATCH", place, version, *part), body)
+    assert answers[-1][0] == 400
+    assert exchange(server, head(server, "HEAD", place, version))[-1][0] == 404
+    assert not (server.root / "a").exists()
+
+
 def test_where_uploads_can_begin_is_told(server):
     """Any address, whether there is something or not."""
     (server.root / "sub").mkdir()

@@ -260,6 +260,28 @@ extension TemporaryDirectory {
         guard remove(path(of: member)) == 0 else { throw Failure(call: "remove", code: errno) }
     }
 
+    /// Gives a file another length; what is added takes no room.
+    public func resize(_ member: String, to size: Int) throws {
+        guard truncate(path(of: member), off_t(size)) == 0 else { throw Failure(call: "truncate", code: errno) }
+    }
+
+    /// Changes the last byte of a file, and gives it back the times that it had.
+    public func changeInPlace(_ member: String) throws {
+        let file = open(path(of: member), O_RDWR | O_CLOEXEC)
+        guard file >= 0 else { throw Failure(call: "open", code: errno) }
+        defer { close(file) }
+        var status = stat()
+        var last: UInt8 = 0
+        guard fstat(file, &status) == 0, pread(file, &last, 1, status.st_size - 1) == 1 else {
+            throw Failure(call: "pread", code: errno)
+        }
+        last = ~last
+        let times = [status.st_atim, status.st_mtim]
+        guard pwrite(file, &last, 1, status.st_size - 1) == 1, futimens(file, times) == 0 else {
+            throw Failure(call: "futimens", code: errno)
+        }
+    }
+
     /// Renames a member.
     public func rename(_ member: String, to target: String) throws {
         guard renameat(AT_FDCWD, path(of: member), AT_FDCWD, path(of: target)) == 0 else {

@@ -101,6 +101,51 @@ import Testing
         #expect(throws: ArchiveChanged.self) { while try producer.next() != nil {} }
     }
 
+    @Test(
+        "a file that is changed in place ends the archive, whatever time it is given back",
+        arguments: [("huge.bin", ZipFormat()), ("huge.bin", TarFormat()), ("big.bin", TarFormat())]
+            as [(String, any ArchiveFormat)])
+    func changedInPlace(name: String, format: any ArchiveFormat) throws {
+        // So large that spans of it, and of what comes before, are given out as they are.
+        try directory.write("", to: "sub/huge.bin")
+        try directory.resize("sub/huge.bin", to: 64 << 20)
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [Array("sub".utf8)], format: format)
+        let layout = try ArchiveLayout(of: plan, format: format)
+        let producer = ArchiveProducer(
+            plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
+        var spans = 0
+        for _ in 0..<5 {
+            if case .file? = try producer.next() { spans += 1 }
+        }
+        #expect(spans == (format.needsChecksums ? 0 : 2))
+        try directory.changeInPlace("sub/" + name)
+        #expect(throws: ArchiveChanged.self) { while try producer.next() != nil {} }
+    }
+
+    @Test("what may wait in a connection's buffers is no longer the file's")
+    func buffered() throws {
+        let format = TarFormat()
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format)
+        let layout = try ArchiveLayout(of: plan, format: format)
+        let producer = ArchiveProducer(
+            plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
+        var count = 0
+        while case .bytes(let bytes)? = try producer.next() { count += bytes.count }
+        #expect(Int64(count) == layout.length)
+    }
+
+    @Test("a file that has just changed is read when its next change would show")
+    func justChanged() throws {
+        try directory.write("new", to: "b.txt")
+        let change = try share.attributes(of: SharePath(bytes: "b.txt".utf8)).changed
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [Array("b.txt".utf8)], format: ZipFormat())
+        let layout = try ArchiveLayout(of: plan, format: ZipFormat())
+        let producer = ArchiveProducer(
+            plan, in: share, format: ZipFormat(), layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
+        _ = try producer.next()
+        #expect(RootClock.system.wall() >= change.advanced(by: .milliseconds(10)))
+    }
+
     @Test("numbers past 32 bits take ZIP64 fields, and all lengths agree")
     func large() throws {
         let format = ZipFormat()

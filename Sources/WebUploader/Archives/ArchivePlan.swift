@@ -8,8 +8,12 @@ import DirectoryRoot
 struct ArchivePlan: Sendable {
     /// More members than this are refused: the plan would not fit in the memory that one request may have.
     static let maxMembers = 1_000_000
+    /// Nor may their paths take more bytes than this.
+    static let maxPathBytes = 256 << 20
 
     /// A strong tag over the names, sizes, times and inodes of all members, quoted.
+    ///
+    /// Of files, the time of the last change of any kind is among them: a program may set the other one back.
     let entityTag: String
     /// The folder that the members' paths are relative to.
     let base: SharePath
@@ -33,7 +37,7 @@ struct ArchivePlan: Sendable {
     ///   - chosen: names in the folder; empty for all of them.
     ///   - format: its layout is part of the validator.
     /// - Throws: ``RootError/notFound`` when a chosen name is not there, ``RootError/tooLarge`` for more than
-    ///   ``maxMembers``, `CancellationError` when nobody waits for the archive any more.
+    ///   ``maxMembers`` or ``maxPathBytes``, `CancellationError` when nobody waits for the archive any more.
     init(of base: SharePath, in share: Share, choosing chosen: [[UInt8]], format: any ArchiveFormat) throws {
         self.base = base
         var builder = Builder(share: share, hash: SHA256(), names: [], records: [])
@@ -58,7 +62,14 @@ struct ArchivePlan: Sendable {
 
     /// Whether `attributes` are still those that the plan was made from.
     func describes(_ attributes: FileAttributes, at index: Int) -> Bool {
-        records[index].identity == attributes.entityTag.hashValue && !attributes.isDirectory
+        records[index].identity == Self.identity(attributes) && !attributes.isDirectory
+    }
+
+    private static func identity(_ attributes: FileAttributes) -> Int {
+        var hasher = Hasher()
+        hasher.combine(attributes.entityTag)
+        if !attributes.isDirectory { hasher.combine(attributes.changed) }
+        return hasher.finalize()
     }
 
     /// The path of a member in the share.
@@ -165,19 +176,24 @@ extension ArchivePlan {
         }
 
         private mutating func add(_ path: [UInt8], _ attributes: FileAttributes) throws {
-            guard records.count < maxMembers, let start = UInt32(exactly: names.count),
-                let length = UInt16(exactly: path.count)
+            guard records.count < maxMembers, names.count + path.count <= maxPathBytes,
+                let start = UInt32(exactly: names.count), let length = UInt16(exactly: path.count)
             else { throw RootError.tooLarge }
             names += path
             records.append(
                 Record(
                     nameStart: start, nameLength: length, isDirectory: attributes.isDirectory,
                     size: attributes.isDirectory ? 0 : max(0, attributes.size), modified: attributes.modified.seconds,
-                    identity: attributes.entityTag.hashValue))
-            var line = TextWriter(capacity: path.count + 64)
+                    identity: ArchivePlan.identity(attributes)))
+            var line = TextWriter(capacity: path.count + 96)
             line.raw(path)
             line.byte(0)
             line.entityTag(attributes.entityTag)
+            if !attributes.isDirectory {
+                line.integer(attributes.changed.seconds)
+                line.raw(".")
+                line.integer(Int64(attributes.changed.nanoseconds))
+            }
             hash.update(data: line.take())
         }
 

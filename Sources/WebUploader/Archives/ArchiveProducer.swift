@@ -1,6 +1,14 @@
 import CChecksums
 import DirectoryRoot
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A member is not what it was when the archive was planned: the archive ends before its announced length.
 struct ArchiveChanged: Error {}
 
@@ -11,13 +19,27 @@ struct ArchiveChanged: Error {}
     /// What is to be sent next.
     enum Piece: Sendable {
         case bytes([UInt8])
-        /// A span of a file; when it is sent, ``ArchiveProducer/verify(_:)`` is asked about the member.
-        case file(Entry, Range<Int64>, member: Int)
+        /// A span of a file.
+        case file(Entry, Range<Int64>)
+
+        var count: Int64 {
+            switch self {
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(_, let span): Int64(span.count)
+            }
+        }
     }
 
     private static let pieceSize = 256 * 1024
     /// Files from this size on are sent by the connection's shortest way where no checksum is wanted of them.
     private static let directSize: Int64 = 128 * 1024
+    /// A span of a file is read when the client takes it, out of the kernel's buffers: only when so many bytes more were
+    /// taken has it left them, and can be vouched for.
+    private static let underWay: Int64 = 24 << 20
+    /// So much at the end is read here, that all before it can be looked at in time.
+    private static let readAtEnd: Int64 = underWay + 8 << 20
+    /// Within one tick of its clock, a file system gives two changes the same time.
+    private static let tick: Duration = .milliseconds(20)
 
     private let share: Share
     private let plan: ArchivePlan
@@ -37,6 +59,10 @@ struct ArchiveChanged: Error {}
     private var memberOffset: Int64 = 0
     /// The file that is being read.
     private var file: OpenFile?
+    /// How much was given out: where the last two pieces began, and where the last one ended.
+    private var given: (last: Int64, beforeLast: Int64, end: Int64) = (0, 0, 0)
+    /// The members of which a span was given out, and where it ended, until they are looked at again.
+    private var unproven: ArraySlice<(member: Int, end: Int64)> = []
 
     private enum Step {
         case header(Int)
@@ -89,6 +115,14 @@ struct ArchiveChanged: Error {}
     /// The next piece; nil at the end of the span.
     /// - Throws: ``ArchiveChanged`` when a member is not what it was; what the disk says otherwise.
     func next() throws -> Piece? {
+        // While the last piece waits to be taken, the one before may still be on its way to the kernel.
+        try prove(until: given.beforeLast - Self.underWay)
+        let piece = try nextPiece()
+        given = (given.end, given.last, given.end + (piece?.count ?? 0))
+        return piece
+    }
+
+    private func nextPiece() throws -> Piece? {
         var bytes: [UInt8] = []
         while bytes.count < Self.pieceSize {
             if offset >= range.upperBound, file == nil { step = .done }
@@ -96,9 +130,7 @@ struct ArchiveChanged: Error {}
             if case .content(let index) = step {
                 if let span = directSpan(index) {
                     guard bytes.isEmpty else { break }
-                    let entry = try open(index)
-                    pass(index)
-                    return .file(entry, span, member: index)
+                    return try direct(index, span)
                 }
                 if bytes.isEmpty { bytes.reserveCapacity(Self.pieceSize + 4096) }
                 try readContent(index, into: &bytes)
@@ -106,7 +138,16 @@ struct ArchiveChanged: Error {}
                 try writeStep(into: &bytes)
             }
         }
+        if case .done = step { try prove(until: .max) }
         return bytes.isEmpty ? nil : .bytes(bytes)
+    }
+
+    /// Looks at the members whose spans ended before so much was given out.
+    private func prove(until count: Int64) throws {
+        while let (member, end) = unproven.first, end <= count {
+            try verify(member)
+            unproven.removeFirst()
+        }
     }
 
     /// Writes one part that is no file's content, as far as it is wanted, and goes on to the next one.
@@ -159,14 +200,28 @@ struct ArchiveChanged: Error {}
 }
 
 extension ArchiveProducer {
-    /// The wanted span of a file's content, where it is large and its checksum is not needed; nil to read it here.
+    /// What of a file's content need not be read here: it is large, its checksum is known, and enough follows.
     private func directSpan(_ index: Int) -> Range<Int64>? {
         guard readsDirectly, file == nil else { return nil }
         let size = plan[index].size
         let from = max(0, range.lowerBound - offset)
-        let to = min(size, range.upperBound - offset)
+        let to = min(size, range.upperBound - Self.readAtEnd - offset)
         guard to - from >= Self.directSize, !format.needsChecksums || checksums[index] != nil else { return nil }
         return from..<to
+    }
+
+    /// Gives out a span of a file; what of it is still wanted then is read here.
+    private func direct(_ index: Int, _ span: Range<Int64>) throws -> Piece {
+        let entry = try open(index)
+        unproven.append((index, given.end + Int64(span.count)))
+        let end = min(plan[index].size, range.upperBound - offset)
+        if span.upperBound < end {
+            file = OpenFile(
+                entry: entry, position: span.upperBound, end: end, firstWanted: span.upperBound, checksum: nil)
+        } else {
+            pass(index)
+        }
+        return .file(entry, span)
     }
 
     /// Reads on in a file until the piece is full or the file is over.
@@ -188,9 +243,9 @@ extension ArchiveProducer {
             file = reading
         }
         guard let reading = file, reading.position >= reading.end else { return }
-        if let checksum = reading.checksum { checksums[index] = checksum }
         file = nil
         try verify(index)
+        if let checksum = reading.checksum { checksums[index] = checksum }
         pass(index)
     }
 
@@ -208,7 +263,7 @@ extension ArchiveProducer {
     }
 
     /// Looks whether a member is still what it was when the archive was planned.
-    func verify(_ index: Int) throws {
+    private func verify(_ index: Int) throws {
         guard plan.describes(try share.attributes(of: plan.path(at: index)), at: index) else { throw ArchiveChanged() }
     }
 
@@ -220,7 +275,16 @@ extension ArchiveProducer {
     private func open(_ index: Int) throws -> Entry {
         let entry = try share.open(plan.path(at: index))
         guard plan.describes(entry.attributes, at: index) else { throw ArchiveChanged() }
+        waitOut(entry.attributes.changed)
         return entry
+    }
+
+    /// Waits until a change that is still to come gets another time than this last one.
+    private func waitOut(_ change: Timestamp) {
+        let now = RootClock.system.wall()
+        let over = change.advanced(by: Self.tick)
+        guard change <= now, now < over else { return }
+        usleep(UInt32(Self.tick / .microseconds(1)))
     }
 
     /// A member's checksum, read from the disk when nobody has read it yet.
@@ -236,6 +300,7 @@ extension ArchiveProducer {
             checksum = unsafe checksum_crc32(checksum, read.baseAddress, read.count)
             position += Int64(read.count)
         }
+        try verify(index)
         checksums[index] = checksum
         return checksum
     }

@@ -60,18 +60,12 @@ extension UploaderHandler {
                 // The next piece is read while this one is sent.
                 var piece = try await io.run { try producer.next() }
                 while let current = piece {
+                    async let following = io.run { try producer.next() }
                     switch current {
-                    case .bytes(let bytes):
-                        async let following = io.run { try producer.next() }
-                        try await writer.write(bytes)
-                        piece = try await following
-                    case .file(let entry, let range, let member):
-                        try await writer.write(entry, range)
-                        piece = try await io.run {
-                            try producer.verify(member)
-                            return try producer.next()
-                        }
+                    case .bytes(let bytes): try await writer.write(bytes)
+                    case .file(let entry, let range): try await writer.write(entry, range)
                     }
+                    piece = try await following
                 }
                 withExtendedLifetime(slot) {}
             })

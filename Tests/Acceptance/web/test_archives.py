@@ -133,10 +133,20 @@ def replaced_by_a_folder(path):
     path.mkdir()
 
 
+def changed_behind_its_time(path):
+    """As `exiftool -P` does: in place, and the time put back."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"?")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 CHANGES = {
     "shorter": lambda path: path.write_bytes(b"short"),
     "longer": lambda path: path.open("ab").write(b"more"),
     "other content": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "other content, same time": changed_behind_its_time,
     "gone": lambda path: path.unlink(),
     "a folder now": replaced_by_a_folder,
 }
@@ -156,6 +166,25 @@ def test_a_file_that_changes_meanwhile_ends_it(server, kind, change):
     answer.raw.read(100_000)
     CHANGES[change](server.root / "29")
     # Whatever a client goes by, the length or the last chunk, it is not there.
+    with pytest.raises(urllib3.exceptions.ProtocolError):
+        while answer.raw.read(1_000_000, decode_content=False):
+            pass
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "a zip sent before"])
+def test_a_large_file_that_changes_while_it_is_sent_ends_it(server, kind):
+    """Whatever is on the way already: what comes whole was never torn."""
+    path = server.root / "large"
+    path.write_bytes(bytes(96 << 20))
+    (server.root / "more").write_bytes(bytes(48 << 20))
+    query = "archive=" + ("tar" if kind == "tar" else "zip")
+    if kind == "a zip sent before":
+        fetch(server, query)
+    answer = fetch(server, query, stream=True)
+    answer.raw.read(100_000)
+    with path.open("r+b") as file:
+        file.seek(-1_000_000, os.SEEK_END)
+        file.write(b"torn")
     with pytest.raises(urllib3.exceptions.ProtocolError):
         while answer.raw.read(1_000_000, decode_content=False):
             pass

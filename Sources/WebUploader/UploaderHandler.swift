@@ -61,6 +61,9 @@ public final class UploaderHandler: Handler {
     /// Ends the event streams.
     public func serverEnds() { eventStreams.end() }
 
+    /// Ends the event streams of whoever is out.
+    public func sessionEnds() { eventStreams.wakeOpen() }
+
     /// Ends the event streams; who may, begins another one.
     public func accessChanges() { eventStreams.endOpen() }
 

@@ -18,6 +18,15 @@ package protocol AccessControl: Sendable {
     /// - Returns: the same, or one that asks to log in, where that may help.
     func challenged(_ response: Response, for head: RequestHeadView) -> Response
 
+    /// Whether who was let in with this head still is: what it names, a session or a share link, may be over by now.
+    ///
+    /// Waits for the disk. Other rules than those of its time are no matter here: ``Handler/accessChanges()`` tells of them.
+    /// - Parameters:
+    ///   - head: what was asked and let in.
+    ///   - user: the account that asked, if any.
+    /// - Returns: false when it is over, or cannot be known not to be.
+    func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool
+
     /// Whether a GET with this head, which carries neither credentials, cookies nor an origin, is let in to the whole share
     /// with everybody's rights, so that it may get the very answer that another such request for the same target got.
     ///
@@ -37,6 +46,8 @@ package protocol AccessControl: Sendable {
 
 extension AccessControl {
     package func rulesForEverybody(_ head: RequestHead) -> UInt64? { nil }
+
+    package func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool { true }
 
     package func misdirection(of head: RequestHeadView) -> Response? { nil }
 

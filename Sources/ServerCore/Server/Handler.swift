@@ -11,6 +11,9 @@ public protocol Handler: Sendable {
     /// The server takes no new requests: answers that have no end of their own should come to one.
     func serverEnds()
 
+    /// A session is over: answers that have no end of their own should ask ``Request/isStillAdmitted()`` now.
+    func sessionEnds()
+
     /// Others may do something now: answers that have no end of their own should come to one, so that their clients ask
     /// again.
     func accessChanges()
@@ -19,6 +22,9 @@ public protocol Handler: Sendable {
 extension Handler {
     /// Does nothing.
     public func serverEnds() {}
+
+    /// Does nothing.
+    public func sessionEnds() {}
 
     /// Does nothing.
     public func accessChanges() {}

@@ -51,7 +51,9 @@ public final class Server: Sendable {
     @discardableResult
     public func start() async throws -> [ListenAddress] {
         var (handlers, access) = state.withLock { ($0.handlers, $0.access) }
-        handlers.insert(LogInHandler(gate), at: 0)
+        let told = handlers
+        let logIn = LogInHandler(gate) { for handler in told { handler.sessionEnds() } }
+        handlers.insert(logIn, at: 0)
         let runtime = try await Runtime.start(
             configuration, handlers: handlers, access: access ?? gate, counters: counters)
         state.withLock { $0.runtime = runtime }

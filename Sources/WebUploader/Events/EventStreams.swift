@@ -28,6 +28,11 @@ final class EventStreams: Sendable {
         return true
     }
 
+    /// Has each of them look at once whether it may go on.
+    func wakeOpen() {
+        for continuation in state.withLock({ Array($0.open.values) }) { continuation.yield(.keepAlive) }
+    }
+
     /// Ends all of them.
     func endOpen() {
         for continuation in state.withLock({ Array($0.open.values) }) { continuation.finish() }

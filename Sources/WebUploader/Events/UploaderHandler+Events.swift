@@ -4,12 +4,14 @@ import ServerCore
 extension UploaderHandler {
     private static let keepAliveInterval: Duration = .seconds(15)
     private static let uploadsInterval: Duration = .seconds(2)
-    /// Then the client has to ask again: a session or a link may be over that it began with.
+    /// Then the client has to ask again, that nothing is kept open for who is long gone.
     private static let longest: Duration = .seconds(15 * 60)
     /// Events that may wait for a slow client; more of them become one that says to read the folder again.
     private static let waitingEvents = 32
 
     /// `?in=/a/`: server-sent events of what changes in a folder, and of the uploads that go on below it.
+    ///
+    /// They end with the session or the share link that they began with: nothing is told after it.
     func events(_ request: Request) async throws -> Response {
         let folder = try folder(in: request)
         let share = request.share
@@ -39,10 +41,11 @@ extension UploaderHandler {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { await Self.forward(changes, to: continuation) }
                     group.addTask {
-                        try await Self.watchUploads(below: folder, in: share, io, uploadsBoard, continuation)
+                        try await Self.watchUploads(below: folder, for: request, uploadsBoard, continuation)
                     }
                     group.addTask {
                         for await event in events {
+                            guard try await io.run({ request.isStillAdmitted() }) else { return }
                             var text = TextWriter()
                             text.event(event)
                             try await writer.write(text.take())
@@ -70,17 +73,19 @@ extension UploaderHandler {
     }
 
     private static func watchUploads(
-        below folder: SharePath, in share: Share, _ io: IOPool, _ board: UploadsBoard,
+        below folder: SharePath, for request: Request, _ board: UploadsBoard,
         _ continuation: AsyncStream<FolderEvent>.Continuation
     ) async throws {
         var last = Array("[]".utf8)
         var quiet = Duration.zero
         while !Task.isCancelled {
-            let list = try await io.run {
+            let list = try await request.io.run { () -> [UInt8]? in
+                guard request.isStillAdmitted() else { return nil }
                 var text = TextWriter()
-                text.json(try board.uploads(below: folder, for: share))
+                text.json(try board.uploads(below: folder, for: request.share))
                 return text.take()
             }
+            guard let list else { return }
             if list != last {
                 continuation.yield(.uploads(list))
                 last = list

@@ -104,7 +104,7 @@ extension UploaderHandler {
             try request.share.root.links.revoke(id: id)
         }
         // Whoever came by it hears no more of the folder.
-        eventStreams.endOpen()
+        eventStreams.wakeOpen()
         return Response(.noContent)
     }
 

@@ -308,6 +308,31 @@ def test_who_is_out_hears_no_more(serve, folder):
         assert wire.read(12) == b"HTTP/1.1 200"
 
 
+@pytest.mark.parametrize("way", ["here", "at another process"])
+def test_who_logs_out_hears_no_more(serve, way):
+    """An event stream ends with its session, and no sooner: the neighbours' go on."""
+    server = serve("--auth", "anna:one@/:rw", "--auth", "bob:two@/:rw")
+    door = serve("--auth", "anna:one@/:rw", "--auth", "bob:two@/:rw", root=server.root) if way != "here" else server
+
+    def session(user, password):
+        form = {"user": user, "password": password}
+        answer = requests.post(f"{server.url}/.shareserve/login", data=form, timeout=20)
+        return "Cookie: " + answer.headers["Set-Cookie"].split(";")[0]
+
+    annas, bobs = session("anna", "one"), session("bob", "two")
+    with Wire(server) as hers, Wire(server) as his:
+        for wire, cookie in ((hers, annas), (his, bobs)):
+            wire.request("GET", "/.shareserve/events?in=/", cookie, "Connection: close")
+            assert wire.read(12) == b"HTTP/1.1 200"
+        assert ask(door, "POST", "/.shareserve/logout", annas, body="").status == 204
+        assert b"retry" in hers.rest()
+        (server.root / "later").write_text("x")
+        told = b""
+        while b"later" not in told:
+            told += his.read(1)
+    assert ask(server, "GET", "/.shareserve/events?in=/", annas).status == 401
+
+
 def test_many_wrong_at_once_do_not_stop_the_others(serve):
     server = serve("--auth", hashed("anna", "secret", "--kind", "bcrypt") + "@/:rw", "--auth", "@/open:ro")
     (server.root / "open").mkdir()

@@ -160,6 +160,24 @@ def test_a_revoked_link_hears_no_more(serve):
     assert ask(server, "GET", f"{place}/.shareserve/events?in=/").status == 404
 
 
+@pytest.mark.parametrize("end", ["by itself", "from the command line"])
+def test_a_link_that_ends_is_heard_through_no_more(serve, end):
+    server = serve()
+    (server.root / "album").mkdir()
+    expires = ["--expires", "3s"] if end == "by itself" else []
+    place = made(server.root / "album", "--root", server.root, *expires)
+    with Wire(server) as wire:
+        wire.request("GET", f"{place}/.shareserve/events?in=/", "Connection: close")
+        assert wire.read(12) == b"HTTP/1.1 200"
+        if not expires:
+            name = place.rpartition("/")[2].partition("-")[0]
+            assert link("--revoke", name, server.root).returncode == 0
+            (server.root / "album" / "secret").write_text("x")
+        told = wire.rest()
+    assert b"retry" in told and b"secret" not in told
+    assert ask(server, "GET", f"{place}/.shareserve/events?in=/").status == 404
+
+
 def test_visitors_do_not_rule_over_the_links_of_others(serve):
     server = serve("--auth", "anna:x@/:rw", "--auth", "@/album:ro")
     (server.root / "album").mkdir()

@@ -85,6 +85,17 @@ extension Gate {
         }
     }
 
+    /// Whether the link at the beginning of `target` is still one; its password was asked for when it was opened.
+    func isOpen(link target: some Collection<UInt8>, _ rules: Rules) -> Bool {
+        guard let token = LinkToken(Array(target.prefix { $0 != UInt8(ascii: "/") })) else { return false }
+        do throws(RootError) {
+            guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else { return false }
+            return rights(of: link, rules) != nil
+        } catch {
+            return false
+        }
+    }
+
     /// What a link opens: no more than its maker may do now, there and at every place below it that has a rule of its own.
     /// - Returns: nil when its maker is no longer known.
     private func rights(of link: ShareLink, _ rules: Rules) -> RightsMap? {

@@ -220,6 +220,18 @@ package final class Gate: AccessControl {
         }
     }
 
+    package func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool {
+        let rules = current
+        let path = head.target.path.dropFirst(prefix.utf8.count + 1)
+        if path.starts(with: Self.linkMark) { return isOpen(link: path.dropFirst(Self.linkMark.count), rules) }
+        // Credentials in the head are good until the rules change.
+        guard let user, head.fields["authorization"] == nil, let cookies = head.fields["cookie"] else { return true }
+        guard case .found(let account, _) = sessions.find(cookies: cookies, in: rules.book, waiting: true) else {
+            return false
+        }
+        return account.name == user
+    }
+
     private func identify(_ user: String, _ password: [UInt8], _ address: NetworkAddress?, _ rules: Rules) -> Identity {
         // Of many requests that come at once with the same credentials, the first has paid for all.
         if let name = verified.user(user, password, under: rules.number), let account = rules.book.account(name) {
@@ -347,13 +359,15 @@ package final class Gate: AccessControl {
     }
 
     /// Ends the sessions that a request's cookies name; waits for the disk.
-    func endSessions(of request: Request) async {
-        guard let cookies = request.fields["cookie"] else { return }
+    /// - Returns: whether there was one.
+    func endSessions(of request: Request) async -> Bool {
+        guard let cookies = request.fields["cookie"] else { return false }
         let (sessions, book) = (sessions, current.book)
         do {
-            try await request.io.run { try sessions.end(cookies: cookies, in: book) }
+            return try await request.io.run { try sessions.end(cookies: cookies, in: book) }
         } catch {
             // Over for this process, and gone from the browser: what the disk says changes nothing for who logs out.
+            return true
         }
     }
 

@@ -15,10 +15,15 @@ public struct LogInPrompt: Sendable {
 /// Log-in and log-out of browsers: `/.shareserve/login`, `/.shareserve/logout`.
 package struct LogInHandler: Handler {
     private let gate: Gate
+    private let sessionEnds: @Sendable () -> Void
 
     /// Answers for a gate that has accounts.
-    package init(_ gate: Gate) {
+    /// - Parameters:
+    ///   - gate: whose sessions these are.
+    ///   - sessionEnds: called after one has ended.
+    package init(_ gate: Gate, sessionEnds: @escaping @Sendable () -> Void = {}) {
         self.gate = gate
+        self.sessionEnds = sessionEnds
     }
 
     package var methods: [Method] { [.get, .head, .post] }
@@ -51,13 +56,17 @@ package struct LogInHandler: Handler {
             return page(request, returnTo: place, isWrong: true, .unauthorized)
         }
         // Whatever session the browser had, a new one begins: nobody can have planted it.
-        await gate.endSessions(of: request)
+        await endSessions(of: request)
         return leave(request, to: place, cookie: gate.sessions.begin(for: account))
     }
 
     private func logOut(_ request: Request) async -> Response {
-        await gate.endSessions(of: request)
+        await endSessions(of: request)
         return leave(request, to: "", cookie: nil)
+    }
+
+    private func endSessions(of request: Request) async {
+        if await gate.endSessions(of: request) { sessionEnds() }
     }
 
     private func leave(_ request: Request, to place: String, cookie: String?) -> Response {

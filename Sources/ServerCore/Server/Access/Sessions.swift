@@ -94,10 +94,14 @@ final class Sessions: Sendable {
 
     /// Ends the sessions that a request's cookies name; waits for the disk.
     ///
+    /// - Returns: whether there was one.
     /// - Throws: what the disk says; in this process they are over all the same.
-    func end(cookies: String, in book: AccountBook) throws(RootError) {
+    @discardableResult
+    func end(cookies: String, in book: AccountBook) throws(RootError) -> Bool {
+        var found = false
         for value in Self.values(cookies) {
             guard let (_, ticket) = read(value, book) else { continue }
+            found = true
             let now = clock()
             // A copy of the cookie may have been renewed just now.
             let until = min(now + Self.idle + Self.skew, ticket.begun + Self.longest)
@@ -105,6 +109,7 @@ final class Sessions: Sendable {
                 ticket.id, begun: Self.time(ticket.begun), until: Self.time(until),
                 now: Self.time(now))
         }
+        return found
     }
 
     /// The `Set-Cookie` that gives a session to a browser, or takes it away.

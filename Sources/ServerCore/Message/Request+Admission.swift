@@ -1,0 +1,18 @@
+import DirectoryRoot
+
+extension Request {
+    /// Whether the session or the share link that let this request in is not over; waits for the disk.
+    ///
+    /// For answers without an end of their own, while they are sent.
+    package func isStillAdmitted() -> Bool {
+        guard let access = storage.exchange?.engine.access else { return true }
+        do throws(HTTPError) {
+            let head = RequestHeadView(
+                head: storage.head, method: method, target: try RequestTarget(storage.head.target),
+                authority: authority, scheme: scheme, peer: storage.peer, isPrivate: false)
+            return access.stillAdmits(head, of: share.user)
+        } catch {
+            return false
+        }
+    }
+}

@@ -28,6 +28,8 @@ public enum RootError: Error, Equatable, Sendable {
     case tooLarge
     /// A limit on simultaneous uploads, locks or walks is reached; trying again later may work.
     case tooMany
+    /// The requester has as many unfinished uploads as there are places left for all; finishing or removing one helps.
+    case tooManyUploads
     /// The answer would wait for the disk; only thrown by calls that were told not to wait.
     case wouldBlock
     /// A lock token, upload or other state that the caller named is unknown or over.
@@ -42,7 +44,7 @@ public enum RootError: Error, Equatable, Sendable {
             (.isDirectory, .isDirectory), (.notDirectory, .notDirectory), (.invalidName, .invalidName),
             (.forbidden, .forbidden), (.readOnly, .readOnly), (.preconditionFailed, .preconditionFailed),
             (.selfReference, .selfReference), (.noSpace, .noSpace), (.tooLarge, .tooLarge), (.tooMany, .tooMany),
-            (.wouldBlock, .wouldBlock), (.unknownToken, .unknownToken):
+            (.tooManyUploads, .tooManyUploads), (.wouldBlock, .wouldBlock), (.unknownToken, .unknownToken):
             true
         case (.locked(let x), .locked(let y)): x == y
         case (.system(let x, _), .system(let y, _)): x == y

@@ -34,14 +34,16 @@ class Response:
 class Wire:
     """One connection to a server."""
 
-    def __init__(self, server, timeout=20, tls=None, receive_buffer=None):
-        """`server` has `authority` and `port`, or is a pair of host and port."""
+    def __init__(self, server, timeout=20, tls=None, receive_buffer=None, source=None):
+        """`server` has `authority` and `port`, or is a pair of host and port; `source` is the address to come from."""
         host, port = server if isinstance(server, tuple) else ("127.0.0.1", server.port)
         self.authority = server.authority if not isinstance(server, tuple) else f"{host}:{port}"
         self.socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(timeout)
+        if source:
+            self.socket.bind((source, 0))
         self.socket.connect((host, port))
         if tls is not None:
             context = tls if isinstance(tls, ssl.SSLContext) else ssl._create_unverified_context()

@@ -112,7 +112,7 @@ import Testing
         }
         var policy = RootPolicy()
         policy.maxUploadSize = 10
-        policy.maxUploads = 2
+        policy.maxUploads = 4
         let limited = try other(policy)
         #expect(throws: RootError.tooLarge) {
             try limited.createUpload(UploadSpec(target: SharePath("b"), length: 11))
@@ -121,7 +121,9 @@ import Testing
         #expect(throws: RootError.tooLarge) { try write("01234567890", to: open) }
         #expect(throws: RootError.tooLarge) { try open.declareLength(11) }
         _ = try limited.createUpload(UploadSpec(target: SharePath("c"), length: 1))
-        #expect(throws: RootError.tooMany) { try limited.createUpload(UploadSpec(target: SharePath("d"), length: 1)) }
+        #expect(throws: RootError.tooManyUploads) {
+            try limited.createUpload(UploadSpec(target: SharePath("d"), length: 1))
+        }
         try limited.removeUpload(id: open.id)
         _ = try limited.createUpload(UploadSpec(target: SharePath("d"), length: 1))
         var full = RootPolicy()
@@ -259,6 +261,60 @@ import Testing
         #expect(throws: RootError.tooMany) { try begin("b") }
         time.pass(6)
         try begin("b")
+    }
+
+    @Test("Nobody begins an upload who has as many as there are places left, and who has none finds one")
+    func fairness() throws {
+        var policy = RootPolicy()
+        policy.maxUploads = 12
+        let share = try other(policy)
+        func begin(_ user: String?, _ client: String?) throws -> String {
+            var share = share
+            share.user = user
+            return try share.createUpload(UploadSpec(target: SharePath("x"), length: 1, client: client)).id
+        }
+        func fill(_ user: String?, _ client: String?) throws -> [String] {
+            var ids: [String] = []
+            while true {
+                do {
+                    ids.append(try begin(user, client))
+                } catch RootError.tooManyUploads {
+                    return ids
+                }
+            }
+        }
+        let ann = try fill("ann", "1")
+        #expect(ann.count == 6)
+        #expect(try fill("bob", "1").count == 3 && fill(nil, "1").count == 2)
+        #expect(throws: RootError.tooManyUploads) { try begin("ann", "3") }
+        _ = try begin(nil, "2")
+        #expect(throws: RootError.tooMany) { try begin(nil, "3") }
+        var owner = share
+        owner.user = "ann"
+        for id in ann { try owner.removeUpload(id: id) }
+        #expect(try fill(nil, "3").count > 1)
+    }
+
+    @Test("What a check sum has yet to prove does not count for who goes on with the upload")
+    func unproven() throws {
+        let first = try share.createUpload(UploadSpec(target: SharePath("a"), length: 9))
+        try write("abc", to: first)
+        try first.awaitProof()
+        try write("dXf", to: first)
+        #expect(try share.upload(id: first.id).offset == 3)
+        #expect(try share.uploadsInProgress(below: .root).map(\.offset) == [3])
+        let second = try other().resumeUpload(id: first.id)
+        #expect(try second.offset == 3 && text(of: second) == "abc")
+        try second.awaitProof()
+        try write("def", to: second)
+        try second.vouch()
+        #expect(try other().upload(id: first.id).offset == 6)
+        try second.awaitProof()
+        try write("gXX", to: second)
+        try second.truncate(to: 6)
+        try write("ghi", to: second)
+        _ = try other().resumeUpload(id: first.id).finish(replacing: .nothing)
+        #expect(directory.text("a") == "abcdefghi")
     }
 
     @Test("Finished uploads take no place from others, and only so many are remembered")

@@ -98,6 +98,20 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         return try unsafe check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
     }
 
+    /// Notes that what comes next counts only when ``vouch()`` says so: whoever goes on with the upload before, on whichever
+    /// process, finds it as it is now.
+    public func awaitProof() throws(RootError) { try note(vouched: offset) }
+
+    /// What has come is what its check sum says.
+    public func vouch() throws(RootError) { try note(vouched: nil) }
+
+    private func note(vouched: Int64?) throws(RootError) {
+        var changed = record
+        changed.vouched = vouched
+        try part.owned { () throws(RootError) in try part.write(changed) }
+        record = changed
+    }
+
     /// Drops what came after the first `length` bytes: a piece whose check sum was wrong.
     public func truncate(to length: Int64) throws(RootError) {
         guard length >= 0, length <= offset else { throw .preconditionFailed }
@@ -106,6 +120,7 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         }
         offset = length
         flushed = min(flushed, length)
+        if record.vouched != nil { try vouch() }
     }
 
     /// Waits for the disk where the policy says so: at the end of each request, before the offset is told.

@@ -14,8 +14,8 @@ extension Share {
     /// Asks everything that its end will ask, so that a hopeless one does not begin.
     /// - Parameter spec: what the client wants.
     /// - Returns: the empty upload.
-    /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooLarge``; ``RootError/noSpace``; and as
-    ///   ``beginUpload(to:replacing:size:)``.
+    /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooManyUploads`` for who has as many as there are
+    ///   places left; ``RootError/tooLarge``; ``RootError/noSpace``; and as ``beginUpload(to:replacing:size:)``.
     public func createUpload(_ spec: UploadSpec) throws(RootError) -> ResumableUpload {
         try createUpload(spec, parts: [])
     }
@@ -72,7 +72,7 @@ extension Share {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
         var status = sys_attributes()
         if unsafe sys_statat(folder.number, id + ".part", &status) == 0 {
-            return UploadProgress(record: found, offset: Int64(clamping: status.size))
+            return UploadProgress(record: found, offset: found.proven(of: Int64(clamping: status.size)))
         }
         guard let finished = try settled(found) else { throw .unknownToken }
         return UploadProgress(record: finished, offset: finished.length ?? 0)
@@ -122,7 +122,7 @@ extension Share {
         let record = UploadRecord(
             id: StateFile.randomName(), target: target, length: spec.length, metadata: spec.metadata,
             modified: spec.modified, mediaType: spec.mediaType, isPartial: target == nil, parts: parts, user: user,
-            created: now, touched: now, phase: .receiving)
+            client: user == nil ? spec.client : nil, created: now, touched: now, phase: .receiving)
         return try ResumableUpload(share: self, part: root.state.uploads.create(record), record: record)
     }
 

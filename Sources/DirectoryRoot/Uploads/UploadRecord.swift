@@ -41,6 +41,10 @@ public struct UploadRecord: Equatable, Sendable {
     public var parts: [String]
     /// Who began it; nil for everybody.
     public var user: String?
+    /// Whose place it takes when nobody's name is known: the network that it was begun from; nil where that is not known.
+    public var client: String?
+    /// So many bytes are vouched for while more come that a check sum has yet to prove; nil when all are.
+    public var vouched: Int64?
     /// When it began.
     public var created: Timestamp
     /// When it was last gone on with.
@@ -61,6 +65,8 @@ extension UploadRecord {
         mediaType = record.text("type")
         isPartial = record.flag("partial")
         user = record.text("user")
+        client = record.text("client")
+        vouched = record.number("vouched")
         parts = record.fields.filter { $0.key == "part" }.map { String(decoding: $0.value, as: UTF8.self) }
         var metadata: [Field] = []
         for (key, value) in record.fields {
@@ -91,6 +97,8 @@ extension UploadRecord {
         record.set("type", mediaType)
         record.set("partial", isPartial)
         record.set("user", user)
+        record.set("client", client)
+        record.set("vouched", vouched)
         for part in parts { record.set("part", part) }
         for field in metadata {
             record.set("name", field.name)
@@ -107,6 +115,9 @@ extension UploadRecord {
         }
         return record
     }
+
+    /// How many of the bytes that have come can be gone on from.
+    func proven(of length: Int64) -> Int64 { min(length, vouched ?? .max) }
 
     /// Whether the upload is done.
     public var isFinished: Bool {
@@ -129,6 +140,9 @@ public struct UploadSpec: Sendable {
     public var modified: Timestamp?
     /// The media type that the client named.
     public var mediaType: String?
+    /// The network that it comes from, in any form that tells one from another: who has no name shares the places for
+    /// uploads by it.
+    public var client: String?
 
     /// Describes an upload.
     /// - Parameters:
@@ -138,10 +152,12 @@ public struct UploadSpec: Sendable {
     ///   - metadata: what the client said of the file.
     ///   - modified: the modification time that the file shall have.
     ///   - mediaType: what the client named.
+    ///   - client: the network that it comes from.
     public init(
         target: SharePath?, length: Int64?, replacing: Replacement = .anything, metadata: [UploadRecord.Field] = [],
-        modified: Timestamp? = nil, mediaType: String? = nil
+        modified: Timestamp? = nil, mediaType: String? = nil, client: String? = nil
     ) {
+        self.client = client
         self.target = target
         self.length = length
         self.replacing = replacing

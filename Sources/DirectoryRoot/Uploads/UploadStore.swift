@@ -29,6 +29,8 @@ package final class UploadStore: Sendable {
     private let limit: Int
     /// When a full store was last swept, by the time that only moves forward.
     private let swept = Mutex<Duration?>(nil)
+    /// Whose the uploads are, once that was asked: each is a file to read.
+    private let owners = Mutex<[String: Owner]>([:])
     /// A full store is swept no more often than this, however many uploads are refused: each record is a file to read.
     static let sweepInterval: Duration = .seconds(10)
 
@@ -40,7 +42,7 @@ package final class UploadStore: Sendable {
     }
 
     /// Makes an empty upload.
-    /// - Throws: ``RootError/tooMany`` at the limit.
+    /// - Throws: ``RootError/tooMany`` at the limit; ``RootError/tooManyUploads``.
     func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
         var (parts, records) = try count(in: folder)
@@ -51,6 +53,13 @@ package final class UploadStore: Sendable {
             }
             if records > parts + Self.mostFinished { try forgetFinished(in: folder) }
             guard parts < limit else { throw .tooMany }
+        }
+        do throws(RootError) {
+            try requireFairness(to: record, in: folder)
+        } catch {
+            guard error == .tooManyUploads, isTimeToSweep() else { throw error }
+            try sweep()
+            try requireFairness(to: record, in: folder)
         }
         // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
         let opened = unsafe sys_openat(
@@ -65,6 +74,42 @@ package final class UploadStore: Sendable {
             throw error
         }
         return part
+    }
+
+    /// Leaves places for others: nobody begins an upload who has as many already as there are places left.
+    ///
+    /// So one alone gets half of them, two a third each, and who has none yet finds one, whatever a few others do.
+    private func requireFairness(to record: UploadRecord, in folder: OpenDescriptor) throws(RootError) {
+        let ids = try Self.parts(in: folder)
+        // Who had all of them would still have fewer.
+        guard ids.count >= limit - ids.count else { return }
+        let known = owners.withLock { $0 }
+        var now: [String: Owner] = [:]
+        for id in ids {
+            if let owner = known[id] {
+                now[id] = owner
+            } else if let record = try read(id, in: folder) {
+                now[id] = Owner(record)
+            }
+        }
+        owners.withLock { $0 = now }
+        let own = Owner(record)
+        guard now.values.count(where: { $0 == own }) < limit - ids.count else { throw .tooManyUploads }
+    }
+
+    private static func parts(in folder: OpenDescriptor) throws(RootError) -> [String] {
+        try StateFolder.names(in: folder).filter { $0.hasSuffix(".part") }.map { String($0.dropLast(5)) }
+    }
+
+    /// Who takes a place: a user, or a network of those without a name.
+    private struct Owner: Equatable {
+        var user: String?
+        var client: String?
+
+        init(_ record: UploadRecord) {
+            user = record.user
+            client = record.client
+        }
     }
 
     private func isTimeToSweep() -> Bool {
@@ -90,6 +135,13 @@ package final class UploadStore: Sendable {
             guard var record = try self.find(id)?.record, part.isNamed() else { throw .unknownToken }
             record.touched = clock.wall()
             if case .committing = record.phase { record.phase = .receiving }
+            if let vouched = record.vouched {
+                // Nobody has seen whether what came behind is what its check sum says.
+                if try part.length() > vouched {
+                    try check(sys_truncate(part.file.number, vouched), "ftruncate a part")
+                }
+                record.vouched = nil
+            }
             try part.take(record)
             return (part, record)
         }
@@ -114,7 +166,8 @@ package final class UploadStore: Sendable {
             let isThere = unsafe sys_statat(folder.number, id + ".part", &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.
             guard isThere || record.isFinished else { continue }
-            found.append(UploadProgress(record: record, offset: isThere ? Int64(clamping: status.size) : 0))
+            let offset = isThere ? record.proven(of: Int64(clamping: status.size)) : 0
+            found.append(UploadProgress(record: record, offset: offset))
         }
         return found
     }

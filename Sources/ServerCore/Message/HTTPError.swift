@@ -45,6 +45,11 @@ public struct HTTPError: Error, Sendable {
             self.init(
                 .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.",
                 fields: ["Retry-After": "5"])
+        case .tooManyUploads:
+            self.init(
+                .tooManyRequests,
+                "You have too many unfinished uploads for others to find a place. Finish or remove one, and try again.",
+                fields: ["Retry-After": "60"])
         case .wouldBlock:
             self.init(
                 .serviceUnavailable, "The disk is busy. Try again in a second.", fields: ["Retry-After": "1"])

@@ -30,6 +30,11 @@ public struct Request: Sendable {
     /// Runs what may wait for a disk.
     public var io: IOPool { storage.io }
 
+    /// The network that the client is in, as text that only serves to tell one from another: for IPv6 the first 64 bits.
+    package var network: String {
+        NetworkAddress(storage.peer).map { String($0.customer.bits, radix: 16) } ?? storage.peer
+    }
+
     /// The percent-encoded prefix that every address of this server starts with: empty, or `/p` without a last slash.
     public var prefix: String { storage.prefix }
 

@@ -15,7 +15,8 @@ struct DigestMismatch: Error {}
 extension Share {
     /// Begins a resumable upload; makes the folders that it needs, and takes a free name with ``ConflictRule/keep``.
     func createUpload(
-        to target: SharePath?, length: Int64?, notes: UploadNotes, modified: Timestamp?, mediaType: String?
+        to target: SharePath?, length: Int64?, notes: UploadNotes, modified: Timestamp?, mediaType: String?,
+        from client: String
     ) throws -> ResumableUpload {
         var number = 0
         var hasFolders = false
@@ -23,7 +24,7 @@ extension Share {
             let spec = UploadSpec(
                 target: try target.map { (path) throws(RootError) in try ConflictRule.numbered(path, number) },
                 length: length, replacing: notes.replacement, metadata: notes.fields, modified: modified,
-                mediaType: mediaType)
+                mediaType: mediaType, client: client)
             do {
                 return try createUpload(spec)
             } catch {

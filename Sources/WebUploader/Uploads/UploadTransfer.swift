@@ -14,7 +14,8 @@ struct UploadTransfer: Sendable {
 
     /// Writes all the bytes.
     ///
-    /// What fitted before an error stays, but for bytes that a checksum does not vouch for.
+    /// What fitted before an error stays, but for bytes that a checksum does not vouch for: not when the connection breaks
+    /// off, nor when we are killed.
     /// - Parameters:
     ///   - request: brings the body.
     ///   - progress: told after each write how far the upload has come.
@@ -23,6 +24,7 @@ struct UploadTransfer: Sendable {
         let upload = upload
         let start = upload.offset
         var checksums = checksums
+        if !checksums.isEmpty { try await request.io.run { try upload.awaitProof() } }
         do {
             try unsafe await request.body.forEachPiece { piece in
                 for index in checksums.indices { unsafe checksums[index].update(piece) }
@@ -39,6 +41,10 @@ struct UploadTransfer: Sendable {
                 mismatch, "These bytes are not what their checksum says. Send them again.",
                 fields: ["Upload-Offset": String(start)])
         }
-        try await request.io.run { try upload.settle() }
+        let isProven = !checksums.isEmpty
+        try await request.io.run {
+            try upload.settle()
+            if isProven { try upload.vouch() }
+        }
     }
 }

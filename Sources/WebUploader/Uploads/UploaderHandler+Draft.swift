@@ -32,7 +32,7 @@ extension UploaderHandler {
             let modified = fields["x-oc-mtime"].flatMap { ASCII.decimal($0.utf8.prefix { $0 != UInt8(ascii: ".") }) }
             return try request.share.createUpload(
                 to: target, length: known, notes: notes, modified: modified.map { Timestamp(seconds: $0) },
-                mediaType: fields["content-type"])
+                mediaType: fields["content-type"], from: request.network)
         }
         let address = uploadAddress(upload.id, request)
         let limits = limits(of: request, version)

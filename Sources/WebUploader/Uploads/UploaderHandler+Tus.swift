@@ -65,7 +65,8 @@ extension UploaderHandler {
         let modified = try metadata.modified()
         let upload = try await beginning(request, length: length) {
             try request.share.createUpload(
-                to: target, length: length, notes: notes, modified: modified, mediaType: metadata.text("filetype"))
+                to: target, length: length, notes: notes, modified: modified, mediaType: metadata.text("filetype"),
+                from: request.network)
         }
         var answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
         answer["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
@@ -96,7 +97,7 @@ extension UploaderHandler {
         notes.concat = concat
         let spec = UploadSpec(
             target: try metadata.target(), length: nil, replacing: notes.replacement, metadata: notes.fields,
-            modified: try metadata.modified(), mediaType: metadata.text("filetype"))
+            modified: try metadata.modified(), mediaType: metadata.text("filetype"), client: request.network)
         let upload = try await request.io.run { () throws -> ResumableUpload in
             do {
                 return try request.share.joinUploads(ids, as: spec)

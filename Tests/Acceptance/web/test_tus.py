@@ -12,6 +12,9 @@ import pytest
 import requests
 from tusclient import client as tus_client
 
+from server import free_port, wait_until
+from wire import Wire
+
 VERSION = {"Tus-Resumable": "1.0.0"}
 BYTES = VERSION | {"Content-Type": "application/offset+octet-stream"}
 
@@ -189,6 +192,48 @@ def test_checksum(tus, name):
     assert tus.patch(address, 3, b"def", checksum(b"def")).status_code == 204
     assert (tus.server.root / "x").read_bytes() == b"abcdef"
     assert tus.patch(tus.create(1, filename="y"), 0, b"a", {"Upload-Checksum": "md5 YQ=="}).status_code == 400
+
+
+def test_unproven_bytes_of_a_killed_server(serve, folder):
+    """A chunk whose checksum was never compared is no part of the upload that goes on."""
+    port = free_port()
+    server = serve(port=port)
+    tus = Tus(server)
+    address = tus.create(1 << 20, filename="x")
+    part = os.urandom(512 << 10)
+    digest = base64.b64encode(hashlib.sha1(part).digest()).decode()
+    path = address[len(server.url):]
+    with Wire(server) as wire:
+        wire.request(
+            "PATCH", path, "Tus-Resumable: 1.0.0", "Upload-Offset: 0", "Content-Type: application/offset+octet-stream",
+            f"Upload-Checksum: sha1 {digest}", f"Content-Length: {len(part)}")
+        wire.send(part[:256 << 10])
+        parts = server.root / ".shareserve" / "uploads"
+        wait_until(lambda: any(file.stat().st_size == 256 << 10 for file in parts.glob("*.part")), "the bytes came")
+        server.kill()
+    tus = Tus(serve(port=port, root=server.root))
+    assert tus.head(address).headers["Upload-Offset"] == "0"
+    assert tus.patch(address, 0, part, {"Upload-Checksum": f"sha1 {digest}"}).status_code == 204
+    assert tus.patch(address, len(part), part).status_code == 204
+    assert (server.root / "x").read_bytes() == part + part
+
+
+def test_places_for_everybody(server):
+    """One client can't take every place for unfinished uploads."""
+    def begin(source):
+        with Wire(server, source=source) as wire:
+            for count in range(1001):
+                wire.request("POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 1",
+                             f"Upload-Metadata: {metadata(filename='x')}", "Content-Length: 0")
+                answer = wire.response()
+                if answer.status != 201:
+                    assert answer.status == 429, answer
+                    assert b"unfinished uploads" in answer.body
+                    assert answer["Tus-Resumable"] == "1.0.0"
+                    return count
+        return None
+    assert begin("127.0.0.1") == 500
+    assert begin("127.0.0.2") == 250
 
 
 def test_content_digest(tus):

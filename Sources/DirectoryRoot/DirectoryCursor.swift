@@ -96,8 +96,9 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// Removes what a crash left in this directory because it could not stand in the scratch folder.
     private func cleanUp(_ record: sys_name) {
-        guard unsafe record.length > ReservedName.prefix.utf8.count, unsafe ReservedName.takes(record.bytes),
-            !share.root.policy.isReadOnly, unsafe ScratchFolder.isLeftover(descriptor, record.name)
+        // A name that only begins like ours is somebody's, hidden or not.
+        guard unsafe ReservedName.made(record.bytes) != nil, !share.root.policy.isReadOnly,
+            unsafe ScratchFolder.isLeftover(descriptor, record)
         else { return }
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }

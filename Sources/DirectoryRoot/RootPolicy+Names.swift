@@ -53,7 +53,7 @@ extension RootPolicy {
 package enum ReservedName {
     /// The folder that holds all state, in the root.
     package static let folder = ".shareserve"
-    /// What our unfinished and doomed files are called, followed by random digits: short enough for any file system.
+    /// What our unfinished and doomed files are called, followed by digits: short enough for any file system.
     package static let prefix = ".shareserve-"
 
     /// Whether a name is reserved, in any case of its letters: file systems may not tell them apart.
@@ -63,9 +63,32 @@ package enum ReservedName {
         return unsafe zip(name, folder.utf8).allSatisfy { byte, expected in RootPolicy.lowered(byte) == expected }
     }
 
-    /// A fresh name for a file of ours.
+    /// A fresh name for a file of ours: when it was made, to the second, and a random number.
+    ///
+    /// The time is in the name because no time that a file system keeps tells it everywhere: a rename leaves all of them
+    /// alone on some, and the change time is the modification time on others.
     package static func fresh() -> String {
+        var seconds: Int64 = 0
+        var fraction: Int32 = 0
+        unsafe sys_now(&seconds, &fraction)
         var generator = SystemRandomNumberGenerator()
-        return prefix + String(generator.next(), radix: 36)
+        return prefix + digits(UInt64(clamping: seconds), timeDigits) + digits(generator.next(), randomDigits)
+    }
+
+    /// When a name that ``fresh()`` gave was made, in seconds; nil for every other name, which is somebody else's.
+    package static func made(_ name: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard name.count == prefix.utf8.count + timeDigits + randomDigits, unsafe name.starts(with: prefix.utf8)
+        else { return nil }
+        let digits = unsafe Array(name.dropFirst(prefix.utf8.count))
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }) else { return nil }
+        return Int64(String(decoding: digits.prefix(timeDigits), as: UTF8.self), radix: 36)
+    }
+
+    private static let timeDigits = 7
+    private static let randomDigits = 10
+
+    private static func digits(_ number: UInt64, _ count: Int) -> String {
+        let text = String(number, radix: 36).suffix(count)
+        return String(repeating: "0", count: count - text.utf8.count) + text
     }
 }

@@ -44,8 +44,13 @@ package final class ScratchFolder: Sendable {
     func folder() throws(RootError) -> SharedDescriptor {
         try open.withLock { (known) throws(RootError) -> SharedDescriptor in
             var status = sys_attributes()
-            // Somebody may have removed the folder behind our back.
-            if let known, unsafe sys_fstat(known.number, &status) == 0, status.links > 0 { return known }
+            var now = sys_attributes()
+            // Somebody may have removed the folder behind our back, or mounted another file system on the root.
+            if let known, unsafe sys_fstat(known.number, &status) == 0, status.links > 0,
+                unsafe sys_statat(root, ReservedName.folder + "/" + Self.name, &now) == 0, now.isSame(as: status)
+            {
+                return known
+            }
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
             let made = unsafe sys_mkdirat(root, ReservedName.folder, 0o700)
             if made != -EEXIST { try check(made, "mkdirat") }
@@ -74,18 +79,21 @@ package final class ScratchFolder: Sendable {
         var reader = DirectoryReader(descriptor: folder.number)
         while let record = try? unsafe reader.next() {
             let name = unsafe Array(record.bytes)
-            guard !RemovalNote.isNote(name), unsafe Self.isLeftover(folder.number, record.name) else { continue }
+            guard !RemovalNote.isNote(name), unsafe Self.isLeftover(folder.number, record) else { continue }
             _ = TreeRemoval.remove(name, in: folder.number)
         }
     }
 
     /// Whether a reserved name in `directory` stands for something that nobody works on any more.
-    static func isLeftover(_ directory: Int32, _ name: UnsafePointer<CChar>) -> Bool {
+    ///
+    /// By its name and by its last change: neither alone holds on every file system and after every turn of the clock.
+    static func isLeftover(_ directory: Int32, _ record: sys_name) -> Bool {
         var status = sys_attributes()
         var now: Int64 = 0
         var fraction: Int32 = 0
         unsafe sys_now(&now, &fraction)
-        return unsafe sys_statat(directory, name, &status) == 0 && status.changed < now - 86_400
+        let made = unsafe ReservedName.made(record.bytes) ?? 0
+        return unsafe sys_statat(directory, record.name, &status) == 0 && max(made, status.changed) < now - 86_400
     }
 }
 

@@ -68,9 +68,11 @@ struct TreeCopy: ~Copyable {
         return failures
     }
 
-    /// A move carries what nobody sees, too, since the source will be gone.
+    /// A move carries what nobody sees, too, since the source will be gone: the state of a share in the tree, with its
+    /// trash, but not what is unfinished.
     private func takes(_ name: [UInt8]) -> Bool {
-        unsafe isMove ? !name.withUnsafeBufferPointer(ReservedName.takes) : share.root.policy.shows(name: name)
+        unsafe isMove
+            ? name.withUnsafeBufferPointer { unsafe ReservedName.made($0) == nil } : share.root.policy.shows(name: name)
     }
 
     private mutating func copyMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) {

@@ -240,6 +240,7 @@ int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags
     return RETRY(sync_file_range(descriptor, offset, count, flags));
 }
 int sys_fdatasync(int descriptor) { return RETRY(fdatasync(descriptor)); }
+int sys_sync_all(int descriptor) { return RETRY(syncfs(descriptor)); }
 int sys_will_need(int descriptor, int64_t offset, int64_t count) {
     return -posix_fadvise(descriptor, offset, count, POSIX_FADV_WILLNEED);
 }
@@ -422,6 +423,10 @@ int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags
     return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
 }
 int sys_fdatasync(int descriptor) { return RETRY(fcntl(descriptor, F_FULLFSYNC)); }
+int sys_sync_all(int descriptor) {
+    sync();
+    return RETRY(fcntl(descriptor, F_FULLFSYNC));
+}
 int sys_will_need(int descriptor, int64_t offset, int64_t count) { return 0; }
 int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
     return RETRY(renameatx_np(from_directory, from, to_directory, to, flags));

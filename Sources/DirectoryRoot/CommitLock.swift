@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Held while a write looks at its precondition and the locks and then changes a name, so that no other write comes
-/// between: not of another thread, and, once there is a state folder, not of another process on the same root.
+/// between: not of another thread, and not of another process on the same root.
 package final class CommitLock: Sendable {
     private let state: StateFolder
     private let inProcess = Mutex<OpenDescriptor?>(nil)
@@ -13,10 +13,10 @@ package final class CommitLock: Sendable {
     /// Runs `body` as the only one.
     /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
     package func withLock<Answer>(_ body: (()) throws(RootError) -> Answer) throws(RootError) -> Answer {
-        try withLock(creating: false) { (_) throws(RootError) in try body(()) }
+        try withLock(creating: true) { (_) throws(RootError) in try body(()) }
     }
 
-    /// The same, for what may replace a content.
+    /// The same, for what may do without keeping out other processes: a new name, which is never made where there is one.
     /// - Parameters:
     ///   - creating: makes the state folder that other processes are kept out with, where that can be.
     ///   - body: told whether they are kept out.
@@ -28,7 +28,13 @@ package final class CommitLock: Sendable {
         try inProcess.withLock { (kept) throws(RootError) -> Answer in
             // A read-only share changes no name.
             guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
-            let lock = try StateLock(named: "commit", folder: folder, kept: &kept)
+            let lock: StateLock
+            do throws(RootError) {
+                lock = try StateLock(named: "commit", folder: folder, kept: &kept)
+            } catch .noSpace {
+                // A disk without room for one more file must still let files be removed.
+                return try body(false)
+            }
             defer { lock.release() }
             return try body(true)
         }

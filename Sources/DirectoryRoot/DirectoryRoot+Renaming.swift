@@ -68,21 +68,29 @@ extension DirectoryRoot {
     /// Moves what stands at a place out of everybody's sight.
     /// - Returns: where it is now, or nil when it can't be moved.
     func hide(_ place: ScratchPlace) throws(RootError) -> ScratchPlace? {
-        try hide(place) { _ in nil }?.place
+        try hiding(place).first { rename(place, to: $0) == 0 }
+    }
+
+    /// Where what stands at a place can go out of everybody's sight, in the order to try them.
+    func hiding(_ place: ScratchPlace) throws(RootError) -> [ScratchPlace] {
+        let near = try Descriptor(sys_dup(place.directory.number), "dup")
+        return [try scratch.place(near: near), try scratch.place(near: near, besides: true)]
+    }
+
+    /// - Returns: 0 or a negative `errno`.
+    func rename(_ place: ScratchPlace, to other: ScratchPlace) -> Int32 {
+        unsafe place.withName { own in
+            unsafe other.withName { unsafe sys_renameat(place.directory.number, own, other.directory.number, $0) }
+        }
     }
 
     /// The same, with a note of what will be hidden as the name that `noting` is given.
     func hide(
         _ place: ScratchPlace, noting: ([UInt8]) -> RemovalNote?
     ) throws(RootError) -> (place: ScratchPlace, note: RemovalNote?)? {
-        for besides in [false, true] {
-            let near = try Descriptor(sys_dup(place.directory.number), "dup")
-            let hidden = try scratch.place(near: near, besides: besides)
+        for hidden in try hiding(place) {
             let note = noting(hidden.name)
-            let answer = unsafe place.withName { own in
-                unsafe hidden.withName { unsafe sys_renameat(place.directory.number, own, hidden.directory.number, $0) }
-            }
-            if answer == 0 { return (hidden, note) }
+            if rename(place, to: hidden) == 0 { return (hidden, note) }
             note?.end()
         }
         return nil

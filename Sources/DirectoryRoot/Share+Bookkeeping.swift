@@ -31,8 +31,12 @@ extension Share {
     /// - Throws: what the disk says.
     package func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
         try root.state.locks.drop(below: path)
-        // Not of what has another name left: one in the trash, too.
-        guard let status, root.policy.trashDays == 0, status.isDirectory || status.links <= 1 else { return }
+        if let status { try forgetProperties(of: status) }
+    }
+
+    /// Forgets what is kept elsewhere of something that lost a name, unless it has another one left: one in the trash, too.
+    func forgetProperties(of status: sys_attributes) throws(RootError) {
+        guard root.policy.trashDays == 0, status.isDirectory || status.links <= 1 else { return }
         try root.state.properties.removed(inode: status.inode, device: status.device)
     }
 
@@ -72,12 +76,12 @@ extension Share {
     ///
     /// A file keeps its name meanwhile, so that a write can replace it in one step.
     /// - Parameter location: what will be gone.
-    /// - Returns: whether it is gone from its name already.
+    /// - Returns: what the trash has now; given back with ``Trash/giveBack(_:to:of:)`` when nothing comes of the write.
     /// - Throws: what the disk says.
-    func takeToTrash(_ location: borrowing Location) throws(RootError) -> Bool {
-        guard root.policy.trashDays > 0, let status = location.status else { return false }
-        if status.isFile, try root.state.trash.keep(location, user: user) { return false }
-        return try root.state.trash.take(location, user: user) != nil
+    func keepInTrash(_ location: borrowing Location) throws(RootError) -> Trash.Kept {
+        guard root.policy.trashDays > 0, let status = location.status else { return .nothing }
+        if status.isFile, let record = try root.state.trash.keep(location, user: user) { return .second(record) }
+        return try root.state.trash.take(location, user: user).map { .only($0) } ?? .nothing
     }
 
     /// Called for each thing that is removed with a tree; nil when nobody keeps anything about it.

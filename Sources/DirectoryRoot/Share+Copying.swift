@@ -49,7 +49,7 @@ extension Share {
     ///   has happened.
     func transfer(
         _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement,
-        takingAway: (() throws(RootError) -> Void)?
+        takingAway: ((Departure) throws(RootError) -> Void)?
     ) throws(RootError) -> TransferResult {
         let origin = try openVisible(source, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
         guard rights.rights(at: source).contains(.read) else { throw .forbidden }
@@ -66,7 +66,7 @@ extension Share {
         let file = try TemporaryFile(in: root, near: location.directory)
         try copyContent(of: origin.descriptor.number, status, to: file.descriptor, keepsMode: request.isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
-        try file.order(durably: root.policy.waitsForDisk)
+        try file.order(durably: request.isDurable(root))
         let outcome = try root.commitLock.withLock {
             (_) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
             try placeCopy(file, request, status)
@@ -81,10 +81,13 @@ extension Share {
         _ file: TemporaryFile, _ request: CopyRequest, _ status: sys_attributes
     ) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) {
         var location = try locateTarget(request.target, followsLink: false)
-        try requireUnchanged(request, status)
+        let departure = try requireUnchanged(request, status)
         try requireCopyTarget(location, request, status)
         let old = location.status
-        let isKept = old == nil ? false : try takeToTrash(location)
+        let kept = try keepInTrash(location)
+        let isKept = kept.isAway
+        var isDone = false
+        defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
         if isKept { try location.refresh() }
         var replaced: ScratchPlace?
         if location.status?.isDirectory == true {
@@ -95,9 +98,20 @@ extension Share {
         } else {
             try file.place(at: location, of: root)
         }
+        isDone = true
         if let old { try didRemove(location.path, isKept || replaced != nil ? nil : old) }
-        if root.policy.waitsForDisk { try location.syncDirectory() }
-        try request.takingAway?()
+        if request.isDurable(root) { try location.syncDirectory() }
+        if let departure, !departure.isTheCopy {
+            do throws(RootError) {
+                try request.takingAway?(departure)
+            } catch {
+                // A source that can't go stays, and no copy of it comes.
+                if old == nil, departure.isHere {
+                    _ = unsafe location.withName { unsafe sys_unlinkat(location.directory.number, $0, 0) }
+                }
+                throw error
+            }
+        }
         return (old == nil, replaced)
     }
 
@@ -121,14 +135,18 @@ extension Share {
             return TransferResult(created: false, failures: failures)
         }
         if root.policy.waitsForDisk { try check(sys_fsync(top.number), "fsync") }
+        // The source will be gone: its copy must be on the disk before, all of it at once.
+        if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
         let outcome = try root.commitLock.withLock {
             (_) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
             var location = try locateTarget(request.target, followsLink: false)
-            try requireUnchanged(request, status)
+            let departure = try requireUnchanged(request, status)
             if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
-            if !created, try takeToTrash(location) { try location.refresh() }
+            let kept = try keepInTrash(location)
+            defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
+            if kept.isAway { try location.refresh() }
             if location.status == nil {
                 try root.renameToFreeName(place, location)
             } else {
@@ -136,8 +154,8 @@ extension Share {
             }
             isPlaced = true
             if !created { try didRemove(location.path, nil) }
-            if root.policy.waitsForDisk { try location.syncDirectory() }
-            try request.takingAway?()
+            if request.isDurable(root) { try location.syncDirectory() }
+            if let departure { try request.takingAway?(departure) }
             return (created, location.status == nil ? nil : place)
         }
         if let replaced = outcome.replaced { discard(replaced) }
@@ -157,6 +175,8 @@ extension Share {
             if let old = location.status, old.isSame(as: status) { throw .selfReference }
             guard try !root.isBelow(status, location.directory) else { throw .selfReference }
         }
+        // A mount of one directory at two places: the copy would replace what it is a copy of.
+        if request.isMove, let old = location.status, old.isSame(as: status) { throw .selfReference }
         try requireMatch(request.replacing, try contentStatus(of: location))
         if request.isDirectory { try requireRights(throughout: .create, at: request.target, location.path) }
         if let old = location.status {
@@ -174,16 +194,23 @@ extension Share {
 
     /// Makes sure that what was copied is what will be taken away, or what the precondition is asked about: the file that
     /// is under the name now.
-    private func requireUnchanged(_ request: CopyRequest, _ status: sys_attributes) throws(RootError) {
-        guard request.isMove || precondition != nil else { return }
+    /// - Returns: of a move, what will be taken away.
+    private func requireUnchanged(
+        _ request: CopyRequest, _ status: sys_attributes
+    ) throws(RootError) -> Departure? {
+        guard request.isMove || precondition != nil else { return nil }
         let found = try look(at: request.source, waiting: true).status
+        var departure: Departure?
         if request.isMove {
             guard FileStamp(found) == FileStamp(status) else { throw .tooMany }
-            try checkLocks(WriteUse(trees: [try locateSource(request.source, followsLink: false).path]))
+            let from = try locateSource(request.source, followsLink: false)
+            try checkLocks(WriteUse(trees: [from.path]))
+            departure = try Departure(of: from, in: root)
         }
-        guard precondition != nil, !request.isDirectory else { return }
+        guard precondition != nil, !request.isDirectory else { return departure }
         let now = FileAttributes(found)
         guard now?.entityTag == FileAttributes(status)?.entityTag else { throw .preconditionFailed }
+        return departure
     }
 
     /// Copies bytes and times of one file into an empty one.
@@ -205,7 +232,11 @@ struct CopyRequest {
     var target: SharePath
     var replacing: Replacement
     var isDirectory: Bool
-    var takingAway: (() throws(RootError) -> Void)?
+    var takingAway: ((Departure) throws(RootError) -> Void)?
 
     var isMove: Bool { takingAway != nil }
+
+    /// Whether the copy must be on the disk before anything else happens: a move's, whose source goes from another disk,
+    /// which may be quicker to note that.
+    func isDurable(_ root: DirectoryRoot) -> Bool { isMove || root.policy.waitsForDisk }
 }

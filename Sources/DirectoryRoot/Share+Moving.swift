@@ -83,8 +83,16 @@ extension Share {
     /// Refuses a target that is the source, lies in it or holds it: by name, and by what the directories really are.
     func requireSeparate(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
         guard !from.path.contains(to.path), !to.path.isAncestor(of: from.path) else { throw .selfReference }
-        guard let moved = from.status, moved.isDirectory else { return }
-        if let old = to.status, old.isSame(as: moved) { throw .selfReference }
+        guard let moved = from.status else { return }
+        if moved.isLink, let old = to.status, let found = try? look(at: from.path, waiting: true).status {
+            // The link would be all that is left of what it points at.
+            guard !found.isSame(as: old) else { throw .selfReference }
+        }
+        guard moved.isDirectory else { return }
+        // Where names are not told apart by case, a folder may change the case of its own.
+        if let old = to.status, old.isSame(as: moved) {
+            guard try from.directory.status().isSame(as: to.directory.status()) else { throw .selfReference }
+        }
         // A mount of the same directory at two places, or a file system that does not tell names apart by case.
         guard try !root.isBelow(moved, to.directory) else { throw .selfReference }
     }
@@ -98,27 +106,55 @@ extension Share {
             try finish(from, to)
             return .done(created: true, replaced: nil)
         }
-        if try takeToTrash(to) {
-            let answer = unsafe from.withName { unsafe root.renameToFreeName(origin, $0, to) }
-            if answer == -EXDEV { return .otherFileSystem }
-            try check(answer, "renameat2")
-            try finish(from, to)
+        if old.isSame(as: moved) {
+            try renameToItself(from, to)
             return .done(created: false, replaced: nil)
         }
-        if !old.isDirectory, !moved.isDirectory {
+        let kept = try keepInTrash(to)
+        var isDone = false
+        defer { if !isDone { root.state.trash.giveBack(kept, to: to, of: root) } }
+        if kept.isAway || !old.isDirectory && !moved.isDirectory {
             let answer = unsafe from.withName { name in
-                unsafe to.withName { unsafe sys_renameat(origin, name, to.directory.number, $0) }
+                unsafe kept.isAway
+                    ? root.renameToFreeName(origin, name, to)
+                    : to.withName { unsafe sys_renameat(origin, name, to.directory.number, $0) }
             }
             if answer == -EXDEV { return .otherFileSystem }
             try check(answer, "renameat")
-            // Of two names of one file, rename removes neither.
-            if old.isSame(as: moved) {
-                try unsafe check(from.withName { unsafe sys_unlinkat(origin, $0, 0) }, "unlinkat")
-            }
+            isDone = true
             try finish(from, to)
             return .done(created: false, replaced: nil)
         }
-        return try swapAndDetach(from, to)
+        let outcome = try swapAndDetach(from, to)
+        if case .done = outcome { isDone = true }
+        return outcome
+    }
+
+    /// Moves something to another name of its own: a second hard link, or the same name in other letters.
+    ///
+    /// Where names are not told apart by case, a rename has nothing to do then, and the name that goes after it would be
+    /// the only one. So it goes by way of a third name, which users see if we are killed in between.
+    private func renameToItself(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
+        let origin = from.directory.number
+        let third = Array(from.path.name.prefix(200)) + Array(" (\(StateFile.randomName()))".utf8)
+        let answer = unsafe CString.with(third) { third -> Int32 in
+            let away = unsafe from.withName { unsafe sys_renameat(origin, $0, origin, third) }
+            guard away == 0 else { return away }
+            var found = sys_attributes()
+            let other = unsafe to.withName { unsafe sys_statat(to.directory.number, $0, &found) }
+            let answer =
+                switch other {
+                case -ENOENT: unsafe root.renameToFreeName(origin, third, to)
+                case 0: unsafe sys_unlinkat(origin, third, 0)
+                default: other
+                }
+            if answer < 0 { _ = unsafe from.withName { unsafe sys_renameat(origin, third, origin, $0) } }
+            return answer
+        }
+        // A mount of one directory at two places.
+        if answer == -EXDEV { throw .selfReference }
+        try check(answer, "renameat2")
+        try finish(from, to)
     }
 
     /// Puts a tree in the place of another thing, which is left to be removed.
@@ -127,19 +163,27 @@ extension Share {
         // source's name until it is hidden in the next call. A kill in between is made good at the next start.
         guard let old = to.status else { throw .notFound }
         let source = try from.place()
+        // All that may fail for want of descriptors comes first: after the swap, a client that is told to try again would
+        // move the wrong thing.
+        let hidden = try root.hiding(source)
         let journal = MoveJournal(old, at: from.path, in: root.scratch)
         let answer = root.swap(source, with: to)
-        let replaced = answer == 0 ? try root.hide(source) : nil
-        journal?.end()
-        if answer == -EXDEV { return .otherFileSystem }
-        try check(answer, "renameat2")
-        guard let replaced else {
-            // It can't be moved away: it has to go in its place, before anybody else gets this name.
-            let stayed = TreeRemoval.remove(source.name, in: source.directory.number, forget: try forgetting())
-            try finish(from, to)
-            if let first = stayed.first { throw first.error }
-            return .done(created: false, replaced: nil)
+        guard answer == 0 else {
+            journal?.end()
+            if answer == -EXDEV { return .otherFileSystem }
+            throw RootError(answer, "renameat2")
         }
+        var failure: Int32 = 0
+        let replaced = hidden.first { place in
+            failure = root.rename(source, to: place)
+            return failure == 0
+        }
+        guard let replaced else {
+            // What can't be moved away stays, and so does all else. If not even that can be, the note tells the next start.
+            if root.swap(source, with: to) == 0 { journal?.end() }
+            throw RootError(failure, "renameat")
+        }
+        journal?.end()
         try finish(from, to)
         return .done(created: false, replaced: replaced)
     }
@@ -173,15 +217,33 @@ extension Share {
     private func copyAndTakeAway(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
+        var gone: SharePath?
         var left: ScratchPlace?
-        let result = try transfer(source, to: target, recursive: true, replacing: replacing) { () throws(RootError) in
-            let from = try locateSource(source, followsLink: false)
-            let place = try from.place()
-            left = try root.hide(place) ?? place
-            try didRemove(from.path, nil)
-            if root.policy.waitsForDisk { try from.syncDirectory() }
+        func removeLeft() -> [TreeRemoval.Failure] {
+            guard let left else { return [] }
+            return TreeRemoval.remove(left.name, in: left.directory.number, forget: (try? forgetting()) ?? nil)
         }
-        if let left { discard(left) }
+        var result: TransferResult
+        do throws(RootError) {
+            result = try transfer(source, to: target, recursive: true, replacing: replacing) {
+                (departure) throws(RootError) in
+                left = try departure.go(root)
+                gone = departure.path
+                try didRemove(departure.path, nil)
+                if root.policy.waitsForDisk { try departure.syncDirectory() }
+            }
+        } catch {
+            _ = removeLeft()
+            throw error
+        }
+        let stayed = removeLeft()
+        // What was taken apart in its place, and not wholly: the copy has it all, and the source some.
+        if let gone, left?.name.elementsEqual(gone.name) == true {
+            result.failures = stayed.map { failure in
+                let path = failure.names.reduce(gone) { $0.appendingIfFits($1) }
+                return MemberFailure(path: path.relative(to: base) ?? .root, error: failure.error)
+            }
+        }
         return result
     }
 }

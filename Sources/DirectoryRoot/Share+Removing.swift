@@ -25,14 +25,21 @@ extension Share {
         let path = try writable(path, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
         try ask(.delete(path))
-        let doomed = try root.commitLock.withLock { (_) throws(RootError) -> DoomedTree? in
+        // Who removes whatever is there needs nobody kept out for it, nor a folder of ours on a disk that may be full.
+        var isConditional = self.precondition != nil
+        if case .when = precondition { isConditional = true }
+        let doomed = try root.commitLock.withLock(creating: isConditional) { (_) throws(RootError) -> DoomedTree? in
             let location = try locateSource(path, followsLink: false)
             if case .when = precondition { try requireMatch(precondition, try contentStatus(of: location)) }
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
             let status = location.status
-            let isKept = try takeToTrash(location)
+            let kept = try keepInTrash(location)
+            let isKept = kept.isAway
+            var isDone = false
+            defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
             let doomed = isKept ? nil : try detach(location)
+            isDone = true
             // What can't be hidden is taken apart in its place, and is not gone yet.
             if doomed?.isInPlace != true { try didRemove(location.path, isKept || doomed != nil ? nil : status) }
             if root.policy.waitsForDisk { try location.syncDirectory() }

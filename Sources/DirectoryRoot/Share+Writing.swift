@@ -18,7 +18,7 @@ extension Share {
     public func createDirectory(at path: SharePath, replacing: Replacement = .nothing) throws(RootError) {
         let path = try writable(path, orElse: .exists)
         try ask(.createDirectory(path))
-        try root.commitLock.withLock { (_) throws(RootError) in
+        try root.commitLock.withLock(creating: false) { (_) throws(RootError) in
             let location = try locateTarget(path, followsLink: false)
             try requireMatch(replacing, location.status)
             guard location.status == nil else { throw .exists }
@@ -132,10 +132,14 @@ extension Share {
         if let old {
             try keepProperties(of: location, in: file.descriptor)
             try file.keepPermissions(of: old)
-            if try takeToTrash(location) { try location.refresh() }
         }
+        let kept = try keepInTrash(location)
+        var isDone = false
+        defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
+        if kept.isAway { try location.refresh() }
         try file.place(at: location, of: root)
-        if let old { try root.state.properties.removed(inode: old.inode, device: old.device) }
+        isDone = true
+        if let old { try forgetProperties(of: old) }
         if root.policy.waitsForDisk { try location.syncDirectory() }
         return (try file.attributes(), old == nil)
     }

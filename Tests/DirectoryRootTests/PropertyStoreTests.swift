@@ -32,6 +32,23 @@ import Testing
             name: PropertyName(namespace: namespace, local: local), xml: Array("<x>\(content)</x>".utf8))
     }
 
+    @Test("Properties that stand elsewhere stay with a file's other name, and with what the trash keeps")
+    func otherNames() throws {
+        var abilities = Abilities()
+        abilities.extendedAttributes = false
+        let directory = try TemporaryDirectory()
+        let share = Share(root: try DirectoryRoot(path: directory.path, resolving: nil, abilities: abilities))
+        try directory.write("old", to: "a")
+        try directory.hardLink("b", to: "a")
+        let property = DeadProperty(name: PropertyName(namespace: "u", local: "p"), xml: Array("<p/>".utf8))
+        try share.updateProperties(of: SharePath("b"), [.set(property)])
+        let upload = try share.beginUpload(to: SharePath("a"), replacing: .anything)
+        try upload.write(Array("new".utf8))
+        _ = try upload.commit()
+        #expect(try share.properties(of: SharePath("a")) == [property])
+        #expect(try share.properties(of: SharePath("b")) == [property])
+    }
+
     @Test("Properties are set, replaced, removed and kept in order of first setting", arguments: [true, false])
     func basics(attributes: Bool) throws {
         let share = try share(attributes: attributes)

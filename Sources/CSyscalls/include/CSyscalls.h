@@ -76,6 +76,8 @@ int sys_clone(int source, int target);
 int sys_truncate(int descriptor, int64_t size);
 int sys_allocate(int descriptor, int64_t offset, int64_t count);  // the file ends no earlier than there
 int sys_likes_allocation(int descriptor);  // 1 where writing into allocated room is cheaper
+// Waits until all that was written to the descriptor's file system is on its disk.
+int sys_sync_all(int descriptor);
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
 int sys_fsync(int descriptor);
 int sys_fdatasync(int descriptor);

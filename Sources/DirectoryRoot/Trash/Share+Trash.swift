@@ -107,7 +107,9 @@ extension Share {
     ) throws(RootError) {
         let full = try writable(path, orElse: .selfReference)
         try root.commitLock.withLock { (_) throws(RootError) in
-            var location = try locateTarget(full, followsLink: false)
+            let location = try locateTarget(full, followsLink: false)
+            var replaced = Trash.Kept.nothing
+            var isDone = false
             if isDirectory { try requireRights(throughout: .create, at: full, location.path) }
             if location.status == nil {
                 try requireReplaceableName(full, location.path, isDirectory: isDirectory)
@@ -118,11 +120,13 @@ extension Share {
                 try requireRights(throughout: [.overwrite, .delete], at: full, location.path)
                 try requireReplaceable(location, asked: full)
                 try checkLocks(WriteUse(trees: [location.path]))
-                guard try root.state.trash.take(location, user: user) != nil else { throw .exists }
-                try root.state.locks.drop(below: location.path)
-                try location.refresh()
+                guard let record = try root.state.trash.take(location, user: user) else { throw .exists }
+                replaced = .only(record)
             }
+            defer { if !isDone { root.state.trash.giveBack(replaced, to: location, of: root) } }
             try root.renameToFreeName(root.state.trash.place(of: id), location)
+            isDone = true
+            if replaced.isAway { try root.state.locks.drop(below: location.path) }
             try root.state.trash.forget(id)
             if root.policy.waitsForDisk { try location.syncDirectory() }
         }

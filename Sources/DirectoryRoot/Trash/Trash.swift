@@ -41,12 +41,48 @@ package final class Trash: Sendable {
     }
 
     /// Keeps a file that is about to be replaced, which has its name until then.
-    /// - Returns: false when the file system can't give it a second name.
-    func keep(_ location: borrowing Location, user: String?) throws(RootError) -> Bool {
+    /// - Returns: the item's record; nil when the file system can't give it a second name.
+    func keep(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
         let kept = try? add(location, user: user) { (name, directory, item) in
             unsafe location.withName { unsafe sys_linkat(location.directory.number, $0, directory, item) }
         }
-        return kept.flatMap { $0 } != nil
+        return kept.flatMap { $0 }
+    }
+
+    /// What the trash has of something that is about to be replaced.
+    enum Kept {
+        case nothing
+        /// It has its own name, too.
+        case second(TrashRecord)
+        /// It is nowhere else.
+        case only(TrashRecord)
+
+        /// Whether its own name is free.
+        var isAway: Bool {
+            if case .only = self { return true }
+            return false
+        }
+    }
+
+    /// Undoes what was done for a write that failed.
+    ///
+    /// What can't get its name back stays in the trash, where people find it.
+    func giveBack(_ kept: Kept, to location: borrowing Location, of root: DirectoryRoot) {
+        guard let trash = try? state.subfolder(Self.folder, creating: false) else { return }
+        let record: TrashRecord
+        let answer: Int32
+        switch kept {
+        case .nothing: return
+        case .second(let item):
+            record = item
+            answer = unsafe sys_unlinkat(trash.number, item.id + ".item", 0)
+        case .only(let item):
+            record = item
+            answer = unsafe (item.id + ".item").withCString {
+                unsafe root.renameToFreeName(trash.number, $0, location)
+            }
+        }
+        if answer == 0 { _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0) }
     }
 
     private func add(

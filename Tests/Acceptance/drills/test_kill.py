@@ -178,3 +178,33 @@ def test_power_cut(serve, disk, durable):
     disk.unmount()
     shown = subprocess.run(["e2fsck", "-fn", str(disk.image)], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stdout
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("kind", ["file", "tree"])
+def test_power_cut_after_a_move_to_another_disk(serve, disk, folder, kind):
+    """The source of such a move is gone when it is answered: its copy is on the other disk by then, --fsync or not."""
+    root = folder / "moves"
+    root.mkdir()
+    (root / "disk").mkdir()
+    subprocess.run(["mount", "--bind", str(disk.place), str(root / "disk")], check=True)
+    try:
+        server = serve(root=root)
+        content = os.urandom(300_000)
+        if kind == "file":
+            (root / "x").write_bytes(content)
+        else:
+            (root / "x" / "below").mkdir(parents=True)
+            (root / "x" / "one").write_bytes(content)
+            (root / "x" / "below" / "two").write_bytes(content)
+        assert ask(server, "MOVE", "/x", "Destination: /disk/x").status == 201
+        assert not (root / "x").exists()
+        disk.cut_power()
+        server.kill()
+    finally:
+        subprocess.run(["umount", "-l", str(root / "disk")])
+    disk.unmount()
+    disk.mount()
+    place = disk.place / "x"
+    found = [place] if kind == "file" else [place / "one", place / "below" / "two"]
+    assert [file.read_bytes() == content for file in found] == [True] * len(found)

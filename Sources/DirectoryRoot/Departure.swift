@@ -1,0 +1,67 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The source of a move to another file system, on its way out: it goes when its copy stands.
+///
+/// Made, and used, under the commit lock. All that could fail for want of memory or descriptors is done when it is made,
+/// before the copy gets its name.
+final class Departure {
+    private let place: ScratchPlace
+    private let status: sys_attributes
+    private let hidden: [ScratchPlace]
+    /// Where the source from the root is.
+    let path: SharePath
+
+    /// - Parameters:
+    ///   - source: where it stands.
+    ///   - root: for names that no door shows.
+    /// - Throws: ``RootError/notFound`` when nothing is there; ``RootError/tooMany``.
+    init(of source: borrowing Location, in root: DirectoryRoot) throws(RootError) {
+        guard let status = source.status else { throw .notFound }
+        self.status = status
+        path = source.path
+        place = try source.place()
+        hidden = status.isDirectory ? try root.hiding(place) : []
+    }
+
+    /// Whether the copy that just got its name is what is under the source's name now: the two were one place, by a mount
+    /// of one directory at two.
+    var isTheCopy: Bool {
+        var now = sys_attributes()
+        return unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &now) } == 0
+            && !now.isSame(as: status)
+    }
+
+    /// Whether the source still is under its name.
+    var isHere: Bool {
+        var now = sys_attributes()
+        return unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &now) } == 0
+            && now.isSame(as: status)
+    }
+
+    /// Takes the name away.
+    /// - Returns: what is left to be removed, there or out of sight; nil when nothing is.
+    /// - Throws: what forbids it; then the source is there as before.
+    func go(_ root: DirectoryRoot) throws(RootError) -> ScratchPlace? {
+        guard status.isDirectory else {
+            try unsafe check(place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }, "unlinkat")
+            return nil
+        }
+        // What can't be hidden is taken apart in its place.
+        return hidden.first { root.rename(place, to: $0) == 0 } ?? place
+    }
+
+    /// Makes it durable that the name is gone.
+    func syncDirectory() throws(RootError) {
+        let opened = try unsafe Descriptor(
+            sys_openat(place.directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        try check(sys_fsync(opened.number), "fsync")
+    }
+}

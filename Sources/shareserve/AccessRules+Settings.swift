@@ -25,7 +25,9 @@ extension AccessRules {
         allowedHosts = settings.commaSeparatedList("allowed-host")
         corsOrigins = settings.commaSeparatedList("cors")
         trustedProxies = settings.commaSeparatedList("trusted-proxy")
-        if let host = allowedHosts.first(where: { $0.contains("/") }) {
+        if let host = allowedHosts.first(where: {
+            $0.contains("/") || $0.contains(" ") || $0.utf8.count { $0 == UInt8(ascii: ":") } == 1
+        }) {
             throw .usage("allowed-host: '\(host)' is not a name such as files.example.com or .example.com")
         }
         if let origin = corsOrigins.first(where: { $0 != "*" && $0 != "null" && !$0.contains("://") }) {

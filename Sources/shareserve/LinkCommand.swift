@@ -84,6 +84,9 @@ struct LinkCommand: ParsableCommand {
             }
             life = span
         }
+        if let url, !url.hasPrefix("http://"), !url.hasPrefix("https://") {
+            throw StartError.usage("url: '\(url)' is not an address such as https://files.example.com")
+        }
         if let maxDownloads, maxDownloads < 1 { throw StartError.usage("max-downloads: at least 1") }
         let hash =
             password ? try PasswordHash.yescrypt.make(password: PasswordPrompt.read(confirming: true), user: "") : nil

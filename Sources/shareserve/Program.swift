@@ -41,7 +41,7 @@ enum Program {
 
     private static func end(_ error: any Error, command: any ParsableCommand.Type) -> Never {
         if let error = error as? StartError {
-            StandardStreams.complain("shareserve: \(error.message)")
+            StandardStreams.complain("shareserve: \(error.message.harmless)")
             exit(error.status.rawValue)
         }
         let status = command.exitCode(for: error)
@@ -49,7 +49,7 @@ enum Program {
             StandardStreams.print(command.fullMessage(for: error))
         } else {
             let lines = command.message(for: error).split(separator: "\n").map { $0.drop(while: \.isWhitespace) }
-            StandardStreams.complain("shareserve: \(lines.joined(separator: " ")) (--help lists the options)")
+            StandardStreams.complain("shareserve: \(lines.joined(separator: " ").harmless) (--help lists the options)")
         }
         exit(status.rawValue)
     }

@@ -23,9 +23,9 @@ struct StandardErrorLog: LogHandler {
             }
             line += "}"
         } else {
-            line = "\(Self.now()) \(event.level) \(Self.harmless("\(event.message)"))"
+            line = "\(Self.now()) \(event.level) \("\(event.message)".harmless)"
             for (key, value) in all {
-                line += " \(key)=\(Self.harmless("\(value)"))"
+                line += " \(key)=\("\(value)".harmless)"
             }
         }
         StandardStreams.complain(line)
@@ -41,25 +41,12 @@ struct StandardErrorLog: LogHandler {
         return String(decoding: text.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Control characters and bidirectional controls as `\u{…}`: a name in the log must not steer the terminal.
-    private static func harmless(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
-        return text.unicodeScalars.map { isHarmful($0) ? $0.escaped(asASCII: true) : String($0) }.joined()
-    }
-
-    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
-    }
-
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": quoted += "\\\(scalar)"
-            case let scalar where isHarmful(scalar):
+            case let scalar where scalar.isHarmful:
                 for unit in String(scalar).utf16 {
                     let digits = String(unit, radix: 16)
                     quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

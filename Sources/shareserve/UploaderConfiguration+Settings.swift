@@ -1,4 +1,5 @@
 import ArgumentParser
+import DirectoryRoot
 import WebUploader
 
 extension UploaderConfiguration {
@@ -9,7 +10,7 @@ extension UploaderConfiguration {
         header = settings.text("header") ?? header
         footer = settings.text("footer") ?? footer
         indexName = settings.text("index")
-        if let indexName, indexName.contains("/") {
+        if let indexName, !SharePath.isName(indexName.utf8) {
             throw .usage("index: '\(indexName)' is not a name such as index.html")
         }
         maxArchives = try settings.number("max-archives", in: 0...10_000) ?? maxArchives

@@ -64,7 +64,12 @@ def test_version_and_help():
     (["--bind", "unix:"], "unix:"),
     (["--cors", "app.example.com"], "https://app.example.com"),
     (["--allowed-host", "https://files.example.com"], "files.example.com"),
+    (["--allowed-host", "files.example.com:8080"], "files.example.com:8080"),
     (["--index", "a/index.html"], "a/index.html"),
+    (["--index", ".."], ".."),
+    (["--port", "80\n80"], "80\\n80"),
+    (["--no-such\x1b[31m\noption"], "option"),
+    (["link", "--url", "files.example.com", "--root", "/", "/"], "https://"),
     (["--auth", "anna:secret@photos:rw"], "begins with"),
     (["--auth", "anna:secret@"], "begins with"),
     (["--generate-completion-script", "tcsh"], "zsh"),
@@ -95,6 +100,12 @@ def test_missing_directory_is_66(folder):
     ended = run(folder / "nothing here")
     assert ended.returncode == 66
     assert "nothing here" in one_line(ended)
+
+
+def test_a_name_cannot_steer_the_terminal(folder):
+    ended = run(folder / "red\x1b[31m\nand more")
+    assert ended.returncode == 66
+    assert "\x1b" not in one_line(ended) and "and more" in ended.stderr
 
 
 def test_a_directory_that_cannot_be_reached_is_66(folder):

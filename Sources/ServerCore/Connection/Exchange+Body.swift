@@ -62,7 +62,7 @@ extension Exchange {
                 }
                 engine.scratch.giveBack(taken)
                 scratch = nil
-                try await lease.wait { self.bodyWanted() }
+                try await lease.wait(for: reader.wanted) { self.bodyWanted() }
             case .end:
                 reader.isBroken = true
                 throw HTTPError(.badRequest, "The connection ended within the body.")

@@ -151,7 +151,11 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         lastActivity = room.tick
         if let lease {
             deadline = .max
-            return lease.deliver(buffer.readBytes(length: buffer.readableBytes) ?? [])
+            if lease.deliver(buffer.readBytes(length: buffer.readableBytes) ?? []) {
+                setDeadline(engine.limits.bodyStallTime)
+                read()
+            }
+            return
         }
         if inbound.readableBytes == 0 {
             inbound = buffer

@@ -21,12 +21,20 @@ final class SocketLease: Sendable {
 
     private struct State {
         var mail: [[UInt8]] = []
+        /// What the loop has read since the task fell asleep, and is not worth waking it yet.
+        var held: [UInt8] = []
+        /// How many bytes the sleeping task can use at most.
+        var wanted: Int64 = 0
         /// The loop is about to read, or waits to.
         var loopReads: Bool
         var failure: HTTPError?
         var isAtEnd = false
         var waiter: CheckedContinuation<Void, any Error>?
     }
+
+    /// As much as this is gathered of a body that comes in small pieces, before its task is woken: waking it for each would
+    /// let many slow clients keep the threads of the pool from others.
+    static let page = 4_096
 
     /// A descriptor of its own, so that the connection may close meanwhile.
     private let socket: Int32
@@ -64,8 +72,8 @@ final class SocketLease: Sendable {
         return !loopReads && sys_wait_readable(socket, 2) > 0
     }
 
-    /// Returns when the loop has read something, or all is over; `ask` makes the loop read.
-    func wait(_ ask: @Sendable () -> Void) async throws {
+    /// Returns when the loop has read a page, or `wanted` bytes, or all is over; `ask` makes the loop read.
+    func wait(for wanted: Int64, _ ask: @Sendable () -> Void) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isCancelled = Task.isCancelled
@@ -73,6 +81,7 @@ final class SocketLease: Sendable {
                     if isCancelled { return .failure(CancellationError()) }
                     if !state.mail.isEmpty || state.failure != nil || state.isAtEnd { return .success(()) }
                     state.loopReads = true
+                    state.wanted = wanted
                     state.waiter = continuation
                     return nil
                 }
@@ -91,8 +100,9 @@ final class SocketLease: Sendable {
     /// What the loop had read and nobody took.
     func takeMail() -> [UInt8] {
         state.withLock { state in
-            let all = Array(state.mail.joined())
+            let all = Array(state.mail.joined()) + state.held
             state.mail = []
+            state.held = []
             return all
         }
     }
@@ -104,11 +114,19 @@ final class SocketLease: Sendable {
         state.withLock { $0.loopReads = true }
     }
 
-    func deliver(_ bytes: [UInt8]) {
-        wake { state in
-            state.mail.append(bytes)
-            state.loopReads = false
+    /// Gives the task what was read.
+    /// - Returns: whether it sleeps on, so that the loop has to read more.
+    func deliver(_ bytes: [UInt8]) -> Bool {
+        let sleepsOn = state.withLock { state in
+            state.held.append(contentsOf: bytes)
+            guard state.waiter != nil, state.held.count < Self.page, state.held.count < state.wanted else {
+                return false
+            }
+            // A chunked body may end here.
+            return !state.held.suffix(4).elementsEqual("\r\n\r\n".utf8)
         }
+        if !sleepsOn { wake { $0.loopReads = false } }
+        return sleepsOn
     }
 
     func deliverEnd() {
@@ -122,6 +140,10 @@ final class SocketLease: Sendable {
     private func wake(_ change: (inout State) -> Void) {
         let waiter = state.withLock { state in
             change(&state)
+            if !state.held.isEmpty {
+                state.mail.append(state.held)
+                state.held = []
+            }
             let waiter = state.waiter
             state.waiter = nil
             return waiter

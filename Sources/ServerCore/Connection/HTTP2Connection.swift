@@ -14,6 +14,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     let pace: Pace
     let load = HTTP2Load()
     private var context: ChannelHandlerContext?
+    private var meter: HTTP2FrameMeter?
     private var streams = 0
     /// The last stream that its client began; 0 before there is one.
     private var lastStream = 0
@@ -49,6 +50,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         let connection = HTTP2Connection(
             engine: engine, room: room, peer: channel.remoteAddress?.ipAddress ?? "unix")
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+        let meter = HTTP2FrameMeter(connection)
+        connection.meter = meter
+        try channel.pipeline.syncOperations.addHandler(meter)
         _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: settings, streamConfiguration: stream
         ) { stream in
@@ -84,6 +88,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         engine.counters.closed()
         engine.perAddress.leave(peer)
         context = nil
+        meter = nil
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -115,6 +120,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// The socket took `count` bytes of a stream.
     func sent(_ count: Int) {
         load.outstanding -= count
+        meter?.sent(count)
         closeWhenDone()
     }
 
@@ -147,6 +153,12 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         frames.writeAndFlush(NIOAny(frame), promise: nil)
     }
 
+    /// The client sends what can only be meant to harm.
+    func breakOff() {
+        sayGoodbye(.enhanceYourCalm)
+        close()
+    }
+
     private func closeWhenDone() {
         guard isEnding, streams <= 0, load.outstanding <= 0, roomIndex >= 0 else { return }
         let bound = NIOLoopBound(self, eventLoop: room.loop)
@@ -165,6 +177,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     // MARK: - The room's calls
 
     func secondPassed(_ tick: UInt32) {
+        meter?.secondPassed()
         guard streams <= 0, tick &- lastActivity > Limits.ticks(engine.limits.idleTime) else { return }
         if isEnding { close() } else { end(.noError) }
     }

@@ -106,6 +106,18 @@ def windows_overflown(frames):
     return WindowUpdateFrame(0, window_increment=0x7FFFFFFF).serialize() * 2
 
 
+def windows_by_the_byte(_):
+    return WindowUpdateFrame(0, window_increment=1).serialize() * 100_000
+
+
+def frames_that_nobody_knows(_):
+    return b"\x00\x00\x00\x63\x00\x00\x00\x00\x00" * 100_000
+
+
+def bodies_by_the_byte(frames):
+    return frames.head(1, method="PUT", path="/b", flags=("END_HEADERS",)) + DataFrame(1, b"x").serialize() * 60_000
+
+
 def no_window_at_all(frames):
     # An increment of 0. RFC 9113 §6.9
     return frames.head(1) + b"\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00"
@@ -117,7 +129,8 @@ CALM, FLOW, PROTOCOL = 11, 3, 1
 
 @pytest.mark.parametrize("flood, code", [
     (opened_and_reset, CALM), (settings, CALM), (pings, CALM), (continuations, CALM), (empty_continuations, CALM),
-    (empty_data, CALM), (windows_overflown, FLOW), (no_window_at_all, PROTOCOL)])
+    (empty_data, CALM), (windows_overflown, FLOW), (no_window_at_all, PROTOCOL), (windows_by_the_byte, CALM),
+    (frames_that_nobody_knows, CALM), (bodies_by_the_byte, CALM)])
 def test_flood_ends_the_connection(secure, flood, code):
     frames = Frames(secure)
     took_all = frames.send(flood(frames))
@@ -223,6 +236,19 @@ def test_reader_that_takes_nothing_of_many_streams_costs_no_memory(secure):
     goes_on(secure)
     for frames in readers:
         frames.socket.close()
+
+
+def test_bodies_by_the_byte_that_wait_for_their_rate_cost_no_memory(serve):
+    server = serve("--tls-self-signed", "--limit-rate", "10K")
+    (server.root / "a").write_bytes(b"a" * 1000)
+    for attempt in range(3):
+        frames = Frames(server)
+        heads = b"".join(
+            frames.head(number, method="PUT", path=f"/{attempt}-{number}", flags=("END_HEADERS",))
+            for number in range(1, 41, 2))
+        frames.send(heads + b"".join(DataFrame(number, b"x").serialize() * 50_000 for number in range(1, 41, 2)))
+        frames.ending()
+    goes_on(server)
 
 
 def test_answer_before_the_end_of_its_request_comes_whole(secure):

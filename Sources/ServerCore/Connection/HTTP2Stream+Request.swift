@@ -43,6 +43,7 @@ extension HTTP2Stream {
         var path = ""
         var authority: String?
         var lines: [(String, String)] = []
+        var cookies: [String] = []
         var size = 0
         for (name, value, _) in headers {
             size += name.utf8.count + value.utf8.count + 32
@@ -56,9 +57,12 @@ extension HTTP2Stream {
             case ":authority": authority = value
             case ":scheme": break
             case "host": authority = authority ?? value
+            case "cookie": cookies.append(value)
             default: lines.append((name, value))
             }
         }
+        // Browsers send each cookie by itself. RFC 9113 §8.2.3.
+        if !cookies.isEmpty { lines.append(("cookie", cookies.joined(separator: "; "))) }
         guard size <= engine.limits.headBytes, lines.count <= engine.limits.fieldCount else {
             throw HTTPError(.headerFieldsTooLarge, "The head of this request is larger than the server takes.")
         }

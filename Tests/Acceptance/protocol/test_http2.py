@@ -202,6 +202,21 @@ def test_refused_head_has_no_body(secure):
     assert not any(client.bodies.values())
 
 
+def test_cookies_may_come_one_by_one(secure):
+    """As browsers send them, ours between those of others on the same host. RFC 9113 §8.2.3"""
+    server = secure("--auth", "anna:secret@/:rw")
+    form = "user=anna&password=secret&return=/"
+    answer = ask(
+        server, "POST", "/.shareserve/login", "Content-Type: application/x-www-form-urlencoded",
+        f"Origin: {server.url}", body=form, tls=True)
+    cookie = answer["Set-Cookie"].split(";")[0]
+    client = Client(server)
+    client.begin(1, "GET", "/a")
+    assert client.status(1) == "401"
+    client.begin(3, "GET", "/a", ("cookie", "other=1"), ("cookie", cookie), ("cookie", "more=2"))
+    assert client.status(3) == "200" and client.bodies[3] == b"a" * 1000
+
+
 def test_client_cannot_make_the_table_of_fields_grow(secure):
     server = secure()
     for index in range(300):

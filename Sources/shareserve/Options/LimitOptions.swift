@@ -91,7 +91,7 @@ struct LimitOptions: SettingsGroup {
             valueName: "number"))
     var propfindLimit: String?
 
-    @Option(help: .init("Threads for the disk.", valueName: "number"))
+    @Option(help: .init("Threads for the disk; default: four for each processor, from 8 to 32.", valueName: "number"))
     var ioThreads: String?
 
     @Option(help: .init("Event loops for the network; default: half the processors.", valueName: "number"))

@@ -23,7 +23,7 @@ struct ShareOptions: SettingsGroup {
     @Flag(help: "Refuse the files that macOS strews: .DS_Store and ._*.")
     var noAppleFiles = false
 
-    @Option(help: .init("Largest upload, as in 500M or 20G; default: no limit.", valueName: "size"))
+    @Option(help: .init("Largest upload, as in 500M or 20G (1K is 1024 bytes); default: no limit.", valueName: "size"))
     var maxUploadSize: String?
 
     @Option(help: .init("Room that uploads must leave on the disk.", valueName: "size"))

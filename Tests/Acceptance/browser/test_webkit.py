@@ -66,7 +66,7 @@ def done(page, name):
 
 
 def test_list_sort_filter_and_history(watched, page):
-    server = shown(watched, page, {"folder/inner.txt": "i"} | {f"file {n}.txt": "x" * n for n in range(100)})
+    shown(watched, page, {"folder/inner.txt": "i"} | {f"file {n}.txt": "x" * n for n in range(100)})
     assert page.names()[:4] == ["folder", "file 0.txt", "file 1.txt", "file 2.txt"]
     page.screenshot("list")
     page.button("Size")
@@ -250,7 +250,7 @@ def test_pictures_sound_film_and_markdown(watched, page):
 
 def test_a_key_that_is_held_walks_on(watched, page):
     """WebKit lets a page change its address a hundred times in ten seconds."""
-    server = shown(watched, page, {f"{n:03}.bin": "x" for n in range(150)})
+    shown(watched, page, {f"{n:03}.bin": "x" for n in range(150)})
     page.follow("000.bin")
     page.wait("document.querySelector('.stage .state')")
     page.call("POST", "/execute/async", {"args": [], "script": """(async ended => {
@@ -284,7 +284,7 @@ def test_text_is_saved_only_over_what_was_read(watched, page):
 
 def test_what_is_said_to_be_copied_is_copied(watched, page):
     """WebKit lets a page write to the clipboard only at once after a click, and not when an answer has come."""
-    server = shown(watched, page, {"a.txt": "a"})
+    shown(watched, page, {"a.txt": "a"})
     page.select("a.txt")
     page.button("Share link")
     page.button("Create link")
@@ -318,7 +318,7 @@ def test_logging_in(watched, page):
 
 @pytest.mark.parametrize("mode", ["list", "grid"])
 def test_a_window_made_narrow_shows_the_names(watched, page, mode):
-    server = shown(watched, page, {"a rather long name for a file.txt": "a", "p.png": picture()})
+    shown(watched, page, {"a rather long name for a file.txt": "a", "p.png": picture()})
     if mode == "grid":
         page.button("Show as grid")
     page.resize(420, 900)

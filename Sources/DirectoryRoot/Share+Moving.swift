@@ -89,7 +89,7 @@ extension Share {
             guard !found.isSame(as: old) else { throw .selfReference }
         }
         guard moved.isDirectory else { return }
-        // Where names are not told apart by case, a folder may change the case of its own.
+        // Where names are not told apart by case, a folder may change the letters of its own.
         if let old = to.status, old.isSame(as: moved) {
             guard try from.directory.status().isSame(as: to.directory.status()) else { throw .selfReference }
         }
@@ -106,8 +106,9 @@ extension Share {
             try finish(from, to)
             return .done(created: true, replaced: nil)
         }
-        if old.isSame(as: moved) {
-            try renameToItself(from, to)
+        if try root.isOneFile(from, to) {
+            try root.renameToItself(from, to)
+            try finish(from, to)
             return .done(created: false, replaced: nil)
         }
         let kept = try keepInTrash(to)
@@ -128,33 +129,6 @@ extension Share {
         let outcome = try swapAndDetach(from, to)
         if case .done = outcome { isDone = true }
         return outcome
-    }
-
-    /// Moves something to another name of its own: a second hard link, or the same name in other letters.
-    ///
-    /// Where names are not told apart by case, a rename has nothing to do then, and the name that goes after it would be
-    /// the only one. So it goes by way of a third name, which users see if we are killed in between.
-    private func renameToItself(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
-        let origin = from.directory.number
-        let third = Array(from.path.name.prefix(200)) + Array(" (\(StateFile.randomName()))".utf8)
-        let answer = unsafe CString.with(third) { third -> Int32 in
-            let away = unsafe from.withName { unsafe sys_renameat(origin, $0, origin, third) }
-            guard away == 0 else { return away }
-            var found = sys_attributes()
-            let other = unsafe to.withName { unsafe sys_statat(to.directory.number, $0, &found) }
-            let answer =
-                switch other {
-                case -ENOENT: unsafe root.renameToFreeName(origin, third, to)
-                case 0: unsafe sys_unlinkat(origin, third, 0)
-                default: other
-                }
-            if answer < 0 { _ = unsafe from.withName { unsafe sys_renameat(origin, third, origin, $0) } }
-            return answer
-        }
-        // A mount of one directory at two places.
-        if answer == -EXDEV { throw .selfReference }
-        try check(answer, "renameat2")
-        try finish(from, to)
     }
 
     /// Puts a tree in the place of another thing, which is left to be removed.

@@ -51,6 +51,16 @@ import Testing
         #expect(try fixture.list() == ["a", "folder"] && fixture.list("/folder") == [])
     }
 
+    @Test("Names that differ in their letters alone are two files where the directory lists both")
+    func otherLetters() throws {
+        let fixture = try Fixture()
+        try fixture.directory.write("upper", to: "A.txt")
+        guard !fixture.directory.exists("a.txt") else { try Test.cancel("the file system ignores case") }
+        try fixture.directory.write("lower", to: "a.txt")
+        #expect(try !fixture.move("/A.txt", to: "/a.txt").created)
+        #expect(try fixture.list() == ["a.txt"] && fixture.get("/a.txt") == "upper")
+    }
+
     @Test("A link does not take the place of what it points at")
     func linkOntoItsTarget() throws {
         let fixture = try Fixture()

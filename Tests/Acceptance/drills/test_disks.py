@@ -1,14 +1,18 @@
-"""Disks that fail: bad sectors under an open share, no way to write, and a user's quota."""
+"""Disks that fail: bad sectors under an open share, no way to write, a user's quota; and one that ignores case."""
 
 import ctypes
 import os
+import pathlib
+import shutil
 import struct
 import subprocess
+import sys
 
 import pytest
 
 from test_faults import as_nobody
 from test_kill import Disk
+from server import wait_until
 from wire import ConnectionClosed, Wire, ask
 
 pytestmark = pytest.mark.root
@@ -160,3 +164,41 @@ def test_quota(serve, folder):
         server.stop()
     finally:
         subprocess.run(["umount", "-l", str(place)])
+
+
+@pytest.fixture
+def caseless(folder):
+    """A file system that does not tell names apart by case, with one file: whichever the letters, it is this one."""
+    program = pathlib.Path(sys.executable).parent / "rclone"
+    program = str(program) if program.exists() else shutil.which("rclone")
+    if program is None or not os.path.exists("/dev/fuse"):
+        pytest.skip("needs rclone and FUSE")
+    below, place = folder / "below", folder / "caseless"
+    (below / "share").mkdir(parents=True)
+    (below / "share" / "Notes.txt").write_bytes(b"the only copy")
+    place.mkdir()
+    mount = subprocess.Popen(
+        [program, "mount", str(below), str(place), "--vfs-case-insensitive", "--vfs-cache-mode", "full",
+         "--cache-dir", str(folder / "cache"), "--config", str(folder / "rclone.conf")], stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: os.path.ismount(place) or mount.poll() is not None, "the file system is mounted")
+        if not os.path.ismount(place):
+            pytest.skip("rclone can't mount here")
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], stderr=subprocess.DEVNULL)
+        mount.terminate()
+        mount.wait(30)
+
+
+@pytest.mark.parametrize("options", [(), ("--trash", "7")], ids=["", "trash"])
+def test_name_in_other_letters(serve, caseless, options):
+    """A file that is given its own name in other letters has it, and its content."""
+    root = caseless / "share"
+    server = serve(*options, root=root)
+    assert ask(server, "GET", "/NOTES.TXT").body == b"the only copy"
+    assert ask(server, "MOVE", "/Notes.txt", "Destination: /notes.txt").status in (201, 204)
+    names = [name for name in os.listdir(root) if not name.startswith(".")]
+    assert names == ["notes.txt"]
+    assert ask(server, "GET", "/notes.txt").body == b"the only copy"
+    server.stop()

@@ -1,0 +1,69 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension DirectoryRoot {
+    /// Whether two names lead to one file: by its number, and, since not every file system that ignores case has numbers
+    /// that last, by names that only differ in their letters and of which the directory lists one.
+    func isOneFile(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> Bool {
+        guard let moved = from.status, let old = to.status else { return false }
+        if old.isSame(as: moved) { return true }
+        func letters(_ path: SharePath) -> String { String(decoding: path.bytes, as: UTF8.self).lowercased() }
+        guard from.path != to.path, letters(from.path) == letters(to.path) else { return false }
+        return try !Self.lists(Array(to.path.name), in: to.directory)
+    }
+
+    /// Moves something to another name of its own: a second hard link, or the same name in other letters.
+    ///
+    /// A rename has nothing to do then, and where names are not told apart by case, the name that goes after it would be the
+    /// only one. What the directories list tells which it is; what a name leads to does not, and may be remembered from
+    /// before. Under the commit lock.
+    /// - Throws: ``RootError/selfReference`` when both are one name, or a mount of one directory at two places.
+    func renameToItself(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
+        let (source, target) = (try from.directory.status(), try to.directory.status())
+        let isOneFolder = source.isSame(as: target)
+        guard !isOneFolder || source.mount == target.mount && from.path.name != to.path.name else {
+            throw .selfReference
+        }
+        guard try Self.lists(Array(from.path.name), in: from.directory) else { throw .notFound }
+        if try Self.lists(Array(to.path.name), in: to.directory) {
+            try unsafe check(from.withName { unsafe sys_unlinkat(from.directory.number, $0, 0) }, "unlinkat")
+            return
+        }
+        guard isOneFolder else { throw .selfReference }
+        try respell(from, as: to)
+    }
+
+    /// Changes the letters of a name by way of a third one, which users see if we are killed in between.
+    private func respell(_ from: borrowing Location, as to: borrowing Location) throws(RootError) {
+        let directory = from.directory.number
+        let third = Array(from.path.name.prefix(200)) + Array(" (\(StateFile.randomName()))".utf8)
+        func rename(_ one: some Collection<UInt8>, _ other: some Collection<UInt8>) -> Int32 {
+            unsafe CString.with(one) { one in
+                unsafe CString.with(other) { unsafe sys_renameat(directory, one, directory, $0) }
+            }
+        }
+        try check(rename(from.path.name, third), "renameat")
+        var answer = rename(third, to.path.name)
+        // A kernel that still takes the new name for the old one does nothing.
+        if answer == 0, (try? Self.lists(third, in: from.directory)) ?? true { answer = -EBUSY }
+        if answer < 0 { _ = rename(third, from.path.name) }
+        try check(answer, "renameat")
+    }
+
+    /// Whether a directory lists exactly this name.
+    private static func lists(_ name: [UInt8], in directory: borrowing Descriptor) throws(RootError) -> Bool {
+        let opened = try unsafe Descriptor(sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        var reader = DirectoryReader(descriptor: opened.number)
+        while let record = try unsafe reader.next() {
+            if unsafe record.bytes.elementsEqual(name) { return true }
+        }
+        return false
+    }
+}

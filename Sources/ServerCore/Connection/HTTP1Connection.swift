@@ -313,6 +313,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     func secondPassed(_ tick: UInt32) {
+        lease?.secondPassed()
         guard tick >= deadline else { return }
         deadline = .max
         switch phase {

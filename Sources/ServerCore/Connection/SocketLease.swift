@@ -129,6 +129,12 @@ final class SocketLease: Sendable {
         return sleepsOn
     }
 
+    /// Wakes the task for what was gathered of a chunked body: only it can see that it is malformed, or too much.
+    func secondPassed() {
+        let isDue = state.withLock { !$0.held.isEmpty && $0.wanted == .max }
+        if isDue { wake { _ in } }
+    }
+
     func deliverEnd() {
         wake { $0.isAtEnd = true }
     }

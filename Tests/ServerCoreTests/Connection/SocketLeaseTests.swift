@@ -37,6 +37,20 @@ import Testing
         #expect(try await task.value == Array("1\r\na\r\n0\r\n\r\n".utf8))
     }
 
+    @Test("what was gathered of chunks is looked at every second, of a counted body when it is a page")
+    func everySecond() async throws {
+        let (chunked, task) = try await sleeping(.max)
+        #expect(chunked.deliver(Array("zz\r\n".utf8)))
+        chunked.secondPassed()
+        #expect(try await task.value == Array("zz\r\n".utf8))
+        let (counted, other) = try await sleeping(100)
+        #expect(counted.deliver([1]))
+        counted.secondPassed()
+        #expect(counted.deliver([2]))
+        #expect(!counted.deliver([UInt8](repeating: 3, count: 98)))
+        #expect(try await other.value.count == 100)
+    }
+
     @Test("what was gathered is not lost with the connection")
     func endOfConnection() async throws {
         let (lease, task) = try await sleeping(100)

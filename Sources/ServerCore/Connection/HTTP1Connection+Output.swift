@@ -1,7 +1,6 @@
 import CSyscalls
 import DirectoryRoot
 import NIOCore
-internal import NIOSSL
 
 #if canImport(Darwin)
     import Darwin
@@ -285,16 +284,6 @@ extension HTTP1Connection {
         }
     }
 
-    /// Ends a TLS connection without the `close_notify` that would say that all was sent.
-    ///
-    /// RFC 9112 §9.8.
-    private func closeWithoutNotice() {
-        guard let pipeline = context?.pipeline.syncOperations,
-            let secured = try? pipeline.context(handlerType: NIOSSLServerHandler.self)
-        else { return }
-        secured.close(promise: nil)
-    }
-
     /// Ends the connection within a body, so that nobody takes the part for the whole.
     private func breakOff() {
         flush(more: false)
@@ -303,7 +292,7 @@ extension HTTP1Connection {
             var choice = linger(l_onoff: 1, l_linger: 0)
             unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
         }
-        if isSecure { closeWithoutNotice() }
+        if isSecure { context?.closeBelowTLS() }
         abort()
     }
 }

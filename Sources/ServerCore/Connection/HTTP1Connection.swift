@@ -348,6 +348,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     func abort() {
         guard phase != .closed else { return }
         context?.close(promise: nil)
+        // The end of the server waits for nobody who has all that is for him.
+        if isSecure, engine.isShuttingDown { context?.closeBelowTLS() }
         if phase != .closed { becomeClosed() }
     }
 

@@ -171,6 +171,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     private func close() {
         context?.close(promise: nil)
+        if engine.isShuttingDown { context?.closeBelowTLS() }
         leave()
     }
 

@@ -9,7 +9,7 @@ from hyperframe.frame import DataFrame, GoAwayFrame, HeadersFrame, RstStreamFram
 
 from frames import Frames
 from server import wait_until
-from wire import ask
+from wire import Wire, ask
 
 WHOLE, BEGUN = ("END_HEADERS", "END_STREAM"), ("END_HEADERS",)
 REFUSED = 7
@@ -137,13 +137,19 @@ def test_shut_down_lets_streams_end_and_takes_no_new_ones(secure):
 
 def test_shut_down_ends_idle_connections_at_once(secure):
     server = secure("--shutdown-timeout", "60s")
-    client, fresh = Client(server), Client(server)
+    client, fresh, deaf, older = Client(server), Client(server), Client(server), Wire(server, tls=True)
     client.begin(1, "GET", "/a")
     assert client.status(1) == "200"
+    assert older.ask("GET", "/a").status == 200
+    started = time.monotonic()
     server.signal(signal.SIGTERM)
     assert client.says_goodbye(last=1)
     assert fresh.says_goodbye(last=0)
     assert server.process.wait(30) == 0
+    # Those who do not read would be waited for that long.
+    assert time.monotonic() - started < 4.5
+    for kept in (deaf.socket, older):
+        kept.close()
 
 
 def test_malformed_request_ends_no_other(secure):

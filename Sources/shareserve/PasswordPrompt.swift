@@ -41,6 +41,7 @@ private struct Terminal {
     /// meanwhile, since the shell would go on with a terminal that stays silent.
     func hidingWhatIsTyped<Answer>(_ body: () -> Answer) throws -> Answer {
         let fatal = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
+        let watching = DispatchGroup()
         let watches = fatal.map { number in
             signal(number, SIG_IGN)
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -49,9 +50,13 @@ private struct Terminal {
                 signal(number, SIG_DFL)
                 kill(getpid(), number)
             }
+            watching.enter()
+            watch.setRegistrationHandler { watching.leave() }
             watch.resume()
             return watch
         }
+        // A signal that comes before somebody watches for it would be lost.
+        watching.wait()
         defer {
             set(usual)
             for watch in watches { watch.cancel() }

@@ -45,6 +45,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         settings.maximumRecentlyResetStreams = 128
         var stream = NIOHTTP2Handler.StreamConfiguration()
         stream.targetWindowSize = 256 * 1_024
+        // Who scrolls past a thousand pictures cancels most of them, and may have uploads on the same connection.
+        stream.streamResetFrameRateLimit.maximumCount = 1_000
         stream.outboundBufferSizeHighWatermark = 128 * 1_024
         stream.outboundBufferSizeLowWatermark = 64 * 1_024
         let connection = HTTP2Connection(

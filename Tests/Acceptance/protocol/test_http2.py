@@ -189,6 +189,16 @@ def test_more_streams_than_a_few_are_reset_while_their_bodies_come(secure):
     assert client.status(201) == "200"
 
 
+def test_some_hundred_requests_may_be_cancelled(secure):
+    client = Client(secure())
+    client.begin(1, "PUT", "/upload", flags=BEGUN)
+    for stream in range(3, 1003, 2):
+        client.begin(stream, "GET", "/a")
+        client.send(RstStreamFrame(stream, 8).serialize())
+    client.data(1, b"all", last=True)
+    assert client.status(1) == "201"
+
+
 def test_continue_is_said_when_it_is_waited_for(secure):
     client = Client(secure())
     client.begin(1, "PUT", "/n", ("expect", "100-continue"), ("content-length", "3"), flags=BEGUN)

@@ -1,4 +1,4 @@
-// Dialogs that stand for themselves: taken names, a folder to choose, links, codes, the trash, the keys; and the log-in form.
+// Dialogs: taken names, a folder to choose, links, codes, the trash, the keys; and the log-in form.
 
 import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, icon,
 	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
@@ -10,7 +10,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 		h("span", modified && formatDate(modified)))
 }
 
-/** Resolves to { choice: "replace" | "keep" | "skip", all }. Only a button closes it. */
+/** Gives { choice: "replace" | "keep" | "skip", all }. Only a button closes it. */
 export async function askConflict({ours, theirs = {name: ours.name}, folder, several}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),

@@ -11,7 +11,7 @@ const box = h("dialog.preview", {"aria-labelledby": title.id, onkeydown: pressed
 }}, h("div.preview-head", title, about, extra, previous, next, iconButton(t("Download"), "download", load), iconButton(t("Close"), "close", () => close())), stage)
 document.body.append(box)
 
-/** What is shown, and what goes with it: the reading, the editor or the zoom. */
+/** What is shown, and its reading, editor or zoom. */
 let entry = null, abort, editor, zoom
 /** Whether Back leads to the folder. */
 let pushed
@@ -137,7 +137,7 @@ async function close(goBack = true) {
 	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
 }
 
-/** Wheel, double click and keys bring a picture nearer. Gives the function that does it, around the pointer or the middle. */
+/** Brings a picture nearer by wheel, double click and keys, around the pointer or the middle. Gives what does it. */
 function zoomer(image) {
 	let scale = 1
 	const by = (factor, event) => {

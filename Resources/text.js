@@ -1,4 +1,4 @@
-// Text and code: shown, changed, and saved only over the version that was read. Markdown becomes elements made by name: no file is markup.
+// Text and code: shown, changed, and saved only over the version that was read. Markdown becomes elements by name: no file is markup.
 
 import {address, app, button, childOf, fail, h, parentOf, request, shown, t, tagOf, toast} from "./app.js"
 

@@ -1,7 +1,7 @@
 // The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
 
 import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, iconButton, info, joined, kindOf,
-	makeFolder, nameOf, numbered, parentOf, pathOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
+	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./dialogs.js"
 import {sources} from "./gather.js"
 import {offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
@@ -11,11 +11,13 @@ export {sources} from "./gather.js"
 const parallel = 3
 /** From this size on an upload is worth a record of how far it came. */
 const resumableFrom = 1 << 20
-const items = []
-let running = 0, done = 0
+/** Perhaps 100,000: what is done for each must not look at all. None before `first` waits. */
+const items = [], byKey = new Map()
+let running = 0, done = 0, first = 0
 
 const among = (...states) => ({state}) => states.includes(state)
 const isActive = among("waiting", "sending", "retrying", "asking"), isOver = among("done", "skipped", "failed"), isMissing = among("missing")
+const isBusy = () => Boolean(items.findLast(isActive))
 const mayPause = among("waiting", "sending", "retrying"), mayResume = among("paused", "missing"), hasFailed = among("failed")
 const mayRetry = item => hasFailed(item) && item.file
 const mayCancel = item => !isOver(item) && item.state !== "verifying"
@@ -33,7 +35,7 @@ function digestOf(file) {
 	return new Promise((resolve, reject) => { digests.push({resolve, reject}) })
 }
 
-/** Queues what `source` yields, below the folder at `target`. `known`: the folder that an earlier page began with. */
+/** Queues what `source` yields, below the folder at `target`. `known`: an earlier page's folder. */
 export async function upload(source, target, known) {
 	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]])
 	try {
@@ -64,18 +66,25 @@ function leave({tree, path}) {
 
 function add(item) {
 	item.key = records.keyOf(item)
+	const known = byKey.get(item.key)
+	if (known && isActive(known)) return
 	// The same file chosen again takes the place of the line that waited for it.
-	const waiting = items.find(other => isMissing(other) && other.key === item.key)
-	if (waiting) forget(waiting)
-	if (items.some(other => isActive(other) && other.key === item.key)) return
+	if (known && isMissing(known)) forget(known)
 	if (item.tree) item.tree.left += 1
-	items.push(Object.assign(item, {state: "waiting", sent: 0, tries: 0}))
+	keep(item, {state: "waiting", sent: 0})
 	pump()
+}
+
+function keep(item, rest) {
+	items.push(Object.assign(item, {tries: 0, ...rest}))
+	byKey.set(item.key, item)
 }
 
 function forget(item) {
 	items.splice(items.indexOf(item), 1)
+	byKey.delete(item.key)
 	item.row?.remove()
+	first = 0
 }
 
 const folderHref = (target, steps) => target + steps.map(step => encodeName(step) + "/").join("")
@@ -104,9 +113,10 @@ const contents = new Map()
 const contentsOf = href => once(contents, href, () => readFolder(href).then(one => (one.may("read") ? one : null), () => null))
 
 function pump() {
-	keepAwake(items.some(isActive))
+	keepAwake(isBusy())
 	while (running < parallel) {
-		const next = items.find(among("waiting"))
+		while (items[first] && items[first].state !== "waiting") first += 1
+		const next = items[first]
 		if (!next) break
 		running += 1
 		next.state = "sending"
@@ -115,7 +125,7 @@ function pump() {
 			pump()
 		})
 	}
-	if (!items.some(isActive)) {
+	if (!isBusy()) {
 		folders.clear()
 		contents.clear()
 	}
@@ -149,7 +159,7 @@ async function start(item) {
 			item.conflict = null
 			// Where nobody may look, the name beside is tried.
 			if (!await contentsOf(folder)) item.href = childOf(folder, numbered(item.name, item.tries + 1))
-			item.state = "waiting"
+			wake(item)
 		} else if (mayPass(error)) backOff(item, error)
 		else finish(item, "failed", error.message)
 	}
@@ -220,7 +230,7 @@ function finish(item, state, message) {
 		item.file = item.local = null
 		leave(item)
 	}
-	if (!items.some(isActive)) {
+	if (!isBusy()) {
 		const failed = items.filter(hasFailed).length
 		if (failed) toast(sayFailed(failed), {kind: "bad"})
 		else if (done) toast(sayDone(done), {seconds: 5})
@@ -259,6 +269,7 @@ function backOff(item, error) {
 function wake(item) {
 	clearTimeout(item.timer)
 	item.state = "waiting"
+	first = 0
 	pump()
 }
 
@@ -307,8 +318,8 @@ export async function restore() {
 }
 
 async function wait(item) {
-	if (items.some(other => other.key === item.key)) return
-	items.push(Object.assign(item, {tries: 0, batch: {size: 1}, state: "missing", message: item.handle ? t("Paused") : t("choose the file again to go on")}))
+	if (byKey.has(item.key)) return
+	keep(item, {batch: {size: 1}, state: "missing", message: item.handle ? t("Paused") : t("choose the file again to go on")})
 	if (await mayRead(item.handle, "queryPermission")) await findAgain(item)
 	drawSoon()
 }
@@ -333,7 +344,7 @@ async function findAgain(item) {
 	return undefined
 }
 
-app.ownUploads = () => new Set(items.map(item => item.href && pathOf(item.href)))
+app.uploads = items
 
 const title = h("h2", {id: "transfers-title"}), about = h("p.about", {role: "status"})
 const total = h("progress", {max: 1, "aria-labelledby": title.id}), list = h("ol")
@@ -377,7 +388,7 @@ function draw() {
 	drawing = null
 	const counted = items.filter(item => !isMissing(item))
 	const open = counted.filter(item => !isOver(item)).length
-	const failed = items.filter(hasFailed).length, busy = items.some(isActive)
+	const failed = items.filter(hasFailed).length, busy = isBusy()
 	const bytes = counted.reduce((sum, item) => sum + item.size, 0)
 	const sent = counted.reduce((sum, item) => sum + (isOver(item) && !hasFailed(item) ? item.size : item.sent), 0)
 	const share = bytes ? sent / bytes : open ? 0 : 1
@@ -392,9 +403,9 @@ function draw() {
 		speed && share < 1 && t("ready {time}", {time: formatUntil((bytes - sent) / together.speed)}))
 	for (const one of all) one.hidden = !items.some(one.which)
 	hide.hidden = open > 0 || counted.length < items.length
-	const rows = [...items].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, 60).map(drawItem)
-	for (const row of [...list.children]) if (!rows.includes(row)) row.remove()
-	rows.forEach((row, i) => { if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null) })
+	const seen = new Set([...items].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, 60))
+	for (const item of items) if (item.row && !seen.has(item)) item.row = item.row.remove();
+	[...seen].map(drawItem).forEach((row, i) => { if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null) })
 	showProgress(busy ? formatShare(share) : "", share)
 	if (busy) drawing = setTimeout(draw, 400)
 }
@@ -403,20 +414,17 @@ const stateWords = {waiting: t("Waiting"), asking: t("Waiting"), paused: t("Paus
 
 function drawItem(item) {
 	const name = shown([...item.folder, item.name].join("/"))
-	if (!item.row) {
-		item.bar = h("progress", {max: 1, label: name})
-		item.how = h("span.how")
-		item.buttons = controls.map(([label, , iconName, work, which]) => control(`${label}: ${name}`, iconName, work, which, () => [item]))
-		item.row = h("li", h("span.what", h("bdi", name)), item.how, h("span.buttons", item.buttons), item.bar)
-	}
+	item.row ??= h("li", h("span.what", h("bdi", name)), h("span.how"), h("span.buttons", controls.map(([label, , iconName, work, which]) =>
+		control(`${label}: ${name}`, iconName, work, which, () => [item]))), h("progress", {max: 1, label: name}))
+	const [, how, buttons, bar] = item.row.children
 	const {state, message} = item, share = item.size ? item.sent / item.size : 0
 	item.row.className = state
-	item.bar.value = share
-	item.bar.hidden = isOver(item)
-	item.how.textContent = isOver(item) || isMissing(item) ? joined(item.size >= 0 && formatSize(item.size), message)
+	bar.value = share
+	bar.hidden = isOver(item)
+	how.textContent = isOver(item) || isMissing(item) ? joined(item.size >= 0 && formatSize(item.size), message)
 		: state === "sending" ? joined(formatShare(share), formatSize(item.size), speedOf(item, item.sent))
 			: state === "retrying" ? joined(t("Waiting for the connection"), message) : stateWords[state]
-	for (const one of item.buttons) one.hidden = !one.which(item)
+	for (const one of buttons.children) one.hidden = !one.which(item)
 	return item.row
 }
 

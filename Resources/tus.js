@@ -1,4 +1,4 @@
-// Sending: one request that reports its progress, on it resumable uploads by tus 1.0, and what outlives the page of them.
+// Sending: a request that reports its progress, resumable uploads by tus 1.0, and what of them outlives the page.
 
 import {apiAddress, ApiError, isPlain, lastOf, memory, parentOf, request, wantDigest} from "./app.js"
 
@@ -7,7 +7,7 @@ const pieceSize = 64 << 20
 /** A connection on which nothing moves for so long is lost. */
 const patience = 45_000
 
-/** Resolves to { status, header(name) }. fetch can't say how much of a body is on the way. */
+/** Gives { status, header(name) }. fetch can't say how much of a body is on the way. */
 export function send(method, target, {headers, body, report, signal}) {
 	return new Promise((resolve, reject) => {
 		const request = new XMLHttpRequest()
@@ -131,7 +131,7 @@ async function create(item) {
 	return pathname
 }
 
-/** Sends a file, from where an earlier attempt came to. Resolves to the last answer. */
+/** Sends a file, from where an earlier attempt came to. Gives the last answer. */
 export async function sendResumable(item, report) {
 	const {signal} = item.abort
 	const record = records.get(item)

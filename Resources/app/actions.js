@@ -1,7 +1,7 @@
 // What can be done. Each action is one row: the bar, the menus, the keys and the help read it.
 
 /** The state that actions work on; main.js fills it, and the modules that come later. */
-export const app = {href: "/", ownUploads: () => new Set(), onRemoteChange() {}, onAddress() {}}
+export const app = {href: "/", uploads: [], onRemoteChange() {}, onAddress() {}}
 
 const selection = () => app.listing.selected
 const one = () => selection().length === 1

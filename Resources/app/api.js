@@ -1,4 +1,4 @@
-// Talking to the server. An `href` is the percent-encoded path of a file or folder below `base`.
+// Talking to the server. An `href` is the percent-encoded path below `base`.
 
 /** An answer that says no, in words for people. `status` 0: no answer came. */
 export class ApiError extends Error {

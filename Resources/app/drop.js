@@ -1,4 +1,4 @@
-// What is dragged over the page, from outside (files) or from the list (to move or copy).
+// What is dragged: files from outside, or rows of the list, to move or copy.
 
 const internalType = "application/x-shareserve"
 

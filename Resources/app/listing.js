@@ -88,7 +88,7 @@ class Listing extends EventTarget {
 		this.orders = {}
 	}
 
-	/** Takes over a new reading of the folder; what is still there keeps its selection. */
+	/** Takes over a new reading; what is still there keeps its selection. */
 	replaceAll(batch) {
 		const keys = new Set(batch.map(keyOf))
 		for (const key of [...this.entries.keys()]) if (!keys.has(key)) this.remove(key)
@@ -118,7 +118,7 @@ class Listing extends EventTarget {
 		this.visible = this.order(view.sort).flatMap(list => (view.descending ? list.filter(take).reverse() : list.filter(take)))
 	}
 
-	/** Prepares the other orders in idle time: a click on a column is then answered at once. */
+	/** Prepares the other orders in idle time, for a click on a column. */
 	prepare() {
 		const later = globalThis.requestIdleCallback ?? setTimeout
 		for (const column of ["size", "modified"]) later(() => this.order(column))

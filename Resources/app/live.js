@@ -3,7 +3,7 @@
 let source, pending
 const changed = new Set()
 
-/** Follows the folder shown; a page in the background lets go, and catches up when it is seen again. */
+/** Follows the folder shown; a page in the background lets go, and catches up later. */
 function follow(href) {
 	source?.close()
 	if (document.hidden) return
@@ -17,7 +17,8 @@ function follow(href) {
 
 export function touch(name) {
 	changed.add(name)
-	pending ??= setTimeout(takeOver, 200)
+	// A large folder takes longer to read again.
+	pending ??= setTimeout(takeOver, 200 + app.listing.entries.size / 40)
 }
 
 async function takeOver() {
@@ -43,7 +44,9 @@ async function takeOver() {
 }
 
 function showOthers(uploads) {
-	const others = uploads.filter(upload => !app.ownUploads().has(upload.path))
+	// A page that was left leaves its own to this one.
+	const own = new Set([...app.uploads, ...Object.values(memory.get("uploads", {}))].map(({href}) => href && pathOf(href)))
+	const others = uploads.filter(({path}) => !own.has(path))
 	app.others.hidden = !others.length
 	app.others.replaceChildren(...others.slice(0, 5).map(({name, size, offset}) => h("p.strip", icon("upload"), h("span",
 		t("Somebody is uploading “{name}”: {done}", {name: shown(name), done: size ? formatShare(offset / size) : formatSize(offset)})))))

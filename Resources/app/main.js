@@ -149,7 +149,7 @@ async function load(href, inlined) {
 	let drawn = -Infinity
 	const onEntries = batch => {
 		listing.add(batch)
-		// Sorting costs more the more there is: the pauses between two drawings grow with it.
+		// Sorting costs more the more there is: so the pauses grow.
 		if (performance.now() - drawn < Math.max(100, listing.entries.size / 50)) return
 		show()
 		drawn = performance.now()

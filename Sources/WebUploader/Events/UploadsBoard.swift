@@ -22,6 +22,8 @@ final class UploadsBoard: Sendable {
             else { return nil }
             var upload = upload
             upload.record.target = shown
+            // Visitors, and who came by a link, need not know who the others are.
+            if share.user == nil { upload.record.user = nil }
             return upload
         }
     }

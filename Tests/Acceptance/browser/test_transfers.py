@@ -1,5 +1,6 @@
 """Uploads that survive: every way in, conflicts, and every way in which a connection or a server can end."""
 
+import base64
 import hashlib
 import json
 import os
@@ -8,6 +9,7 @@ import socket
 import threading
 
 import pytest
+import requests
 from playwright.sync_api import expect
 
 from browser.conftest import act, make_tree, names, picture, row
@@ -310,6 +312,41 @@ def test_goes_on_after_a_reload_when_the_file_is_chosen_again(server, opened, pr
     expect(panel(page).get_by_text("uploaded and verified")).to_be_visible(timeout=60_000)
     assert digest(server.root / "video.bin") == expected
     assert proxy.passed - start < size * 1.6
+
+
+def test_what_this_browser_uploads_is_not_somebodys(server, opened):
+    """A page that begins again, or stands beside another one, knows its uploads before they go on."""
+    page = opened(server.url + "/")
+    record = {"key": "k", "name": "mine.bin", "size": 9, "target": "/", "folder": [], "href": "/mine.bin", "url": "/x", "mtime": 1}
+    page.evaluate("one => localStorage.setItem('shareserve.uploads', JSON.stringify({k: {...one, at: Date.now() + 1e6}}))", record)
+    for name in ("mine.bin", "theirs.bin"):
+        metadata = "filename " + base64.b64encode(name.encode()).decode()
+        fields = {"Tus-Resumable": "1.0.0", "Upload-Length": "9", "Upload-Metadata": metadata}
+        assert requests.post(server.url + "/.shareserve/uploads", headers=fields, timeout=20).status_code == 201
+    page.reload()
+    expect(page.get_by_text("Somebody is uploading “theirs.bin”")).to_be_visible()
+    expect(page.get_by_text("Somebody is uploading “mine.bin”")).to_have_count(0)
+
+
+def test_a_long_queue_keeps_few_elements(server, opened):
+    """Lines that are no longer shown are let go, not kept for each file that was ever sent."""
+    count = 800
+    page = opened(server.url + "/")
+    page.evaluate("""count => {
+        const data = new DataTransfer(), input = document.querySelector("input[type=file]")
+        for (let i = 0; i < count; i += 1) data.items.add(new File(["x"], `${i}.txt`))
+        input.files = data.files
+        input.dispatchEvent(new Event("change"))
+    }""", count)
+    expect(panel(page).get_by_text(f"{count} files uploaded")).to_be_visible(timeout=120_000)
+    assert len(list(server.root.glob("*.txt"))) == count
+    tools = page.context.new_cdp_session(page)
+
+    def elements():
+        tools.send("HeapProfiler.collectGarbage")
+        return tools.send("Memory.getDOMCounters")["nodes"]
+
+    wait_until(lambda: elements() < 12_000, "the old lines are gone", 30)
 
 
 def test_leaving_asks_while_something_is_sent(server, opened, proxy, folder):

@@ -8,9 +8,9 @@ import requests
 JSON = {"Content-Type": "application/json"}
 
 
-def events(server, folder="/"):
+def events(server, folder="/", **options):
     """Yields (event, data) as they come; the stream's first line has been read already."""
-    answer = requests.get(server.url + "/.shareserve/events", params={"in": folder}, stream=True, timeout=20)
+    answer = requests.get(server.url + "/.shareserve/events", params={"in": folder}, stream=True, timeout=20, **options)
     assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
     lines = answer.iter_lines(chunk_size=1, decode_unicode=True)
     assert next(lines).startswith("retry")
@@ -60,6 +60,18 @@ def test_uploads_in_progress_are_told(server):
     # Whoever sees it must not be able to go on with it.
     assert place.rsplit("/", 1)[1] not in json.dumps(data)
     answer.close()
+
+
+def test_who_uploads_is_told_to_users_only(serve):
+    server = serve("--auth", "anna:x@/:rw", "--auth", "@/:ro")
+    fields = {"Tus-Resumable": "1.0.0", "Upload-Length": "9", "Upload-Metadata": "filename eA=="}
+    place = requests.post(server.url + "/.shareserve/uploads", headers=fields, auth=("anna", "x"), timeout=20)
+    assert place.status_code == 201
+    for credentials, user in ((("anna", "x"), "anna"), (None, None)):
+        answer, stream = events(server, auth=credentials)
+        data = wait_for(stream, lambda event, data: event == "uploads" and data)
+        assert data[0]["path"] == "/x" and data[0].get("user") == user
+        answer.close()
 
 
 def test_a_folder_that_is_not_there(server):

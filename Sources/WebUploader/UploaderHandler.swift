@@ -12,6 +12,7 @@ public final class UploaderHandler: Handler {
     let checksums = ArchiveChecksums()
     let searches: Slots
     let archives: Slots
+    let archiveMemory = ArchiveMemory()
     let uploadsBoard = UploadsBoard()
     let eventStreams: EventStreams
 

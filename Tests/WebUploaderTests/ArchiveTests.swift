@@ -25,7 +25,7 @@ import Testing
     private func archive(
         _ format: any ArchiveFormat, _ range: Range<Int64>? = nil, cache: ArchiveChecksums = ArchiveChecksums()
     ) throws -> (bytes: [UInt8], length: Int64) {
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format)
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: ArchiveMemory())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: range ?? 0..<layout.length, cache: cache,
@@ -59,7 +59,7 @@ import Testing
     @Test("the validator changes with any member, and not without")
     func validator() throws {
         func tag() throws -> String {
-            try ArchivePlan(of: .root, in: share, choosing: [], format: ZipFormat()).entityTag
+            try ArchivePlan(of: .root, in: share, choosing: [], format: ZipFormat(), memory: ArchiveMemory()).entityTag
         }
         let first = try tag()
         #expect(try tag() == first)
@@ -67,14 +67,32 @@ import Testing
         #expect(try tag() != first)
     }
 
+    @Test("all plans together are bounded, but for small ones and one that is alone")
+    func memory() throws {
+        func plan(in memory: ArchiveMemory) throws {
+            _ = try ArchivePlan(of: .root, in: share, choosing: [], format: ZipFormat(), memory: memory)
+        }
+        for index in 0..<3_000 { try directory.write("", to: "many/\(index) " + String(repeating: "n", count: 100)) }
+        let memory = ArchiveMemory(1_000)
+        try plan(in: memory)
+        var other: ArchiveMemory.Portion? = memory.portion()
+        try other?.hold(ArchiveMemory.free + 1)
+        #expect(throws: RootError.tooMany) { try plan(in: memory) }
+        #expect(throws: Never.self) { try memory.portion().hold(ArchiveMemory.free) }
+        other = nil
+        try plan(in: memory)
+    }
+
     @Test("only the chosen members are in it, and a missing one is told")
     func choosing() throws {
         let plan = try ArchivePlan(
-            of: .root, in: share, choosing: [Array("leer".utf8), Array("b.txt".utf8)], format: ZipFormat())
+            of: .root, in: share, choosing: [Array("leer".utf8), Array("b.txt".utf8)], format: ZipFormat(),
+            memory: ArchiveMemory())
         let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
         #expect(names == ["b.txt", "leer/", "leer/sub/"])
         #expect(throws: RootError.notFound) {
-            try ArchivePlan(of: .root, in: share, choosing: [Array("nothing".utf8)], format: ZipFormat())
+            try ArchivePlan(
+                of: .root, in: share, choosing: [Array("nothing".utf8)], format: ZipFormat(), memory: ArchiveMemory())
         }
     }
 
@@ -84,7 +102,7 @@ import Testing
         share.rights = RightsMap(rules: [
             (.root, .readOnly), (try SharePath(bytes: "sub".utf8), .none), (try SharePath(bytes: "b.txt".utf8), .none),
         ])
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: TarFormat())
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: TarFormat(), memory: ArchiveMemory())
         let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
         #expect(names == ["empty.txt", "leer/", "leer/sub/"])
     }
@@ -93,7 +111,7 @@ import Testing
         "a file that changes after the plan ends the archive",
         arguments: [ZipFormat(), TarFormat()] as [any ArchiveFormat])
     func changed(format: any ArchiveFormat) throws {
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format)
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: ArchiveMemory())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
@@ -109,7 +127,8 @@ import Testing
         // So large that spans of it, and of what comes before, are given out as they are.
         try directory.write("", to: "sub/huge.bin")
         try directory.resize("sub/huge.bin", to: 64 << 20)
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [Array("sub".utf8)], format: format)
+        let plan = try ArchivePlan(
+            of: .root, in: share, choosing: [Array("sub".utf8)], format: format, memory: ArchiveMemory())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
@@ -125,7 +144,7 @@ import Testing
     @Test("what may wait in a connection's buffers is no longer the file's")
     func buffered() throws {
         let format = TarFormat()
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format)
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: ArchiveMemory())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
@@ -138,7 +157,8 @@ import Testing
     func justChanged() throws {
         try directory.write("new", to: "b.txt")
         let change = try share.attributes(of: SharePath(bytes: "b.txt".utf8)).changed
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [Array("b.txt".utf8)], format: ZipFormat())
+        let plan = try ArchivePlan(
+            of: .root, in: share, choosing: [Array("b.txt".utf8)], format: ZipFormat(), memory: ArchiveMemory())
         let layout = try ArchiveLayout(of: plan, format: ZipFormat())
         let producer = ArchiveProducer(
             plan, in: share, format: ZipFormat(), layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())

@@ -20,6 +20,7 @@ struct ArchivePlan: Sendable {
 
     private let records: [Record]
     private let names: [UInt8]
+    private let portion: ArchiveMemory.Portion
 
     private struct Record: Sendable {
         var nameStart: UInt32
@@ -36,11 +37,17 @@ struct ArchivePlan: Sendable {
     ///   - share: decides what the requester may read: what they may not is left out.
     ///   - chosen: names in the folder; empty for all of them.
     ///   - format: its layout is part of the validator.
+    ///   - memory: where what the plan holds is counted.
     /// - Throws: ``RootError/notFound`` when a chosen name is not there, ``RootError/tooLarge`` for more than
-    ///   ``maxMembers`` or ``maxPathBytes``, `CancellationError` when nobody waits for the archive any more.
-    init(of base: SharePath, in share: Share, choosing chosen: [[UInt8]], format: any ArchiveFormat) throws {
+    ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans fill the memory, `CancellationError`
+    ///   when nobody waits for the archive any more.
+    init(
+        of base: SharePath, in share: Share, choosing chosen: [[UInt8]], format: any ArchiveFormat,
+        memory: ArchiveMemory
+    ) throws {
         self.base = base
-        var builder = Builder(share: share, hash: SHA256(), names: [], records: [])
+        portion = memory.portion()
+        var builder = Builder(share: share, hash: SHA256(), memory: portion)
         builder.hash.update(data: Array(format.mediaType.utf8))
         try builder.walk(base, choosing: chosen)
         entityTag = builder.tag()
@@ -62,14 +69,7 @@ struct ArchivePlan: Sendable {
 
     /// Whether `attributes` are still those that the plan was made from.
     func describes(_ attributes: FileAttributes, at index: Int) -> Bool {
-        records[index].identity == Self.identity(attributes) && !attributes.isDirectory
-    }
-
-    private static func identity(_ attributes: FileAttributes) -> Int {
-        var hasher = Hasher()
-        hasher.combine(attributes.entityTag)
-        if !attributes.isDirectory { hasher.combine(attributes.changed) }
-        return hasher.finalize()
+        records[index].identity == SortedFolder.identity(attributes) && !attributes.isDirectory
     }
 
     /// The path of a member in the share.
@@ -85,60 +85,63 @@ extension ArchivePlan {
     private struct Builder {
         let share: Share
         var hash: SHA256
-        var names: [UInt8]
-        var records: [Record]
+        let memory: ArchiveMemory.Portion
+        var names: [UInt8] = []
+        var records: [Record] = []
+        /// Bytes of the folders that the walk is in.
+        private var openBytes = 0
+
+        init(share: Share, hash: SHA256, memory: ArchiveMemory.Portion) {
+            self.share = share
+            self.hash = hash
+            self.memory = memory
+        }
 
         private struct Level {
             var path: SharePath
             /// The path relative to the archive's folder; empty at the top.
             var relative: [UInt8]
-            var members: [DirectoryMember]
-            var identity: DirectoryIdentity
-        }
-
-        /// One directory, by whichever name it is reached: a link back to a folder above ends the descent.
-        private struct DirectoryIdentity: Hashable {
-            var device: UInt64
-            var inode: UInt64
-
-            init(_ attributes: FileAttributes) {
-                device = attributes.device
-                inode = attributes.inode
-            }
+            var members: SortedFolder
+            var directory: DirectoryIdentity
         }
 
         mutating func walk(_ base: SharePath, choosing chosen: [[UInt8]]) throws {
             let top = try share.open(base).attributes
             guard top.isDirectory else { throw RootError.notDirectory }
-            var members: [DirectoryMember]
+            var members = SortedFolder()
             if chosen.isEmpty {
                 members = try sortedMembers(of: base)
             } else {
-                members = []
-                for name in Set(chosen).sorted(by: Self.precedes) {
-                    let attributes = try share.attributes(of: base.appending(name))
-                    members.append(DirectoryMember(name: name, attributes: attributes, mayHaveProperties: false))
-                }
-                members.reverse()
+                for name in Set(chosen) { try members.append(name: name, share.attributes(of: base.appending(name))) }
+                members.sort()
             }
-            var levels = [Level(path: base, relative: [], members: members, identity: DirectoryIdentity(top))]
-            while let member = levels[levels.count - 1].members.popLast() {
-                let level = levels[levels.count - 1]
-                let path = try level.path.appending(member.name)
-                let relative = level.relative.isEmpty ? member.name : level.relative + [UInt8(ascii: "/")] + member.name
-                let identity = DirectoryIdentity(member.attributes)
-                var below: [DirectoryMember]?
-                if member.attributes.isDirectory {
-                    if !levels.contains(where: { $0.identity == identity }) { below = try readableMembers(of: path) }
-                    if below != nil { try add(relative, member.attributes) }
+            var levels = [Level(path: base, relative: [], members: members, directory: DirectoryIdentity(top))]
+            openBytes = members.byteCount
+            // Copied on its first change otherwise.
+            members = SortedFolder()
+            while let member = levels[levels.count - 1].members.next() {
+                let parent = levels[levels.count - 1].relative
+                let path = try levels[levels.count - 1].path.appending(member.name)
+                let relative = parent.isEmpty ? member.name : parent + [UInt8(ascii: "/")] + member.name
+                var below: SortedFolder?
+                if member.isDirectory {
+                    if !levels.contains(where: { $0.directory == member.directory }) {
+                        below = try readableMembers(of: path)
+                    }
+                    if below != nil { try add(relative, member) }
                 } else if share.mayRead(path) {
-                    try add(relative, member.attributes)
+                    try add(relative, member)
                 }
                 if let below, !below.isEmpty {
-                    levels.append(Level(path: path, relative: relative, members: below, identity: identity))
+                    levels.append(Level(path: path, relative: relative, members: below, directory: member.directory))
+                    openBytes += below.byteCount
                 }
-                while levels.count > 1, levels[levels.count - 1].members.isEmpty { levels.removeLast() }
+                while levels.count > 1, levels[levels.count - 1].members.isEmpty {
+                    openBytes -= levels.removeLast().members.byteCount
+                }
             }
+            openBytes = 0
+            try hold()
         }
 
         func tag() -> String {
@@ -152,7 +155,7 @@ extension ArchivePlan {
         }
 
         /// The members of a folder below the top; nil when it is not for the requester, or went away meanwhile.
-        private func readableMembers(of path: SharePath) throws -> [DirectoryMember]? {
+        private func readableMembers(of path: SharePath) throws -> SortedFolder? {
             do {
                 return try sortedMembers(of: path)
             } catch RootError.notFound, RootError.forbidden, RootError.notDirectory {
@@ -160,43 +163,49 @@ extension ArchivePlan {
             }
         }
 
-        /// The members in descending order of their names, to be taken from the end.
-        private func sortedMembers(of path: SharePath) throws -> [DirectoryMember] {
+        /// The members of a folder, none taken yet.
+        private func sortedMembers(of path: SharePath) throws -> SortedFolder {
             let cursor = try share.list(path)
-            var members: [DirectoryMember] = []
+            var members = SortedFolder()
             while true {
                 try Task.checkCancellation()
                 let more = try cursor.next(1024)
                 if more.isEmpty { break }
-                members += more
+                for member in more { try members.append(name: member.name, member.attributes) }
                 guard members.count + records.count <= maxMembers else { throw RootError.tooLarge }
+                try hold(members.byteCount)
             }
-            members.sort { Self.precedes($1.name, $0.name) }
+            members.sort()
             return members
         }
 
-        private mutating func add(_ path: [UInt8], _ attributes: FileAttributes) throws {
+        /// Counts what the plan holds, and folders that are being read with it.
+        private func hold(_ more: Int = 0) throws(RootError) {
+            try memory.hold(openBytes + more + names.capacity + records.capacity * MemoryLayout<Record>.stride)
+        }
+
+        private mutating func add(_ path: [UInt8], _ member: SortedFolder.Member) throws {
             guard records.count < maxMembers, names.count + path.count <= maxPathBytes,
                 let start = UInt32(exactly: names.count), let length = UInt16(exactly: path.count)
             else { throw RootError.tooLarge }
             names += path
+            if records.count % 1_024 == 0 { try hold() }
             records.append(
                 Record(
-                    nameStart: start, nameLength: length, isDirectory: attributes.isDirectory,
-                    size: attributes.isDirectory ? 0 : max(0, attributes.size), modified: attributes.modified.seconds,
-                    identity: ArchivePlan.identity(attributes)))
+                    nameStart: start, nameLength: length, isDirectory: member.isDirectory,
+                    size: member.isDirectory ? 0 : max(0, member.size), modified: member.modified,
+                    identity: member.identity))
             var line = TextWriter(capacity: path.count + 96)
             line.raw(path)
             line.byte(0)
-            line.entityTag(attributes.entityTag)
-            if !attributes.isDirectory {
-                line.integer(attributes.changed.seconds)
+            line.entityTag(member.entityTag)
+            if !member.isDirectory {
+                line.integer(member.changed.seconds)
                 line.raw(".")
-                line.integer(Int64(attributes.changed.nanoseconds))
+                line.integer(Int64(member.changed.nanoseconds))
             }
             hash.update(data: line.take())
         }
 
-        private static func precedes(_ a: [UInt8], _ b: [UInt8]) -> Bool { a.lexicographicallyPrecedes(b) }
     }
 }

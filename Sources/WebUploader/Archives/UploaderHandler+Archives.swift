@@ -14,8 +14,9 @@ extension UploaderHandler {
             throw RootError.notFound
         }
         let chosen = try names(request)
-        let (plan, layout) = try await request.io.run {
-            let plan = try ArchivePlan(of: request.path, in: share, choosing: chosen, format: format)
+        let (plan, layout) = try await request.io.run { [archiveMemory] in
+            let plan = try ArchivePlan(
+                of: request.path, in: share, choosing: chosen, format: format, memory: archiveMemory)
             return (plan, try ArchiveLayout(of: plan, format: format))
         }
         let filename = self.filename(request, choosing: chosen) + Array(format.fileExtension.utf8)

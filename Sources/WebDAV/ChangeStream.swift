@@ -61,7 +61,7 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
         first = writer.xml.take()
     }
 
-    func next() throws -> [UInt8]? {
+    func next(isCrowded: Bool) throws -> [UInt8]? {
         guard !isAtEnd else { return nil }
         try fill()
         return writer.xml.take()

@@ -8,8 +8,11 @@ protocol MultiStatusPieces: AnyObject, Sendable {
     var first: [UInt8] { get }
     /// Whether ``first`` is all, or ``next()`` has given the last piece.
     var isAtEnd: Bool { get }
-    /// The next piece; nil when all has been said.
-    func next() throws -> [UInt8]?
+    /// Makes the next piece.
+    /// - Parameter isCrowded: many others are listing; the piece should be small, since a slow client holds it for long.
+    /// - Throws: what the disk says.
+    /// - Returns: nil when all has been said.
+    func next(isCrowded: Bool) throws -> [UInt8]?
 }
 
 extension Response {
@@ -31,14 +34,17 @@ extension Response {
         return Response(
             .multiStatus, fields: deflater == nil ? fields : compressed(fields),
             body: .stream(length: nil) { [io = request.io] writer in
-                defer { withExtendedLifetime(slot) {} }
                 guard let deflater else {
                     try await writer.write(listing.first)
-                    while let piece = try await io.run({ try listing.next() }) { try await writer.write(piece) }
+                    while let piece = try await io.run({ try listing.next(isCrowded: slot.isCrowded) }) {
+                        try await writer.write(piece)
+                    }
                     return
                 }
                 try await writer.write(deflater.flush(listing.first))
-                while let piece = try await io.run({ try listing.next().map { deflater.flush($0) } }) {
+                while let piece = try await io.run({
+                    try listing.next(isCrowded: slot.isCrowded).map { deflater.flush($0) }
+                }) {
                     try await writer.write(piece)
                 }
                 try await writer.write(deflater.finish())

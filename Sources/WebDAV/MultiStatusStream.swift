@@ -33,6 +33,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     /// Members of the first piece: few, so that it is soon there.
     private static let firstBatch = 32
     private static let batch = 512
+    /// Some 50 KB: what a slow client holds meanwhile.
+    private static let smallBatch = 64
     /// Each member may carry a megabyte of properties, and every lock that covers it.
     private static let enoughBytes = 1 << 18
 
@@ -92,9 +94,9 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         first = writer.xml.take()
     }
 
-    func next() throws -> [UInt8]? {
+    func next(isCrowded: Bool) throws -> [UInt8]? {
         guard !isAtEnd else { return nil }
-        try fill(Self.batch)
+        try fill(isCrowded ? Self.smallBatch : Self.batch)
         return writer.xml.take()
     }
 

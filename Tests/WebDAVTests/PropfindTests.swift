@@ -87,10 +87,26 @@ struct PropfindTests {
             try MultiStatusStream(
                 of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil))
         var pieces = [stream.first]
-        while let piece = try stream.next() { pieces.append(piece) }
+        while let piece = try stream.next(isCrowded: false) { pieces.append(piece) }
         #expect(pieces.allSatisfy { $0.count < 2 << 20 })
         let all = try XMLReader.read(pieces.flatMap { $0 })
         #expect(all.elements.count == 7)
+    }
+
+    @Test("While many list, each holds a small piece only")
+    func smallPieces() async throws {
+        let fixture = try DAVFixture()
+        for index in 0..<600 { try fixture.directory.write("", to: "\(index)") }
+        func longest(isCrowded: Bool) throws -> Int {
+            let stream = try #require(
+                try MultiStatusStream(
+                    of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil))
+            var longest = 0
+            while let piece = try stream.next(isCrowded: isCrowded) { longest = max(longest, piece.count) }
+            return longest
+        }
+        #expect(try longest(isCrowded: true) < 64 << 10)
+        #expect(try longest(isCrowded: false) > 256 << 10)
     }
 
     @Test("§9.1.1 named properties come with 200, unknown ones with 404")

@@ -18,8 +18,10 @@ final class BodySink: Sendable {
         case broken
     }
 
-    /// Bytes that may wait here before the writer does.
-    static let limit = 256 * 1_024
+    /// Bytes that may wait here before the writer does: a slow client holds as much.
+    ///
+    /// A larger piece waits alone, made while the one before it is sent.
+    static let limit = 64 * 1_024
 
     private struct State {
         var pieces: [Piece] = []

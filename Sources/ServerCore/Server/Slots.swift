@@ -2,10 +2,14 @@ import Synchronization
 
 /// A number of things that may go on at once.
 package final class Slots: Sendable {
+    private let count: Int
     private let free: Mutex<Int>
 
     /// `count` things at once.
-    package init(_ count: Int) { free = Mutex(max(0, count)) }
+    package init(_ count: Int) {
+        self.count = max(0, count)
+        free = Mutex(self.count)
+    }
 
     /// Takes a place, given back when the token goes; nil when all are taken.
     package func take() -> Token? {
@@ -22,6 +26,9 @@ package final class Slots: Sendable {
         private let slots: Slots
 
         fileprivate init(slots: Slots) { self.slots = slots }
+
+        /// Whether so many are taken that each should hold less memory than it would alone.
+        package var isCrowded: Bool { slots.count - slots.free.withLock { $0 } > 16 }
 
         deinit { slots.free.withLock { $0 += 1 } }
     }

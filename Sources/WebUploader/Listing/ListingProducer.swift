@@ -30,7 +30,7 @@ final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Se
             try writeFirst()
         case .members:
             while writer.count < 64 * 1024 {
-                let members = try cursor.next(512)
+                let members = try cursor.next(128)
                 write(members)
                 guard !members.isEmpty else {
                     end()

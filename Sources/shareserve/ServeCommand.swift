@@ -35,6 +35,7 @@ struct ServeCommand: ParsableCommand {
     ///
     /// - Throws: ``StartError``.
     func prepare() throws -> (Settings, Logger) {
+        sys_give_back_large_blocks()
         Signals.ignoreFatalOnes()
         let settings = try Settings(
             groups: [share, network, access, tls, page, limits, process, log],

@@ -20,6 +20,8 @@ public struct UploaderConfiguration: Sendable {
     public var maxEventStreams = 256
     /// Searches at once; more are refused with 503.
     public var maxSearches = 16
+    /// Listings of folders being sent at once.
+    public var maxListings = 256
     /// Archives being sent at once; more are refused with 503.
     public var maxArchives = 64
     /// Files and fields of one form; 413 beyond it.

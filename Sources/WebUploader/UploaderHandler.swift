@@ -11,6 +11,7 @@ public final class UploaderHandler: Handler {
     private let parts: PageParts
     let checksums = ArchiveChecksums()
     let searches: Slots
+    let listings: Slots
     let archives: Slots
     let archiveMemory = ArchiveMemory()
     let uploadsBoard = UploadsBoard()
@@ -22,6 +23,7 @@ public final class UploaderHandler: Handler {
         self.configuration = configuration
         parts = try PageParts(configuration)
         searches = Slots(configuration.maxSearches)
+        listings = Slots(configuration.maxListings)
         archives = Slots(configuration.maxArchives)
         eventStreams = EventStreams(limit: configuration.maxEventStreams)
     }

@@ -61,6 +61,10 @@ extension Limits {
             guard 1_024...(1 << 24) ~= bytes else { throw .usage("max-head-size: from 1K to 16M") }
             headBytes = Int(bytes)
         }
+        if let bytes = try settings.bytes("max-answer-memory") {
+            guard 0...(1 << 40) ~= bytes else { throw .usage("max-answer-memory: at most 1T") }
+            answerMemory = Int(bytes)
+        }
         if let bytes = try settings.bytes("max-request-memory") {
             guard 0...(1 << 40) ~= bytes else { throw .usage("max-request-memory: at most 1T") }
             requestMemory = Int(bytes)

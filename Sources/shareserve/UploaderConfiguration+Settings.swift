@@ -14,6 +14,7 @@ extension UploaderConfiguration {
             throw .usage("index: '\(indexName)' is not a name such as index.html")
         }
         maxArchives = try settings.number("max-archives", in: 0...10_000) ?? maxArchives
+        maxListings = try settings.number("max-listings", in: 1...10_000) ?? maxListings
         maxSearches = try settings.number("max-searches", in: 0...10_000) ?? maxSearches
         maxFormParts = try settings.number("max-form-parts", in: 1...1_000_000) ?? maxFormParts
         assetsDirectory = settings.text("assets")

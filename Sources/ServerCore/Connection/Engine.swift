@@ -32,6 +32,7 @@ final class Engine: Sendable {
     /// How long a connection may be idle: asked for with every request.
     let idleSeconds: UInt32
     let perAddress: ConnectionsPerAddress
+    let answers: AnswerMemory
 
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
@@ -47,6 +48,7 @@ final class Engine: Sendable {
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
         memory = RequestMemory(limits.requestMemory)
+        answers = AnswerMemory(limits.answerMemory)
         perAddress = ConnectionsPerAddress(limits, of: room.connections)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers

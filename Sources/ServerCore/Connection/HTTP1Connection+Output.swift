@@ -55,25 +55,31 @@ extension HTTP1Connection {
             }
         }
         guard unsafe !rest.isEmpty else { return }
+        let counted = max(0, rest.count - AnswerMemory.free)
+        guard counted == 0 || engine.answers.take(counted) || room.shedStalled() > 0 && engine.answers.take(counted)
+        else { return abort() }
         var buffer = context.channel.allocator.buffer(capacity: rest.count)
         unsafe buffer.writeBytes(rest)
-        write(buffer)
+        write(buffer, counted: counted)
     }
 
     /// Gives bytes to the channel, and goes on when it has got rid of them.
-    private func write(_ buffer: ByteBuffer) {
-        guard let context else { return }
+    private func write(_ buffer: ByteBuffer, counted: Int = 0) {
+        guard let context else { return engine.answers.give(counted) }
         let count = buffer.readableBytes
         outstanding += count
+        kept += counted
         if deadline == .max { setDeadline(engine.limits.readerStallTime) }
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        promise.futureResult.whenComplete { result in bound.value.written(count, result) }
+        promise.futureResult.whenComplete { result in bound.value.written(count, counted: counted, result) }
         context.writeAndFlush(wrapOutboundOut(buffer), promise: promise)
     }
 
-    private func written(_ count: Int, _ result: Result<Void, any Error>) {
+    private func written(_ count: Int, counted: Int, _ result: Result<Void, any Error>) {
         outstanding -= count
+        kept -= counted
+        engine.answers.give(counted)
         guard phase != .closed else { return }
         guard case .success = result else { return abort() }
         lastActivity = room.tick

@@ -79,6 +79,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var beganAt: Int64 = 0
     /// Bytes given to the channel that the socket has not taken yet.
     var outstanding = 0
+    /// Of those, the ones that count against the memory for all answers.
+    var kept = 0
     /// Bytes of this response's body.
     var sentBytes: Int64 = 0
     /// The announced length of a counted body.
@@ -336,6 +338,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var idleSince: UInt32? {
         phase == .head || phase == .lingering ? lastActivity : nil
     }
+
+    var stalledSince: UInt32? { kept > 0 ? lastActivity : nil }
 
     func drain() {
         switch phase {

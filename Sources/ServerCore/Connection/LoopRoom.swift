@@ -96,6 +96,20 @@ final class LoopRoom {
         return min(count, idle.count)
     }
 
+    /// Closes connections whose clients leave lying what was made for them, those first that have for longest.
+    /// - Returns: how many.
+    func shedStalled() -> Int {
+        var stalled: [(since: UInt32, member: any LoopMember)] = []
+        for member in members {
+            if let since = member.stalledSince, tick &- since >= 2 { stalled.append((since, member)) }
+        }
+        stalled.sort { $0.since < $1.since }
+        // Several, so that not each new answer looks through all connections.
+        let victims = stalled.prefix(16)
+        for victim in victims { victim.member.abort() }
+        return victims.count
+    }
+
     /// Shows every connection, newest first, so that each may leave meanwhile.
     func eachMember(_ body: (any LoopMember) -> Void) {
         for index in members.indices.reversed() where index < members.count { body(members[index]) }
@@ -165,4 +179,10 @@ protocol LoopMember: AnyObject {
     func abort()
     /// The tick since when nothing happened and nothing is owed; nil while a request is in work.
     var idleSince: UInt32? { get }
+    /// The tick since when the client has taken nothing of what is kept for it in memory; nil when nothing is.
+    var stalledSince: UInt32? { get }
+}
+
+extension LoopMember {
+    var stalledSince: UInt32? { nil }
 }

@@ -14,6 +14,10 @@ public struct Limits: Sendable {
     ///
     /// The first 4 KiB of each are not counted.
     public var requestMemory = 32 << 20
+    /// Bytes in memory of answers that their clients are slow to take, of all connections together.
+    ///
+    /// The first 16 KiB of each, and files, are not counted. Beyond it, those go who have taken nothing for longest.
+    public var answerMemory = 64 << 20
     /// How many times larger than what came a gzip body may become, beyond its first MiB.
     public var expansionRatio = 100
     /// From the first byte of a head to its last; 408 beyond it.

@@ -13,15 +13,9 @@ extension UploaderHandler {
             try SearchProducer(
                 for: pattern, below: top, in: request.share, address: request.folderAddress(.root))
         }
-        var response = try Response.chunks(
-            producer, to: request, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"])
-        if case .stream(let length, let write) = response.body {
-            response.body = .stream(length: length) { writer in
-                try await write(writer)
-                withExtendedLifetime(slot) {}
-            }
-        }
-        return response
+        return try .chunks(
+            producer, to: request, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+            until: slot)
     }
 
     /// The folder that the query's `in` names; the first one without.

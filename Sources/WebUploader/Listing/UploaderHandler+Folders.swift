@@ -118,8 +118,9 @@ extension UploaderHandler {
             return .whole(writer.take(), to: request, fields: fields)
         }
         if request.method == .head { return try .chunks(EmptyProducer(), to: request, fields: fields) }
+        guard let slot = listings.take() else { throw RootError.tooMany }
         let cursor = try await request.io.run { try request.share.list(request.path) }
-        return try .chunks(ListingProducer(cursor, as: format), to: request, fields: fields)
+        return try .chunks(ListingProducer(cursor, as: format), to: request, fields: fields, until: slot)
     }
 
     /// A part of a large folder, in the disk's order, with links to the parts before and after it.

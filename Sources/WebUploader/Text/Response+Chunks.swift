@@ -6,10 +6,11 @@ extension Response {
     ///   - producer: makes the bytes.
     ///   - request: says what the client takes, and brings the pool.
     ///   - fields: the fields of the answer.
+    ///   - slot: a place among those who do the same, kept until the last byte is made.
     /// - Throws: `GzipError` when there is no memory.
     /// - Returns: the answer.
     static func chunks(
-        _ producer: any ChunkProducer, to request: Request, fields: ResponseFields
+        _ producer: any ChunkProducer, to request: Request, fields: ResponseFields, until slot: Slots.Token? = nil
     ) throws -> Response {
         var fields = fields
         var producer = producer
@@ -25,6 +26,7 @@ extension Response {
             .ok, fields: fields,
             body: .stream(length: nil) { [producer] writer in
                 while let chunk = try await io.run({ try producer.next() }) { try await writer.write(chunk) }
+                withExtendedLifetime(slot) {}
             })
     }
 

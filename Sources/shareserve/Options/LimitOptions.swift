@@ -28,6 +28,12 @@ struct LimitOptions: SettingsGroup {
             valueName: "size"))
     var maxRequestMemory: String?
 
+    @Option(
+        help: .init(
+            "Memory for listings and the like that clients are slow to take, of all connections together; default: 64M.",
+            valueName: "size"))
+    var maxAnswerMemory: String?
+
     @Option(help: .init("Field lines of a request; default: 128.", valueName: "number"))
     var maxFields: String?
 
@@ -69,6 +75,9 @@ struct LimitOptions: SettingsGroup {
             "Trees and large files being copied or deleted at once; others wait. Default: half of --io-threads.",
             valueName: "number"))
     var maxTreeWalks: String?
+
+    @Option(help: .init("Folders being listed for browsers at once; default: 256.", valueName: "number"))
+    var maxListings: String?
 
     @Option(help: .init("WebDAV listings at once; default: 256.", valueName: "number"))
     var maxPropfinds: String?

@@ -1,5 +1,6 @@
 """Every bound that has an option is met by a request that exceeds it, and leaves the server as it was."""
 
+import os
 import pathlib
 import resource
 import time
@@ -152,6 +153,34 @@ def test_memory_of_requests_that_come_slowly(serve, crowd):
     for wire in crowd:
         wire.close()
     wait_until(lambda: (answer := told(body=body + " " * 40_000)) and answer.status == 207, "there is room")
+
+
+def test_memory_of_answers_that_nobody_takes(serve, crowd):
+    """Who takes nothing goes, and somebody who reads gets all."""
+    server = serve("--max-answer-memory", "1M")
+    (server.root / "many").mkdir()
+    for index in range(30_000):
+        (server.root / "many" / f"a name of some length {index}").touch()
+
+    def open_sockets():
+        links = pathlib.Path(f"/proc/{server.process.pid}/fd").iterdir()
+        return sum(link.is_symlink() and "socket:" in os.readlink(link) for link in list(links))
+
+    before = open_sockets()
+    for _ in range(60):
+        wire = Wire(server, receive_buffer=4096)
+        crowd.append(wire)
+        wire.request("GET", "/many/?json")
+    wait_until(lambda: open_sockets() < before + 50, "some are gone")
+
+    def reads_all():
+        try:
+            answer = ask(server, "GET", "/many/?json")
+        except (OSError, ConnectionClosed):
+            return False
+        return answer.status == 200 and answer.body.count(b"a name of some length") >= 30_000
+
+    wait_until(reads_all, "one that reads gets all")
 
 
 def test_parts_of_a_form(serve):

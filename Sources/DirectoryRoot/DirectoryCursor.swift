@@ -22,6 +22,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let isReadable: Bool
 
     private let hints: PropertyHints
+    private let policy: RootPolicy
     /// Ask the disk about every member that may have properties, so that only those that do say so.
     package var looksForProperties = false
     private var reader: DirectoryReader
@@ -37,6 +38,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     ) throws(RootError) {
         hints = try share.root.state.properties.hints()
         self.share = share
+        policy = share.root.policy
         self.attributes = attributes
         self.realPath = realPath
         descriptor = directory.release()
@@ -85,7 +87,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         while let record = try unsafe reader.next() {
             switch unsafe record.type {
             case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
-                if unsafe share.root.policy.shows(name: record.bytes) { return unsafe record }
+                if unsafe policy.shows(name: record.bytes) { return unsafe record }
                 unsafe cleanUp(record)
             default:
                 continue
@@ -97,7 +99,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     /// Removes what a crash left in this directory because it could not stand in the scratch folder.
     private func cleanUp(_ record: sys_name) {
         // A name that only begins like ours is somebody's, hidden or not.
-        guard unsafe ReservedName.made(record.bytes) != nil, !share.root.policy.isReadOnly,
+        guard unsafe ReservedName.made(record.bytes) != nil, !policy.isReadOnly,
             unsafe ScratchFolder.isLeftover(descriptor, record)
         else { return }
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)

@@ -140,7 +140,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
             path = here
             if selection.needsDead { dead = (try? share.properties(of: here)) ?? [] }
             if selection.needsChecksums { writer.checksums = (try? share.checksums(of: here)) ?? [:] }
-        } else {
+        } else if selection.needsChecksums {
             writer.checksums = [:]
         }
         var covering: [ShownLock] = []

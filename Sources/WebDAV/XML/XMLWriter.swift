@@ -167,8 +167,9 @@
     /// RFC 3986 §3.3.
     mutating func appendPath(_ path: some Collection<UInt8>) {
         ensure(path.count * 3)
+        let plain = ByteTables.plainInPath
         for byte in path {
-            if ByteTables.isPlainInPath(byte) {
+            if plain.contains(byte) {
                 unsafe base[count] = byte
                 count += 1
             } else {
@@ -190,19 +191,27 @@ private enum ByteTables {
     }
 
     /// The characters that an `href` shows as they are; the same as in every other address of the server.
-    @inline(__always)
-    static func isPlainInPath(_ byte: UInt8) -> Bool {
-        let word = byte < 64 ? low : high
-        return byte < 128 && word & (1 << UInt64(byte & 63)) != 0
-    }
+    ///
+    /// To be taken once for many bytes: each time it is asked whether it has been made.
+    static let plainInPath = ASCIISet(
+        low: set("!$()*+,-./0123456789:=", from: 0),
+        high: set("@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~", from: 64))
 
     @inline(__always)
     static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? value + 0x30 : value + 0x37 }
 
-    private static let low: UInt64 = set("!$()*+,-./0123456789:=", from: 0)
-    private static let high: UInt64 = set("@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~", from: 64)
-
     private static func set(_ characters: StaticString, from first: UInt8) -> UInt64 {
         characters.withUTF8Buffer { unsafe $0.reduce(0) { $0 | 1 << UInt64($1 - first) } }
+    }
+}
+
+/// A set of ASCII characters.
+private struct ASCIISet {
+    let low: UInt64
+    let high: UInt64
+
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool {
+        byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
     }
 }

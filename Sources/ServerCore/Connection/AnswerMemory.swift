@@ -1,16 +1,24 @@
 import Synchronization
 
-/// Memory for what was made of answers and their clients are slow to take, of all connections together.
-///
-/// Files are not in it: they are read when there is room to send.
+/// Memory for what of answers their clients are slow to take, of all connections together.
 final class AnswerMemory: Sendable {
     /// So much of one answer is not counted: clients of ordinary answers are not disturbed by those who leave large ones.
     static let free = 16 * 1_024
 
+    private let most: Int
     private let left: Atomic<Int>
 
     /// Room for `bytes` in all.
-    init(_ bytes: Int) { left = Atomic(max(0, bytes)) }
+    init(_ bytes: Int) {
+        most = max(0, bytes)
+        left = Atomic(most)
+    }
+
+    /// Whether so much is taken that each connection should hold little.
+    var isCrowded: Bool { left.load(ordering: .relaxed) < most / 4 * 3 }
+
+    /// Whether nothing is left.
+    var isFull: Bool { left.load(ordering: .relaxed) <= 0 }
 
     /// Takes room for `count` bytes; false when there is none.
     func take(_ count: Int) -> Bool {
@@ -18,6 +26,9 @@ final class AnswerMemory: Sendable {
         left.wrappingAdd(count, ordering: .relaxed)
         return false
     }
+
+    /// Takes room for what has to go on, be there any or not.
+    func hold(_ count: Int) { left.wrappingSubtract(count, ordering: .relaxed) }
 
     /// Gives back what was taken.
     func give(_ count: Int) { left.wrappingAdd(count, ordering: .relaxed) }

@@ -32,7 +32,10 @@ final class Engine: Sendable {
     /// How long a connection may be idle: asked for with every request.
     let idleSeconds: UInt32
     let perAddress: ConnectionsPerAddress
+    /// For what is made in memory on HTTP/1.
     let answers: AnswerMemory
+    /// For what waits above the socket, on TLS and HTTP/2: files too.
+    let unsent: AnswerMemory
 
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
@@ -49,6 +52,7 @@ final class Engine: Sendable {
         limits = configuration.limits
         memory = RequestMemory(limits.requestMemory)
         answers = AnswerMemory(limits.answerMemory)
+        unsent = AnswerMemory(limits.answerMemory)
         perAddress = ConnectionsPerAddress(limits, of: room.connections)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers

@@ -15,7 +15,10 @@ extension HTTP1Connection {
     ///
     /// On a plain connection it only ever holds what the
     /// socket did not take.
-    private var channelLimit: Int { socket >= 0 ? 1 : 128 * 1_024 }
+    private var channelLimit: Int { socket >= 0 ? 1 : copiedPiece }
+
+    /// How much of a file is read into memory at once, where it can't be sent without.
+    private var copiedPiece: Int { engine.unsent.isCrowded ? 16 * 1_024 : 128 * 1_024 }
 
     var canSend: Bool { outstanding < channelLimit && phase != .closed }
 
@@ -69,6 +72,10 @@ extension HTTP1Connection {
         let count = buffer.readableBytes
         outstanding += count
         kept += counted
+        if isSecure {
+            if engine.unsent.isFull { room.shedStalled() }
+            engine.unsent.hold(count)
+        }
         if deadline == .max { setDeadline(engine.limits.readerStallTime) }
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -80,6 +87,7 @@ extension HTTP1Connection {
         outstanding -= count
         kept -= counted
         engine.answers.give(counted)
+        if isSecure { engine.unsent.give(count) }
         guard phase != .closed else { return }
         guard case .success = result else { return abort() }
         lastActivity = room.tick
@@ -240,7 +248,7 @@ extension HTTP1Connection {
             warm(span)
             return false
         }
-        guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, 128 * 1_024))) }
+        guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, Int64(copiedPiece)))) }
         flush(more: true)
         guard outstanding == 0, phase != .closed else { return false }
         let wanted = Int(min(span.count, span.warmUntil - span.offset, limit, FileSpan.packet(at: span.offset)))

@@ -339,7 +339,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         phase == .head || phase == .lingering ? lastActivity : nil
     }
 
-    var stalledSince: UInt32? { kept > 0 ? lastActivity : nil }
+    var stalledSince: UInt32? { kept > 0 || isSecure && outstanding > AnswerMemory.free ? lastActivity : nil }
 
     func drain() {
         switch phase {

@@ -12,7 +12,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     let room: LoopRoom
     let peer: String
     let pace: Pace
-    let load = HTTP2Load()
+    let load: HTTP2Load
     private var context: ChannelHandlerContext?
     private var meter: HTTP2FrameMeter?
     private var streams = 0
@@ -28,6 +28,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         self.room = room
         self.peer = peer
         pace = engine.pace()
+        load = HTTP2Load(engine.unsent)
         lastActivity = room.tick
     }
 
@@ -121,7 +122,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     /// The socket took `count` bytes of a stream.
     func sent(_ count: Int) {
-        load.outstanding -= count
+        load.give(count)
+        lastActivity = room.tick
         meter?.sent(count)
         closeWhenDone()
     }
@@ -193,4 +195,6 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     var idleSince: UInt32? { streams <= 0 ? lastActivity : nil }
+
+    var stalledSince: UInt32? { load.outstanding > AnswerMemory.free ? lastActivity : nil }
 }

@@ -3,8 +3,27 @@
 /// A client may have a hundred streams and take nothing of any: they share what one connection may hold.
 final class HTTP2Load {
     /// Bytes.
-    var outstanding = 0
+    private(set) var outstanding = 0
+    private let memory: AnswerMemory
+
+    /// - Parameter memory: of all connections.
+    init(_ memory: AnswerMemory) { self.memory = memory }
 
     /// Whether a stream only gets what keeps it going.
-    var isHeavy: Bool { outstanding >= 1_024 * 1_024 }
+    var isHeavy: Bool { outstanding >= (memory.isCrowded ? 64 : 1_024) * 1_024 }
+
+    /// Bytes of a file that a stream gives at once.
+    var piece: Int { (memory.isCrowded ? 16 : 64) * 1_024 / (isHeavy ? 4 : 1) }
+
+    /// A stream has given `count` bytes.
+    func hold(_ count: Int) {
+        outstanding += count
+        memory.hold(count)
+    }
+
+    /// `count` bytes are on their way, or lost.
+    func give(_ count: Int) {
+        outstanding -= count
+        memory.give(count)
+    }
 }

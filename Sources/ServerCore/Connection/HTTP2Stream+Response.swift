@@ -78,7 +78,8 @@ extension HTTP2Stream {
         guard let context, !isOver else { return }
         let count = buffer.readableBytes
         outstanding += count
-        load.outstanding += count
+        if engine.unsent.isFull { room.shedStalled() }
+        load.hold(count)
         sentBody += Int64(count)
         engine.counters.sent(count)
         if deadline == .max { setDeadline(engine.limits.readerStallTime) }
@@ -118,8 +119,7 @@ extension HTTP2Stream {
             switch outgoing {
             case .none: break
             case .file(var span, let isPiece):
-                let most = load.isHeavy ? 16 * 1_024 : 64 * 1_024
-                guard sendPiece(&span, isPiece: isPiece, upTo: min(most, room)) else { break }
+                guard sendPiece(&span, isPiece: isPiece, upTo: min(load.piece, room)) else { break }
                 continue
             case .stream(_, let remaining):
                 guard pumpStream(remaining) else { break }

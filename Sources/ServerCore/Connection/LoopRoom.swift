@@ -41,6 +41,7 @@ final class LoopRoom {
     /// All time limits count in it.
     private(set) var tick: UInt32 = 0
     private var members: [any LoopMember] = []
+    private var foundNoneStalled: UInt32?
     private var ticking: RepeatedTask?
     private var dateSecond: time_t = 0
     /// `Date: Tue, 15 Nov 1994 08:12:31 GMT` and its line end.
@@ -98,7 +99,10 @@ final class LoopRoom {
 
     /// Closes connections whose clients leave lying what was made for them, those first that have for longest.
     /// - Returns: how many.
+    @discardableResult
     func shedStalled() -> Int {
+        // Looking through all of them once a second is enough.
+        guard foundNoneStalled != tick else { return 0 }
         var stalled: [(since: UInt32, member: any LoopMember)] = []
         for member in members {
             if let since = member.stalledSince, tick &- since >= 2 { stalled.append((since, member)) }
@@ -106,6 +110,7 @@ final class LoopRoom {
         stalled.sort { $0.since < $1.since }
         // Several, so that not each new answer looks through all connections.
         let victims = stalled.prefix(16)
+        if victims.isEmpty { foundNoneStalled = tick }
         for victim in victims { victim.member.abort() }
         return victims.count
     }

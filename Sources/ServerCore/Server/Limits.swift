@@ -16,7 +16,8 @@ public struct Limits: Sendable {
     public var requestMemory = 32 << 20
     /// Bytes in memory of answers that their clients are slow to take, of all connections together.
     ///
-    /// The first 16 KiB of each, and files, are not counted. Beyond it, those go who have taken nothing for longest.
+    /// The first 16 KiB of each are not counted. Beyond it, those go who have taken nothing for longest. As much again is for
+    /// what waits to be sent over TLS and HTTP/2, where each connection holds little once a quarter is taken.
     public var answerMemory = 64 << 20
     /// How many times larger than what came a gzip body may become, beyond its first MiB.
     public var expansionRatio = 100

@@ -274,3 +274,24 @@ def refused(wires):
     for wire in wires:
         poll.register(wire.socket, select.POLLIN)
     return len(poll.poll(0))
+
+
+def test_downloads_over_tls_that_nobody_takes(serve):
+    """Each holds little where many do; one that reads gets all."""
+    server = serve("--tls-self-signed", "--max-answer-memory", "1M")
+    with open(server.root / "large", "wb") as file:
+        file.truncate(1 << 30)
+    with open(server.root / "whole", "wb") as file:
+        file.truncate(20 * MEBIBYTE)
+    before = server.status_field("VmRSS")
+    wires = []
+    try:
+        for _ in range(200):
+            wires.append(Wire(server, tls=True, receive_buffer=4096))
+            wires[-1].request("GET", "/large")
+        assert len(ask(server, "GET", "/whole", tls=True).body) == 20 * MEBIBYTE
+        grown = server.peak_memory() - before
+        assert grown < 26 * MEBIBYTE, grown / MEBIBYTE
+    finally:
+        for wire in wires:
+            wire.close()

@@ -55,6 +55,7 @@ extension Limits {
         let many = 1...1_000_000
         connections = try settings.number("max-connections", in: many) ?? connections
         connectionsPerAddress = try settings.number("max-connections-per-address", in: many) ?? connectionsPerAddress
+        streams = try settings.number("max-streams", in: many) ?? streams
         requestsInFlight = try settings.number("max-requests", in: many) ?? requestsInFlight
         fieldCount = try settings.number("max-fields", in: 8...10_000) ?? fieldCount
         if let bytes = try settings.bytes("max-head-size") {

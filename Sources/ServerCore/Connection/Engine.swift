@@ -24,6 +24,7 @@ final class Engine: Sendable {
     private let methods: Set<Method>
     private let shuttingDown = Atomic<Bool>(false)
     private let inFlight = Atomic<Int>(0)
+    private let streams = Atomic<Int>(0)
 
     let counters: Counters
     let log: AccessLog?
@@ -45,7 +46,9 @@ final class Engine: Sendable {
         rate = RateBucket(configuration.limits.totalRate)
         log = configuration.accessLog
         let room = DescriptorRoom(
-            limit: Int(sys_raise_file_limit()), connections: configuration.limits.connections,
+            limit: Int(sys_raise_file_limit()),
+            connections: configuration.limits.connections(
+                areSecure: configuration.tls != nil),
             eventLoops: configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount)
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))
@@ -118,6 +121,14 @@ final class Engine: Sendable {
     }
 
     func leaveFlight() { inFlight.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// Counts a stream of HTTP/2; false when there are too many.
+    ///
+    /// To be given to ``leaveStreams()`` all the same.
+    func enterStreams() -> Bool { streams.wrappingAdd(1, ordering: .relaxed).newValue <= limits.streams }
+
+    /// Counts a stream of HTTP/2 that is over.
+    func leaveStreams() { streams.wrappingSubtract(1, ordering: .relaxed) }
 
     /// Asks off the loop what an admission left open, as often as it takes.
     /// - Parameters:

@@ -108,14 +108,19 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     // MARK: - The streams' calls
 
     /// A stream has begun.
-    func streamBegan(_ stream: Int) {
+    /// - Returns: whether it is answered.
+    func streamBegan(_ stream: Int) -> Bool {
         streams += 1
-        if !isEnding { lastStream = max(lastStream, stream) }
+        let hasPlace = engine.enterStreams()
+        guard !isEnding else { return false }
+        lastStream = max(lastStream, stream)
+        return hasPlace
     }
 
     /// A stream is over.
     func streamEnded() {
         streams -= 1
+        engine.leaveStreams()
         lastActivity = room.tick
         closeWhenDone()
     }

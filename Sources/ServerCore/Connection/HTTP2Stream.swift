@@ -68,9 +68,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         room.enter(self)
-        isRefused = connection.isEnding
         let number = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
-        connection.streamBegan(number.map { Int($0) } ?? 0)
+        isRefused = !connection.streamBegan(number.map { Int($0) } ?? 0)
         setDeadline(engine.limits.headTime)
         if context.channel.isActive { read() }
     }

@@ -8,7 +8,9 @@ struct LimitOptions: SettingsGroup {
             valueName: "number"))
     var maxOpenFiles: String?
 
-    @Option(help: .init("Connections in all; default: 16384, or what open files allow.", valueName: "number"))
+    @Option(
+        help: .init(
+            "Connections in all; default: 16384, with TLS 4096, or what open files allow.", valueName: "number"))
     var maxConnections: String?
 
     @Option(
@@ -18,6 +20,9 @@ struct LimitOptions: SettingsGroup {
 
     @Option(help: .init("Requests being worked on at once; default: 8192.", valueName: "number"))
     var maxRequests: String?
+
+    @Option(help: .init("HTTP/2 streams of all connections at once; default: 4096.", valueName: "number"))
+    var maxStreams: String?
 
     @Option(help: .init("Bytes of a request's head; default: 64K.", valueName: "size"))
     var maxHeadSize: String?

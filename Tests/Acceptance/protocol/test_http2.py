@@ -246,3 +246,21 @@ def test_client_cannot_make_the_table_of_fields_grow(secure):
     # A few values of a few fields, and none that differ from file to file.
     assert len(client.decoder.header_table.dynamic_entries) < 40
     assert ask(server, "GET", "/a", tls=True).status == 200
+
+
+def test_streams_of_all_connections_are_bounded(secure):
+    """What is too much may be sent again, and is taken once there is room."""
+    server = secure("--max-streams", "3")
+    crowd, other = Client(server), Client(server)
+    for stream in (1, 3, 5):
+        crowd.begin(stream, "PUT", f"/{stream}", flags=BEGUN)
+    # Answered on the same connection after the three are there.
+    crowd.begin(7, "GET", "/a")
+    assert crowd.status(7) is None and crowd.over[7] == REFUSED
+    other.begin(1, "GET", "/a")
+    assert other.status(1) is None and other.over[1] == REFUSED
+    for stream in (1, 3, 5):
+        crowd.data(stream, b"x", last=True)
+        assert crowd.status(stream) == "201"
+    other.begin(3, "GET", "/a")
+    assert other.status(3) == "200"

@@ -22,7 +22,7 @@ const mayPause = among("waiting", "sending", "retrying"), mayResume = among("pau
 const mayRetry = item => hasFailed(item) && item.file
 const mayCancel = item => !isOver(item) && item.state !== "verifying"
 
-/** SHA-256 in a worker: pages from plain http have no crypto.subtle, and no browser hashes a stream. */
+/** SHA-256 in a worker: plain http has no crypto.subtle, and no browser hashes a stream. */
 const digests = []
 let worker
 function digestOf(file) {

@@ -1,6 +1,6 @@
 // What can be done. Each action is one row: the bar, the menus, the keys and the help read it.
 
-/** The state that actions work on; main.js fills it, and the modules that come later. */
+/** The state that actions work on; main.js and later modules fill it. */
 export const app = {href: "/", uploads: [], onRemoteChange() {}, onAddress() {}}
 
 const selection = () => app.listing.selected

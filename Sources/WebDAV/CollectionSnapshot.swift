@@ -82,7 +82,7 @@ struct CollectionSnapshot: Sendable {
         place = try share.base.appending(path)
         self.isRecursive = isRecursive
         var ahead = [SharePath.root]
-        var entered: Set<FolderIdentity> = []
+        var entered: Set<DirectoryIdentity> = []
         while let folder = ahead.popLast() {
             let cursor: DirectoryCursor
             do {
@@ -95,7 +95,7 @@ struct CollectionSnapshot: Sendable {
                 continue
             }
             // Links can lead back up: each folder is entered once.
-            guard entered.insert(FolderIdentity(cursor.attributes)).inserted else { continue }
+            guard entered.insert(DirectoryIdentity(cursor.attributes)).inserted else { continue }
             while true {
                 let found = try cursor.next(512)
                 guard !found.isEmpty else { break }

@@ -6,7 +6,7 @@ internal import ServerCore
 protocol MultiStatusPieces: AnyObject, Sendable {
     /// The beginning: ready before the first byte is asked for.
     var first: [UInt8] { get }
-    /// Whether ``first`` is all, or ``next()`` has given the last piece.
+    /// Whether ``first`` is all, or ``next(isCrowded:)`` has given the last piece.
     var isAtEnd: Bool { get }
     /// Makes the next piece.
     /// - Parameter isCrowded: many others are listing; the piece should be small, since a slow client holds it for long.
@@ -34,6 +34,7 @@ extension Response {
         return Response(
             .multiStatus, fields: deflater == nil ? fields : compressed(fields),
             body: .stream(length: nil) { [io = request.io] writer in
+                defer { withExtendedLifetime(slot) {} }
                 guard let deflater else {
                     try await writer.write(listing.first)
                     while let piece = try await io.run({ try listing.next(isCrowded: slot.isCrowded) }) {

@@ -28,7 +28,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private var position = 0
     private var foldersAhead: [SharePath] = []
     /// Links can lead back up: each folder is entered once.
-    private var entered: Set<FolderIdentity> = []
+    private var entered: Set<DirectoryIdentity> = []
 
     /// Members of the first piece: few, so that it is soon there.
     private static let firstBatch = 32
@@ -62,7 +62,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         membersLeft = maxMembers
         folder = target
         isRecursive = depth.reach == .infinity
-        entered = [FolderIdentity(attributes)]
+        entered = [DirectoryIdentity(attributes)]
         let listsMembers = attributes.isDirectory && depth.reach != .zero
         let space = selection.needsSpace ? try share.space(at: target) : nil
         writer = MultiStatusWriter(
@@ -147,7 +147,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         if !locks.isEmpty { covering = locks.covering(try path ?? folder.appending(member.name)) }
         writer.append(
             in: folderBytes, name: member.name[...], attributes: member.attributes, dead: dead, locks: covering)
-        if isRecursive, member.attributes.isDirectory, entered.insert(FolderIdentity(member.attributes)).inserted {
+        if isRecursive, member.attributes.isDirectory, entered.insert(DirectoryIdentity(member.attributes)).inserted {
             foldersAhead.append(try path ?? folder.appending(member.name))
         }
     }

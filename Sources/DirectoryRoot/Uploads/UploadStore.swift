@@ -55,11 +55,11 @@ package final class UploadStore: Sendable {
             guard parts < limit else { throw .tooMany }
         }
         do throws(RootError) {
-            try requireFairness(to: record, in: folder)
+            try requireFairness(to: record, among: parts, in: folder)
         } catch {
             guard error == .tooManyUploads, isTimeToSweep() else { throw error }
             try sweep()
-            try requireFairness(to: record, in: folder)
+            try requireFairness(to: record, among: count(in: folder).parts, in: folder)
         }
         // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
         let opened = unsafe sys_openat(
@@ -79,10 +79,12 @@ package final class UploadStore: Sendable {
     /// Leaves places for others: nobody begins an upload who has as many already as there are places left.
     ///
     /// So one alone gets half of them, two a third each, and who has none yet finds one, whatever a few others do.
-    private func requireFairness(to record: UploadRecord, in folder: OpenDescriptor) throws(RootError) {
-        let ids = try Self.parts(in: folder)
+    private func requireFairness(
+        to record: UploadRecord, among parts: Int, in folder: OpenDescriptor
+    ) throws(RootError) {
         // Who had all of them would still have fewer.
-        guard ids.count >= limit - ids.count else { return }
+        guard parts >= limit - parts else { return }
+        let ids = try Self.parts(in: folder)
         let known = owners.withLock { $0 }
         var now: [String: Owner] = [:]
         for id in ids {

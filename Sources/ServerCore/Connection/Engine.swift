@@ -47,8 +47,7 @@ final class Engine: Sendable {
         log = configuration.accessLog
         let room = DescriptorRoom(
             limit: Int(sys_raise_file_limit()),
-            connections: configuration.limits.connections(
-                areSecure: configuration.tls != nil),
+            connections: configuration.limits.connections(areSecure: configuration.tls != nil),
             eventLoops: configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount)
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))

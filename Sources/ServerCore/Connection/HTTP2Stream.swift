@@ -27,7 +27,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var hasHead = false
     var isBodyDone = false
     var hasReadPending = false
-    /// It began when nothing new was taken any more.
+    /// It began when nothing new was taken any more, or there were too many.
     private var isRefused = false
     var owesContinue = false
     var received: Int64 = 0

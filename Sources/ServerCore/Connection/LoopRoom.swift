@@ -41,6 +41,7 @@ final class LoopRoom {
     /// All time limits count in it.
     private(set) var tick: UInt32 = 0
     private var members: [any LoopMember] = []
+    /// When ``shedStalled()`` last found nobody to close.
     private var foundNoneStalled: UInt32?
     private var ticking: RepeatedTask?
     private var dateSecond: time_t = 0

@@ -20,6 +20,7 @@ struct ArchivePlan: Sendable {
 
     private let records: [Record]
     private let names: [UInt8]
+    /// What it takes of the memory for all plans; given back with it.
     private let portion: ArchiveMemory.Portion
 
     private struct Record: Sendable {
@@ -69,7 +70,7 @@ struct ArchivePlan: Sendable {
 
     /// Whether `attributes` are still those that the plan was made from.
     func describes(_ attributes: FileAttributes, at index: Int) -> Bool {
-        records[index].identity == SortedFolder.identity(attributes) && !attributes.isDirectory
+        records[index].identity == SortedFolder.Facts(attributes).identity && !attributes.isDirectory
     }
 
     /// The path of a member in the share.
@@ -119,10 +120,10 @@ extension ArchivePlan {
             openBytes = members.byteCount
             // Copied on its first change otherwise.
             members = SortedFolder()
-            while let member = levels[levels.count - 1].members.next() {
+            while let (name, member) = levels[levels.count - 1].members.next() {
                 let parent = levels[levels.count - 1].relative
-                let path = try levels[levels.count - 1].path.appending(member.name)
-                let relative = parent.isEmpty ? member.name : parent + [UInt8(ascii: "/")] + member.name
+                let path = try levels[levels.count - 1].path.appending(name)
+                let relative = parent.isEmpty ? name : parent + [UInt8(ascii: "/")] + name
                 var below: SortedFolder?
                 if member.isDirectory {
                     if !levels.contains(where: { $0.directory == member.directory }) {
@@ -184,7 +185,7 @@ extension ArchivePlan {
             try memory.hold(openBytes + more + names.capacity + records.capacity * MemoryLayout<Record>.stride)
         }
 
-        private mutating func add(_ path: [UInt8], _ member: SortedFolder.Member) throws {
+        private mutating func add(_ path: [UInt8], _ member: SortedFolder.Facts) throws {
             guard records.count < maxMembers, names.count + path.count <= maxPathBytes,
                 let start = UInt32(exactly: names.count), let length = UInt16(exactly: path.count)
             else { throw RootError.tooLarge }
@@ -206,6 +207,5 @@ extension ArchivePlan {
             }
             hash.update(data: line.take())
         }
-
     }
 }

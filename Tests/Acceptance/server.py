@@ -57,6 +57,16 @@ def wait_until(condition, what, timeout=20.0):
         time.sleep(0.01)
 
 
+def wait_until_traced(server, tracer):
+    """Waits until the process `tracer`, an strace, holds every thread of a server."""
+    def is_held():
+        assert tracer.poll() is None, tracer.stderr.read()
+        states = [path.read_text() for path in pathlib.Path(f"/proc/{server.pid}/task").glob("*/status")]
+        return states and all(f"TracerPid:\t{tracer.pid}" in state for state in states)
+
+    wait_until(is_held, "strace is attached to every thread")
+
+
 def free_port():
     """A port that nobody has at the moment."""
     with socket.socket() as probe:

@@ -18,6 +18,12 @@ package final class PropertyStore: Sendable {
     static let attribute = "user.shareserve.properties"
     /// What the kernel takes in one attribute.
     private static let largestAttribute = 65_536
+    /// The answers that say that there is none, or that this file can't have one.
+    #if canImport(Darwin)
+        private static let noAttribute = [ENOATTR, ENOTSUP, EPERM, EACCES]
+    #else
+        private static let noAttribute = [ENODATA, EOPNOTSUPP, EPERM, EACCES, ENOSYS]
+    #endif
 
     private let state: StateFolder
     private let file: StateFile
@@ -128,7 +134,7 @@ package final class PropertyStore: Sendable {
     private func read(
         _ descriptor: Int32, at path: SharePath, _ marker: PropertyMarker
     ) throws(RootError) -> PropertySet {
-        let own = readAttribute(descriptor)
+        let own = try readAttribute(descriptor)
         guard marker.hasSidecar else { return own ?? PropertySet() }
         let beside = try sidecar.read(try Self.resource(descriptor, path))
         guard let own, let beside else { return own ?? beside ?? PropertySet() }
@@ -171,7 +177,7 @@ package final class PropertyStore: Sendable {
         _ descriptor: Int32, _ resource: PropertyResource, _ marker: PropertyMarker
     ) throws(RootError) {
         let beside = marker.hasSidecar ? try sidecar.read(resource) : nil
-        let own = readAttribute(descriptor)
+        let own = try readAttribute(descriptor)
         let attributeFirst = (own?.sequence ?? 0) < (beside?.sequence ?? 0)
         if own != nil && attributeFirst { try removeAttribute(descriptor) }
         if beside != nil { try sidecar.remove(inode: resource.inode, device: resource.device) }
@@ -191,7 +197,8 @@ package final class PropertyStore: Sendable {
         }
     }
 
-    private func readAttribute(_ descriptor: Int32) -> PropertySet? {
+    /// - Throws: what the disk says, so that a change made on top of what could not be read does not remove it.
+    private func readAttribute(_ descriptor: Int32) throws(RootError) -> PropertySet? {
         guard usesAttributes else { return nil }
         var buffer = [UInt8](repeating: 0, count: 4_096)
         var count = 0
@@ -202,7 +209,8 @@ package final class PropertyStore: Sendable {
             guard count == -Int(ERANGE), buffer.count < Self.largestAttribute else { break }
             buffer = [UInt8](repeating: 0, count: Self.largestAttribute)
         }
-        guard count >= 0 else { return nil }
+        if Self.noAttribute.contains(Int32(truncatingIfNeeded: -count)) { return nil }
+        try check(count, "fgetxattr")
         buffer.removeLast(buffer.count - count)
         do {
             return try PropertySet(packed: buffer)

@@ -13,7 +13,7 @@ import time
 import pytest
 
 import workload
-from server import SANITIZED, wait_until
+from server import SANITIZED, wait_until, wait_until_traced
 from wire import ConnectionClosed, Wire, ask
 
 
@@ -339,6 +339,39 @@ def test_5000_idle_connections(server):
     assert ask(server, "GET", "/a").text == "x"
     for wire in wires:
         wire.close()
+
+
+@contextlib.contextmanager
+def failing(server, *calls):
+    """Lets these system calls of a server fail as a broken disk's do."""
+    names = ",".join(calls)
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:error=EIO", "-p", str(server.pid)],
+        stderr=subprocess.PIPE)
+    try:
+        wait_until_traced(server, tracer)
+        yield
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+        tracer.stderr.close()
+
+
+def test_properties_that_cannot_be_read_are_not_replaced(serve):
+    def change(name, value):
+        return ask(server, "PROPPATCH", "/file", body=(
+            f'<propertyupdate xmlns="DAV:"><set><prop><{name} xmlns="urn:t">{value}</{name}></prop></set></propertyupdate>'))
+
+    server = serve()
+    (server.root / "file").write_text("x")
+    assert change("old", "kept").status == 207
+    with failing(server, "fgetxattr", "getxattr"):
+        answer = change("new", "added")
+        assert answer.status >= 500 or b" 50" in answer.body, answer.body
+        assert ask(server, "COPY", "/file", "Destination: /copy").status >= 500
+    assert not (server.root / "copy").exists()
+    found = ask(server, "PROPFIND", "/file", "Depth: 0").text
+    assert "kept" in found and "added" not in found
 
 
 def test_slow_head_is_ended(serve):

@@ -3,7 +3,6 @@ server needs more of them first."""
 
 import collections
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -13,7 +12,7 @@ import time
 
 import pytest
 
-from server import SANITIZED, wait_until
+from server import SANITIZED, wait_until_traced
 from wire import Wire
 
 pytestmark = [
@@ -75,13 +74,8 @@ class Trace:
     def __enter__(self):
         self.process = subprocess.Popen(
             ["strace", "-f", "-q", "-o", str(self.place), "-p", str(self.server.pid)], stderr=subprocess.PIPE)
-        wait_until(self._is_attached, "strace is attached to every thread")
+        wait_until_traced(self.server, self.process)
         return self
-
-    def _is_attached(self):
-        assert self.process.poll() is None, self.process.stderr.read()
-        states = [path.read_text() for path in pathlib.Path(f"/proc/{self.server.pid}/task").glob("*/status")]
-        return states and all(f"TracerPid:\t{self.process.pid}" in state for state in states)
 
     def __exit__(self, *_):
         # What the last answer left to do.

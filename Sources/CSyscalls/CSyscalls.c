@@ -52,6 +52,10 @@ int sys_close(int descriptor) {
     if (error != EBADF) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
     return error == EINTR ? 0 : -error;
 }
+int sys_flush(int descriptor) {
+    int copy = sys_dup(descriptor);
+    return copy < 0 ? copy : sys_close(copy);
+}
 
 ssize_t sys_read(int descriptor, void *buffer, size_t count) { return RETRY(read(descriptor, buffer, count)); }
 ssize_t sys_pread(int descriptor, void *buffer, size_t count, int64_t offset) {

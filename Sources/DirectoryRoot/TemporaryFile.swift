@@ -65,22 +65,10 @@ package final class TemporaryFile: @unchecked Sendable {
     /// Leaves the file where it stands, named.
     func leave() { scratch = nil }
 
-    /// Waits until the data is on its way to the disk before any later change of names: after a power cut a name then
-    /// leads to the whole old or the whole new content.
-    /// - Parameter durably: wait for the disk itself, journal and cache too.
-    /// - Throws: what writing back met, such as ``RootError/noSpace`` on file systems that only now look for room.
+    /// Waits until the data may not be overtaken by a name; see ``WriteBack``.
     func order(durably: Bool) throws(RootError) {
-        if durably {
-            _ = try check(sys_fsync(descriptor), "fsync")
-            return
-        }
-        let answer = sys_sync_range(descriptor, 0, 0, sys_sync_wait)
-        // Where there is no such call, only the strong one gives the promise.
-        if answer == -ENOSYS || answer == -EINVAL {
-            try check(sys_fdatasync(descriptor), "fdatasync")
-        } else if answer != -ESPIPE {
-            try check(answer, "sync_file_range")
-        }
+        // The file systems that have unnamed files keep what they took.
+        try WriteBack.wait(for: descriptor, durably: durably, flushes: !isUnnamed)
     }
 
     /// Gives the file its name.

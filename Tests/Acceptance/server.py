@@ -67,6 +67,22 @@ def wait_until_traced(server, tracer):
     wait_until(is_held, "strace is attached to every thread")
 
 
+@contextlib.contextmanager
+def failing(server, *calls, when="1+"):
+    """Lets these system calls of a server fail as a broken disk's do: of each thread's all, or the one of a number."""
+    names = ",".join(calls)
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:error=EIO:when={when}",
+         "-p", str(server.pid)], stderr=subprocess.PIPE)
+    try:
+        wait_until_traced(server, tracer)
+        yield
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+        tracer.stderr.close()
+
+
 def free_port():
     """A port that nobody has at the moment."""
     with socket.socket() as probe:

@@ -56,6 +56,8 @@ int sys_openat(int directory, const char *path, int flags, unsigned mode);
 int sys_reopen(int descriptor, int flags);
 int sys_dup(int descriptor);
 int sys_close(int descriptor);
+// What closing the file would answer; it stays open.
+int sys_flush(int descriptor);
 // Makes `descriptor` stand for what `other` stands for, in one step; both stay open.
 int sys_replace(int descriptor, int other);
 

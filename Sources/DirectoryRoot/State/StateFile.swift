@@ -154,7 +154,7 @@ struct StateFile: Sendable {
             let now = RootClock.system.wall()
             let stamped = sys_set_times(opened, 0, -1, now.seconds, Int64(generation % 1_000_000_000))
             try check(stamped, "stamp a state file")
-            if survivesPowerCut || waitsForDisk { try order(opened, durably: waitsForDisk) }
+            if survivesPowerCut || waitsForDisk { try WriteBack.wait(for: opened, durably: waitsForDisk) }
             var found = sys_attributes()
             let status = unsafe sys_fstat(opened, &found)
             try check(status, "fstat a state file")
@@ -162,16 +162,6 @@ struct StateFile: Sendable {
         } catch {
             _ = unsafe sys_unlinkat(folder.number, name, 0)
             throw error
-        }
-    }
-
-    /// Has the content on the disk before any later rename: after a power cut a name leads to a whole file.
-    private static func order(_ descriptor: Int32, durably: Bool) throws(RootError) {
-        let answer = durably ? -ENOSYS : sys_sync_range(descriptor, 0, 0, sys_sync_wait)
-        if answer == -ENOSYS || answer == -EINVAL {
-            try check(sys_fdatasync(descriptor), "fdatasync a state file")
-        } else if answer != -ESPIPE {
-            try check(answer, "sync_file_range")
         }
     }
 

@@ -12,7 +12,7 @@ import pytest
 
 from test_faults import as_nobody
 from test_kill import Disk
-from server import wait_until
+from server import failing, wait_until
 from wire import ConnectionClosed, Wire, ask
 
 pytestmark = pytest.mark.root
@@ -202,3 +202,20 @@ def test_name_in_other_letters(serve, caseless, options):
     assert names == ["notes.txt"]
     assert ask(server, "GET", "/notes.txt").body == b"the only copy"
     server.stop()
+
+
+def test_failure_at_the_close_leaves_the_old_content(serve, caseless):
+    """File systems over a network may say only when a file is closed that they could not keep it."""
+    server = serve(root=caseless / "share")
+    content, failures = b"the only copy", 0
+    for number in range(1, 12):
+        new = b"content %d" % number
+        with failing(server, "close", when=number):
+            status = ask(server, "PUT", "/Notes.txt", body=new).status
+        if status >= 500:
+            failures += 1
+        else:
+            assert status == 204
+            content = new
+        assert ask(server, "GET", "/Notes.txt").body == content
+    assert failures > 0

@@ -13,7 +13,7 @@ import time
 import pytest
 
 import workload
-from server import SANITIZED, wait_until, wait_until_traced
+from server import SANITIZED, failing, wait_until
 from wire import ConnectionClosed, Wire, ask
 
 
@@ -339,22 +339,6 @@ def test_5000_idle_connections(server):
     assert ask(server, "GET", "/a").text == "x"
     for wire in wires:
         wire.close()
-
-
-@contextlib.contextmanager
-def failing(server, *calls):
-    """Lets these system calls of a server fail as a broken disk's do."""
-    names = ",".join(calls)
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:error=EIO", "-p", str(server.pid)],
-        stderr=subprocess.PIPE)
-    try:
-        wait_until_traced(server, tracer)
-        yield
-    finally:
-        tracer.send_signal(signal.SIGINT)
-        tracer.wait()
-        tracer.stderr.close()
 
 
 def test_properties_that_cannot_be_read_are_not_replaced(serve):

@@ -1,0 +1,37 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Getting what was written to a file out of memory before its name changes: after a power cut a name then leads to the
+/// whole old or the whole new content.
+enum WriteBack {
+    /// Sets the writing in motion.
+    static func start(_ descriptor: Int32) {
+        // Only a hint: what goes wrong is seen when we wait for it.
+        _ = sys_sync_range(descriptor, 0, 0, sys_sync_write)
+    }
+
+    /// Waits until the data is on its way to the disk before any later change of names.
+    /// - Parameters:
+    ///   - descriptor: of the file; it stays open.
+    ///   - durably: wait for the disk itself, its journal and cache too.
+    ///   - flushes: ask as `close` does. File systems over a network or in a program of their own may say only then that
+    ///     they could not keep what was written, or that there was no room.
+    /// - Throws: what writing back met, such as ``RootError/noSpace`` on file systems that only now look for room.
+    static func wait(for descriptor: Int32, durably: Bool, flushes: Bool = true) throws(RootError) {
+        if flushes { try check(sys_flush(descriptor), "close") }
+        let answer = durably ? -ENOSYS : sys_sync_range(descriptor, 0, 0, sys_sync_wait)
+        // Where there is no such call, only the strong one gives the promise.
+        if answer == -ENOSYS || answer == -EINVAL {
+            try check(durably ? sys_fsync(descriptor) : sys_fdatasync(descriptor), "fsync")
+        } else if answer != -ESPIPE {
+            try check(answer, "sync_file_range")
+        }
+    }
+}

@@ -19,7 +19,8 @@ extension Exchange {
         return try await onDiskIfAsked { share in
             do {
                 let (lock, created) = try share.lock(path, wish)
-                let others = try share.locks(covering: path).filter { $0.token != lock.token }
+                // The lock stands: whoever does not hear of its token could not end it.
+                let others = ((try? share.locks(covering: path)) ?? []).filter { $0.token != lock.token }
                 return answer([lock] + others, created ? .created : .ok, token: lock.token, in: share)
             } catch RootError.locked(let roots) {
                 return conflict(with: roots.map { Place($0, in: share) })

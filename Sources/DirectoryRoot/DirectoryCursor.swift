@@ -53,11 +53,13 @@ public final class DirectoryCursor: @unchecked Sendable {
     ///
     /// A member that vanishes meanwhile is left out.
     /// Links that stay inside the root appear as what they point at, others not at all.
+    /// - Throws: what the disk says of the directory or of a member: who keeps a copy in step with a listing would take
+    ///   one that is left out for a deleted one.
     public func next(_ limit: Int = 512) throws(RootError) -> [DirectoryMember] {
         var members: [DirectoryMember] = []
         members.reserveCapacity(min(limit, 512))
         while members.count < limit, let record = try unsafe nextRecord() {
-            guard let member = unsafe member(record) else { continue }
+            guard let member = try unsafe member(record) else { continue }
             members.append(member)
         }
         return members
@@ -75,7 +77,7 @@ public final class DirectoryCursor: @unchecked Sendable {
             if unsafe isDirectory || record.type == UInt32(DT_REG) {
                 let name = unsafe Array(record.bytes)
                 if isVisible(name, isDirectory: isDirectory) { names.append(name) }
-            } else if let member = unsafe member(record) {
+            } else if let member = try unsafe member(record) {
                 names.append(member.name)
             }
         }
@@ -105,17 +107,24 @@ public final class DirectoryCursor: @unchecked Sendable {
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 
-    private func member(_ record: sys_name) -> DirectoryMember? {
-        var status = sys_attributes()
-        // A member that vanished, or that we may not look at, is not there.
-        guard unsafe sys_statat(descriptor, record.name, &status) == 0 else { return nil }
+    private func member(_ record: sys_name) throws(RootError) -> DirectoryMember? {
         let name = unsafe Array(record.bytes)
-        let isLink = status.isLink
-        if isLink {
-            guard let path = try? realPath.appending(name), let target = try? share.look(at: path, waiting: true),
-                share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true)
-            else { return nil }
-            status = target.status
+        var status = sys_attributes()
+        var isLink = false
+        do throws(RootError) {
+            try unsafe check(sys_statat(descriptor, record.name, &status), "statx")
+            isLink = status.isLink
+            if isLink {
+                let target = try share.look(at: realPath.appending(name), waiting: true)
+                guard share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true) else {
+                    return nil
+                }
+                status = target.status
+            }
+        } catch {
+            // A member that vanished, or that we may not look at, is not there.
+            guard [.notFound, .notDirectory, .forbidden, .invalidName].contains(error) else { throw error }
+            return nil
         }
         guard let attributes = FileAttributes(status), isVisible(name, isDirectory: attributes.isDirectory) else {
             return nil

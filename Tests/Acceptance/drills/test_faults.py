@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -356,6 +357,32 @@ def test_properties_that_cannot_be_read_are_not_replaced(serve):
     assert not (server.root / "copy").exists()
     found = ask(server, "PROPFIND", "/file", "Depth: 0").text
     assert "kept" in found and "added" not in found
+
+
+@pytest.mark.parametrize("method, target, fields", [
+    ("GET", "/folder/", ["Accept: application/json"]), ("GET", "/folder/?archive=tar", []), ("PROPFIND", "/folder/", ["Depth: 1"]),
+], ids=["json", "tar", "propfind"])
+def test_listing_of_a_broken_disk_leaves_nothing_out(serve, method, target, fields):
+    """Who keeps a copy in step would delete what is missing."""
+    server = serve()
+    (server.root / "folder").mkdir()
+    names = [f"member {number}" for number in range(4)]
+    for name in names:
+        (server.root / "folder" / name).write_text("x")
+    (server.root / "folder" / "a link").symlink_to(names[0])
+    broken = 0
+    for number in range(1, 15):
+        with failing(server, "statx", when=number):
+            try:
+                answer = ask(server, method, target, *fields)
+            except (ConnectionClosed, ConnectionError):
+                answer = None
+        if answer is None or answer.status >= 500:
+            broken += 1
+        else:
+            found = urllib.parse.unquote(answer.body.decode())
+            assert all(name in found for name in [*names, "a link"]), (number, answer)
+    assert broken > 3
 
 
 def test_slow_head_is_ended(serve):

@@ -6,34 +6,48 @@ import Glibc
 /// Everything that goes wrong before the share is served ends here: one line, and a status that scripts can tell apart.
 enum Program {
     /// Runs the command that the words name, and ends the process.
+    static func run() -> Never {
+        let words = Array(CommandLine.arguments.dropFirst())
+        switch words.first {
+        case "link": print(LinkCommand.self, words.dropFirst())
+        case "hash-password": print(HashPasswordCommand.self, words.dropFirst())
+        default: serve(words)
+        }
+    }
+
+    /// Serves until the end.
     ///
     /// The first thread waits here for good, in a plain system call. Swift's own asynchronous main would leave it behind
     /// as a thread that glibc takes for ended, and that keeps root's rights when all others give them up.
-    static func run() -> Never {
-        let verbs: [String: any ParsableCommand.Type] = [
-            "link": LinkCommand.self, "hash-password": HashPasswordCommand.self,
-        ]
-        let words = Array(CommandLine.arguments.dropFirst())
-        let verb = words.first.flatMap { verbs[$0] }
-        let command = verb ?? ServeCommand.self
+    private static func serve(_ words: [String]) -> Never {
+        // Whatever else the words ask for, or get wrong, is a matter for the one with the documentation.
+        guard let command = try? ServeCommand.parseAsRoot(words) as? ServeCommand else {
+            print(SectionedServeCommand.self, words[...])
+        }
         do {
-            var parsed = try command.parseAsRoot(verb == nil ? words : Array(words.dropFirst()))
-            guard let serve = parsed as? ServeCommand else {
-                try parsed.run()
-                exit(0)
-            }
-            let (settings, logger) = try serve.prepare()
+            let (settings, logger) = try command.prepare()
             Task.detached {
                 do {
                     try await ServeCommand.serve(settings, logger)
                     exit(0)
                 } catch {
-                    end(error, command: ServeCommand.self)
+                    end(error, command: SectionedServeCommand.self)
                 }
             }
             while true {
                 pause()
             }
+        } catch {
+            end(error, command: SectionedServeCommand.self)
+        }
+    }
+
+    /// Runs a command that prints what it has to say.
+    private static func print(_ command: any ParsableCommand.Type, _ words: ArraySlice<String>) -> Never {
+        do {
+            var parsed = try command.parseAsRoot(Array(words))
+            try parsed.run()
+            exit(0)
         } catch {
             end(error, command: command)
         }

@@ -9,8 +9,10 @@ import WebDAV
 import WebUploader
 
 /// `shareserve [PATH] …`: reads the settings, opens the directory, serves it.
-struct ServeCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
+///
+/// What is printed about it comes from ``SectionedServeCommand``, which takes the same words.
+struct ServeCommand: ParsableCommand, SettingsReader {
+    static let documentation = CommandConfiguration(
         commandName: "shareserve",
         abstract: "Shares a directory: in the browser, by WebDAV, and by plain HTTP.",
         discussion: """
@@ -22,14 +24,14 @@ struct ServeCommand: ParsableCommand {
         version: "0.1.0"
     )
 
-    @OptionGroup(title: "Share") var share: ShareOptions
-    @OptionGroup(title: "Network") var network: NetworkOptions
-    @OptionGroup(title: "Access") var access: AccessOptions
-    @OptionGroup(title: "TLS") var tls: TLSOptions
-    @OptionGroup(title: "Page") var page: PageOptions
-    @OptionGroup(title: "Limits") var limits: LimitOptions
-    @OptionGroup(title: "Process") var process: ProcessOptions
-    @OptionGroup(title: "Log and settings") var log: LogOptions
+    /// Knows no words for help, versions and completion scripts: to look for them takes longer than all the rest.
+    static let configuration = CommandConfiguration(commandName: "shareserve", _superCommandName: "", helpNames: [])
+
+    static let settings =
+        ShareOptions.settings + NetworkOptions.settings + AccessOptions.settings + TLSOptions.settings
+        + PageOptions.settings + LimitOptions.settings + ProcessOptions.settings + LogOptions.settings
+
+    var given: [(name: String, value: SettingValue)] = []
 
     /// Reads the settings and confines the process, while there is but one thread.
     ///
@@ -38,8 +40,7 @@ struct ServeCommand: ParsableCommand {
         sys_give_back_large_blocks()
         Signals.ignoreFatalOnes()
         let settings = try Settings(
-            groups: [share, network, access, tls, page, limits, process, log],
-            environment: ProcessInfo.processInfo.environment, readFile: Self.read)
+            given: given, environment: ProcessInfo.processInfo.environment, readFile: Self.read)
         let logger = try Logger(settings)
         try Confinement.enter(settings, logger: logger)
         return (settings, logger)

@@ -18,7 +18,7 @@ extension UploaderConfiguration {
         maxSearches = try settings.number("max-searches", in: 0...10_000) ?? maxSearches
         maxFormParts = try settings.number("max-form-parts", in: 1...1_000_000) ?? maxFormParts
         assetsDirectory = settings.text("assets")
-        version = ServeCommand.configuration.version
+        version = ServeCommand.documentation.version
         addresses = { startup.urls }
     }
 }

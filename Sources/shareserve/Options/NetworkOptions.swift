@@ -1,19 +1,14 @@
 import ArgumentParser
 
 /// Where the share is reached.
-struct NetworkOptions: SettingsGroup {
-    @Option(
-        name: [.customShort("p", allowingJoined: true), .long],
-        help: .init("Port; 0 takes a free one and prints it. Default: 8080.", valueName: "port"))
-    var port: String?
-
-    @Option(
-        name: .shortAndLong,
-        help: .init(
-            "Address to listen at, or the path of a Unix-domain socket; may be repeated. Default: every address.",
-            valueName: "address"))
-    var bind: [String] = []
-
-    @Option(help: .init("Everything lies below this path, as in /files.", valueName: "path"))
-    var pathPrefix: String?
+enum NetworkOptions: SettingsSection {
+    static let settings: [Setting] = [
+        .text(
+            "port", short: .customShort("p", allowingJoined: true), as: "port",
+            "Port; 0 takes a free one and prints it. Default: 8080."),
+        .list(
+            "bind", short: .customShort("b"), as: "address",
+            "Address to listen at, or the path of a Unix-domain socket; may be repeated. Default: every address."),
+        .text("path-prefix", as: "path", "Everything lies below this path, as in /files."),
+    ]
 }

@@ -1,34 +1,19 @@
 import ArgumentParser
 
 /// What is shared, and what nobody may do with it.
-struct ShareOptions: SettingsGroup {
-    @Argument(help: "The directory to share; default: the current one.", completion: .directory)
-    var path: String?
-
-    @Flag(help: "Nobody changes anything.")
-    var readOnly = false
-
-    @Flag(help: "Nobody deletes or moves anything away.")
-    var noDelete = false
-
-    @Flag(help: "Nobody replaces anything.")
-    var noOverwrite = false
-
-    @Option(help: .init("Names that match do not exist, on any door; may be repeated.", valueName: "glob"))
-    var hidden: [String] = []
-
-    @Option(help: .init("New files must end in one of these, as in jpg,png.", valueName: "list"))
-    var allowExtensions: [String] = []
-
-    @Flag(help: "Refuse the files that macOS strews: .DS_Store and ._*.")
-    var noAppleFiles = false
-
-    @Option(help: .init("Largest upload, as in 500M or 20G (1K is 1024 bytes); default: no limit.", valueName: "size"))
-    var maxUploadSize: String?
-
-    @Option(help: .init("Room that uploads must leave on the disk.", valueName: "size"))
-    var minFreeSpace: String?
-
-    @Flag(help: "Answer a write only when the disk has it.")
-    var fsync = false
+enum ShareOptions: SettingsSection {
+    static let settings: [Setting] = [
+        .argument("path", completion: .directory, "The directory to share; default: the current one."),
+        .flag("read-only", "Nobody changes anything."),
+        .flag("no-delete", "Nobody deletes or moves anything away."),
+        .flag("no-overwrite", "Nobody replaces anything."),
+        .list("hidden", as: "glob", "Names that match do not exist, on any door; may be repeated."),
+        .list("allow-extensions", as: "list", "New files must end in one of these, as in jpg,png."),
+        .flag("no-apple-files", "Refuse the files that macOS strews: .DS_Store and ._*."),
+        .text(
+            "max-upload-size", as: "size",
+            "Largest upload, as in 500M or 20G (1K is 1024 bytes); default: no limit."),
+        .text("min-free-space", as: "size", "Room that uploads must leave on the disk."),
+        .flag("fsync", "Answer a write only when the disk has it."),
+    ]
 }

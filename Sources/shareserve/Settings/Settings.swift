@@ -12,16 +12,16 @@ struct Settings {
     private let reader: ConfigReader
 
     /// - Parameters:
-    ///   - groups: the parsed command line.
+    ///   - given: what the command line says about each setting, of all that there are.
     ///   - environment: variables; those that begin with `SHARESERVE_` count.
     ///   - readFile: gives the text of the configuration file at a path.
     /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting, and for an empty value on
     ///   the command line. There it is most likely a script's variable that was never set, and `--auth "$RULES"` must
     ///   not open a share.
     init(
-        groups: [any SettingsGroup], environment: [String: String], readFile: (String) throws(StartError) -> [UInt8]
+        given: [(name: String, value: SettingValue)], environment: [String: String],
+        readFile: (String) throws(StartError) -> [UInt8]
     ) throws(StartError) {
-        let given = groups.flatMap(\.settings)
         if let empty = given.first(where: \.value.isEmptyText) { throw .usage("\(empty.name): the value is empty") }
         var sources: [any ConfigProvider] = [InMemoryProvider(name: "command line", values: Self.values(of: given))]
         let variables = environment.filter { $0.key.hasPrefix("SHARESERVE_") }

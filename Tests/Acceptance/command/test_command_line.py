@@ -48,6 +48,15 @@ def test_version_and_help():
         assert option in shown.stdout
 
 
+def test_every_option_of_the_help_is_taken():
+    options = re.findall(r"^  (?:-\w, )?--([a-z-]+)( <)?", run("--help").stdout, re.MULTILINE)
+    given = [f"--{name}" + ("=no-such-value" if takes else "") for name, takes in options if name not in {"version", "help"}]
+    assert len(given) > 60
+    # Not an unknown option, and not help instead: one of the values is wrong.
+    said = one_line(ended := run(*given))
+    assert ended.returncode == 64 and "no-such-value" in said, said
+
+
 @pytest.mark.parametrize("arguments, said", [
     (["--no-such-option"], "--no-such-option"),
     (["--port"], "--port"),

@@ -25,6 +25,7 @@ PUT_CALLS = 23
 # Into a share in memory.
 FAST_PUT_CALLS = 16
 MEMBER_CALLS = 1.3
+START_ALLOCATIONS = 5_000
 CACHED_ALLOCATIONS = 1
 GET_ALLOCATIONS = 60
 PUT_ALLOCATIONS = 70
@@ -183,16 +184,26 @@ def test_calls_of_a_member_in_propfind(warm, folder):
 
 
 @pytest.fixture
-def counted(folder, serve):
+def counted(counting):
     """A server whose allocations are counted; `counted.allocations()` says how many there were."""
+    return counting()
+
+
+@pytest.fixture
+def counting(folder, serve):
+    """Starts a server, with the options given, whose allocations are counted."""
     source, library, page = folder / "count.c", folder / "count.so", folder / "count"
     source.write_text(COUNTER)
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source)], check=True)
     page.write_bytes(bytes(4096))
-    server = serve("-q", environment={"LD_PRELOAD": str(library), "ALLOCATION_COUNT": str(page)})
-    server.allocations = lambda: int.from_bytes(page.read_bytes()[:8], "little")
-    assert server.allocations() > 1_000
-    return server
+
+    def start(*options):
+        server = serve("-q", *options, environment={"LD_PRELOAD": str(library), "ALLOCATION_COUNT": str(page)})
+        server.allocations = lambda: int.from_bytes(page.read_bytes()[:8], "little")
+        assert server.allocations() > 1_000
+        return server
+
+    return start
 
 
 def allocations(server, count, work):
@@ -208,6 +219,12 @@ def is_optimised():
 
 
 optimised = pytest.mark.skipif(not is_optimised() or SANITIZED, reason="the build for debugging allocates as it likes")
+
+
+@optimised
+def test_allocations_of_a_start(counting):
+    # Whose numbers of threads are not those of the machine.
+    assert counting("--event-loops", "1", "--io-threads", "8").allocations() <= START_ALLOCATIONS
 
 
 @optimised

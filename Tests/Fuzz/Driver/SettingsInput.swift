@@ -30,13 +30,8 @@ struct SettingsInput {
 
     /// Reads all that the program reads before it listens, but for the files that settings name.
     func read() {
-        guard let command = try? ServeCommand.parse(words) else { return }
-        let groups: [any SettingsGroup] = [
-            command.share, command.network, command.access, command.tls, command.page, command.limits, command.process,
-            command.log,
-        ]
-        guard
-            let settings = try? Settings(groups: groups, environment: environment, readFile: { _ in file }),
+        guard let command = try? ServeCommand.parse(words),
+            let settings = try? Settings(given: command.given, environment: environment, readFile: { _ in file }),
             let root = Self.root, let policy = try? RootPolicy(settings)
         else { return }
         precondition(policy.maxUploadSize ?? 0 >= 0 && policy.minFreeSpace >= 0, "less than nothing")

@@ -1,0 +1,29 @@
+import ArgumentParser
+
+/// A part of the command line whose options are a table of settings, and not a property each.
+///
+/// ArgumentParser finds options by reflection; to it, each row of the table looks like a property. With real ones, in
+/// groups, the search of Swift's runtime for what their types conform to took a third of the program's start.
+protocol SettingsReader: ParsableArguments, CustomReflectable {
+    static var settings: [Setting] { get }
+
+    /// What each setting was given on the command line, by name; none before it is parsed.
+    var given: [(name: String, value: SettingValue)] { get set }
+}
+
+extension SettingsReader {
+    init(from decoder: any Decoder) throws {
+        self.init()
+        let parsed = try decoder.container(keyedBy: Setting.Key.self)
+        given = try Self.settings.map { (name: $0.name, value: try $0.value(in: parsed)) }
+    }
+
+    var customMirror: Mirror {
+        Mirror(self, children: Self.settings.map { (label: $0.name, value: $0.property) })
+    }
+}
+
+/// A table of settings that belong together, a section of `--help`.
+protocol SettingsSection {
+    static var settings: [Setting] { get }
+}

@@ -50,9 +50,10 @@ final class Runtime: Sendable {
         _ configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, counters: Counters
     ) async throws -> Runtime {
         let proxies = try TrustedProxies(configuration.access.trustedProxies)
-        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : max(1, System.coreCount / 2)
+        let processors = System.coreCount
+        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : max(1, processors / 2)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
-        let threads = configuration.ioThreads > 0 ? configuration.ioThreads : min(32, max(8, System.coreCount * 4))
+        let threads = configuration.ioThreads > 0 ? configuration.ioThreads : min(32, max(8, processors * 4))
         let pool = PoolThreads(count: threads)
         let engine = Engine(
             configuration: configuration, handlers: handlers, access: access, proxies: proxies, pool: pool,
@@ -79,7 +80,8 @@ final class Runtime: Sendable {
                     throw error
                 }
             }
-            sys_forget_code()
+            // Once the first who waited have their answers: what these need would only have to come back.
+            group.any().scheduleTask(in: .milliseconds(200)) { sys_forget_code() }
             return Runtime(
                 engine: engine, addresses: addresses, redirectPort: redirectPort, group: group, rooms: rooms,
                 listeners: channels, contexts: contexts)

@@ -43,7 +43,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         self.realPath = realPath
         descriptor = directory.release()
         hasUniformRights = share.rights.isUniform(below: realPath)
-        isReadable = share.rights.rights(at: realPath).contains(.read)
+        isReadable = share.granted(at: realPath).contains(.read)
         reader = DirectoryReader(descriptor: descriptor, byteCount: 65_536)
     }
 
@@ -89,8 +89,11 @@ public final class DirectoryCursor: @unchecked Sendable {
         while let record = try unsafe reader.next() {
             switch unsafe record.type {
             case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
-                if unsafe policy.shows(name: record.bytes) { return unsafe record }
-                unsafe cleanUp(record)
+                if unsafe policy.shows(name: record.bytes) {
+                    if unsafe !share.root.hides(record.bytes, in: realPath) { return unsafe record }
+                } else {
+                    unsafe cleanUp(record)
+                }
             default:
                 continue
             }

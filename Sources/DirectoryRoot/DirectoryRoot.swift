@@ -15,6 +15,8 @@ import CSyscalls
 public final class DirectoryRoot: Sendable {
     /// The rules that hold for everybody.
     public let policy: RootPolicy
+    /// The policy's hidden names, in every spelling.
+    let hiddenSpellings: HiddenSpellings
 
     /// The open root; owned by this object.
     package let descriptor: Int32
@@ -56,10 +58,12 @@ public final class DirectoryRoot: Sendable {
         let status = try opened.status()
         descriptor = opened.release()
         resolver = Resolver(
-            root: descriptor, home: RootHome(descriptor: descriptor, path: path), method: method)
+            root: descriptor, home: RootHome(descriptor: descriptor, path: path), method: method,
+            doubtsNames: !abilities.tellsNamesApart)
         memoryDevice = sys_is_memory(descriptor) == 1 ? status.device : nil
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
+        hiddenSpellings = HiddenSpellings(policy.hidden)
         // An unnamed file gets its name by way of /proc.
         var abilities = abilities
         let ways = unsafe sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
@@ -89,6 +93,8 @@ package struct Abilities: Sendable {
     package var kernelCopies = true
     /// Extended attributes.
     package var extendedAttributes = true
+    /// Folders in which names differ by the case of their letters.
+    package var tellsNamesApart = true
 
     package init() {}
 }

@@ -87,9 +87,18 @@ extension DirectoryRoot {
             let parent = path.parent
             let opened = try resolver.open(parent, flags: sys_o_path | O_DIRECTORY, waiting: waiting)
             let real = try opened.realPath?.appending(path.name) ?? path
-            return try Location(directory: opened.descriptor, path: real)
+            let location = try Location(directory: opened.descriptor, path: real)
+            try refuseShortName(of: location)
+            return location
         } catch {
             throw error == .notFound ? .parentMissing : error
         }
+    }
+
+    /// A name that its folder does not list, and under which something is, is the short name of something else.
+    private func refuseShortName(of location: borrowing Location) throws(RootError) {
+        guard location.status != nil, SharePath.mayBeShort(location.path.name) else { return }
+        let folder = try FolderNames(in: location.directory, assumesNothing: resolver.doubtsNames)
+        guard folder.tellsAllApart || folder.listsLike(location.path.name) else { throw .forbidden }
     }
 }

@@ -15,6 +15,13 @@ extension Resolver {
     /// found so far, so that a directory moved away meanwhile can't lead above the root. Whoever swaps directories for
     /// links during the walk gets the link's own rule applied, or nothing.
     func walk(_ path: SharePath, flags: Int32) throws(RootError) -> Resolved {
+        let found = try follow(path, flags: flags)
+        if (found.realPath ?? path).hasShortNames { try refuseShortNames(in: found.realPath ?? path) }
+        return found
+    }
+
+    /// The same for a path whose names are known to be listed.
+    func follow(_ path: SharePath, flags: Int32) throws(RootError) -> Resolved {
         var walk = Walk(root: root, pending: path.components.reversed())
         let descriptor = try walk.finish(flags: flags)
         return Resolved(descriptor: descriptor, realPath: try walk.realPath())

@@ -24,6 +24,8 @@ package struct Resolver: Sendable {
 
     let root: Int32
     let method: Method
+    /// Whether no folder is believed to tell names apart; so that tests need no disk that ignores case.
+    let doubtsNames: Bool
     private let home: RootHome
 
     /// The most links that one path may lead through, as in Linux.
@@ -35,8 +37,10 @@ package struct Resolver: Sendable {
     ///   - root: the open root.
     ///   - home: where it was opened.
     ///   - method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
-    package init(root: Int32, home: RootHome, method: Method? = nil) {
+    ///   - doubtsNames: whether no folder is believed to tell names apart.
+    package init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false) {
         self.root = root
+        self.doubtsNames = doubtsNames
         self.home = home
         if let method {
             self.method = method
@@ -62,6 +66,14 @@ package struct Resolver: Sendable {
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
         if waiting { home.look() }
+        guard waiting || !path.hasShortNames else { throw .wouldBlock }
+        let found = try find(path, flags: flags, waiting: waiting)
+        if (found.realPath ?? path).hasShortNames { try refuseShortNames(in: found.realPath ?? path) }
+        return found
+    }
+
+    /// The same for a path whose names are known to be listed.
+    func find(_ path: SharePath, flags: Int32, waiting: Bool = true) throws(RootError) -> Resolved {
         if method == .openat2 {
             let answer = openDirectly(path, flags: flags, waiting: waiting)
             if answer != -ELOOP {
@@ -71,7 +83,16 @@ package struct Resolver: Sendable {
         }
         // Without openat2 nothing can promise not to wait.
         guard waiting else { throw .wouldBlock }
-        return try walk(path, flags: flags)
+        return try follow(path, flags: flags)
+    }
+
+    /// A second name that a file system gives a file, and does not list, would be a way around rules about its first.
+    /// - Throws: ``RootError/notFound`` for a path with one.
+    func refuseShortNames(in path: SharePath) throws(RootError) {
+        for name in path.components where SharePath.mayBeShort(name) {
+            let folder = try FolderNames(of: path.before(name), by: self)
+            guard folder.tellsAllApart || folder.listsLike(name) else { throw .notFound }
+        }
     }
 
     /// One kernel lookup; `-ELOOP` when a link is on the way.

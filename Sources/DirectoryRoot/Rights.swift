@@ -26,6 +26,8 @@ public struct Rights: OptionSet, Hashable, Sendable {
 }
 
 /// Rights by path: the deepest rule whose path is the asked one or contains it wins; of two for one path the later.
+///
+/// Compares letter by letter. What holds where a disk ignores case, ``Share`` knows.
 public struct RightsMap: Sendable {
     /// Paths from the root, and what holds at and below them.
     public var rules: [(path: SharePath, rights: Rights)]
@@ -60,8 +62,8 @@ public struct RightsMap: Sendable {
             }
     }
 
-    /// Whether one answer holds for everything below `path`.
+    /// Whether one answer holds for everything below `path`, in whatever letters rules are written.
     func isUniform(below path: SharePath) -> Bool {
-        !rules.contains { rule in path.isAncestor(of: rule.path) }
+        rules(below: path).isEmpty
     }
 }

@@ -20,7 +20,7 @@ extension RootPolicy {
 
     /// The same for one name.
     func shows(name: UnsafeBufferPointer<UInt8>) -> Bool {
-        if unsafe name.first == UInt8(ascii: ".") {
+        if let first = unsafe name.first, first == UInt8(ascii: ".") || first >= 0x80 {
             if unsafe ReservedName.takes(name) { return false }
             if refusesAppleFiles, unsafe Self.isAppleFile(name) { return false }
         }
@@ -36,16 +36,13 @@ extension RootPolicy {
         if allowedExtensions.isEmpty { return true }
         return allowedExtensions.contains { allowed in
             let ending = [UInt8(ascii: ".")] + Array(allowed.utf8)
-            return name.count > ending.count && name.suffix(ending.count).lazy.map(Self.lowered).elementsEqual(ending)
+            return name.count > ending.count
+                && name.suffix(ending.count).lazy.map(NameKey.lowered).elementsEqual(ending)
         }
     }
 
     private static func isAppleFile(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         unsafe name.starts(with: "._".utf8) || name.elementsEqual(".DS_Store".utf8)
-    }
-
-    fileprivate static func lowered(_ byte: UInt8) -> UInt8 {
-        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 }
 
@@ -56,11 +53,22 @@ package enum ReservedName {
     /// What our unfinished and doomed files are called, followed by digits: short enough for any file system.
     package static let prefix = ".shareserve-"
 
-    /// Whether a name is reserved, in any case of its letters: file systems may not tell them apart.
+    /// Whether a name is reserved, in any spelling that some file system takes for a reserved name.
     package static func takes(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        let count = folder.utf8.count
-        guard name.count >= count, unsafe name.count == count || name[count] == UInt8(ascii: "-") else { return false }
-        return unsafe zip(name, folder.utf8).allSatisfy { byte, expected in RootPolicy.lowered(byte) == expected }
+        var index = 0
+        for expected in folder.utf8 {
+            guard index < name.count else { return false }
+            let byte = unsafe name[index]
+            if NameKey.lowered(byte) != expected {
+                // No other letter becomes the `v`: nearly all names end here.
+                return unsafe byte >= 0x80 && name.contains { $0 | 0x20 == UInt8(ascii: "v") }
+                    && NameKey(name).isReserved
+            }
+            index += 1
+        }
+        guard index < name.count else { return true }
+        let next = unsafe name[index]
+        return unsafe next == UInt8(ascii: "-") || NameKey.isOdd(next) && NameKey(name).isReserved
     }
 
     /// A fresh name for a file of ours: when it was made, to the second, and a random number.

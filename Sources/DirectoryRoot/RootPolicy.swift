@@ -7,6 +7,8 @@ public struct RootPolicy: Sendable {
     /// No content that is there changes.
     public var refusesOverwrite = false
     /// Shell patterns; a path with a component that matches does not exist, on any door.
+    ///
+    /// On a disk that ignores case, in any letters.
     public var hidden: [String] = []
     /// Lower-case, without dot; empty allows all.
     ///

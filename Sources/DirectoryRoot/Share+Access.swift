@@ -22,19 +22,19 @@ extension Share {
     ///     name it also shows to someone who may do anything there: an upload to a drop box begins by looking at it.
     /// - Returns: false when the place does not exist for this requester.
     func maySee(_ path: SharePath, isDirectory: Bool, listed: Bool = false) -> Bool {
-        let here = rights.rights(at: path)
+        let here = granted(at: path)
         if here.contains(.read) { return true }
         return isDirectory && (!listed && here != .none || rights.leadsToReadable(below: path))
     }
 
     /// The error for a requester who may not read at `path`: where nothing at all is allowed, nothing exists.
     func refusal(at path: SharePath) -> RootError {
-        rights.rights(at: path) == .none ? .notFound : .forbidden
+        granted(at: path) == .none ? .notFound : .forbidden
     }
 
     /// Applies this view's rules to the real path that a link led to.
     func admit(_ path: SharePath) throws(RootError) {
-        guard root.policy.shows(path), base.contains(path) else { throw .notFound }
+        guard root.shows(path), base.contains(path) else { throw .notFound }
     }
 
     /// Opens what is at `path` for this requester: hidden names, `base` and rights are looked at, for links twice.
@@ -47,8 +47,9 @@ extension Share {
     func openVisible(
         _ path: SharePath, flags: Int32, waiting: Bool
     ) throws(RootError) -> Visible {
-        guard root.policy.shows(path) else { throw .notFound }
-        let mayRead = rights.rights(at: path).contains(.read)
+        guard waiting || !rights.mayMean(path) && !root.hiddenSpellings.mayHave(path) else { throw .wouldBlock }
+        guard root.shows(path) else { throw .notFound }
+        let mayRead = granted(at: path).contains(.read)
         do throws(RootError) {
             let opened = try root.resolver.open(path, flags: flags, waiting: waiting)
             if let real = opened.realPath { try admit(real) }

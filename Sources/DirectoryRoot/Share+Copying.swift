@@ -52,7 +52,7 @@ extension Share {
         takingAway: ((Departure) throws(RootError) -> Void)?
     ) throws(RootError) -> TransferResult {
         let origin = try openVisible(source, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
-        guard rights.rights(at: source).contains(.read) else { throw .forbidden }
+        guard granted(at: source).contains(.read) else { throw .forbidden }
         let request = CopyRequest(
             source: source, realSource: origin.realPath, target: target, replacing: replacing,
             isDirectory: origin.attributes.isDirectory, takingAway: takingAway)

@@ -117,9 +117,9 @@ extension Share {
 
     /// As ``requireRights(_:at:_:)`` for the path and everything below it.
     func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
-        guard rights.allows(wanted, throughout: path), path == realPath || rights.allows(wanted, throughout: realPath)
+        guard allows(wanted, throughout: path), path == realPath || allows(wanted, throughout: realPath)
         else {
-            throw rights.rights(at: path) == .none ? .notFound : .forbidden
+            throw granted(at: path) == .none ? .notFound : .forbidden
         }
     }
 }

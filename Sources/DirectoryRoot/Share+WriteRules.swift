@@ -21,7 +21,7 @@ extension Share {
         guard !root.policy.isReadOnly else { throw .readOnly }
         let path = try absolute(path)
         guard !path.isRoot else { throw error }
-        guard root.policy.shows(path) else { throw .forbidden }
+        guard root.shows(path) else { throw .forbidden }
         return path
     }
 
@@ -32,9 +32,9 @@ extension Share {
             location = try root.locate(path, followsLink: followsLink)
         } catch {
             // A requester without any right here learns nothing about parents either.
-            throw rights.rights(at: path) == .none ? .forbidden : error
+            throw granted(at: path) == .none ? .forbidden : error
         }
-        guard root.policy.shows(location.path), base.contains(location.path) else { throw .forbidden }
+        guard root.shows(location.path), base.contains(location.path) else { throw .forbidden }
         if let status = location.status, !status.isFile, !status.isDirectory {
             // A FIFO or device does not exist, but its name is taken. So is that of a link, which a write that does not
             // follow it replaces, when it leads to something.
@@ -77,8 +77,8 @@ extension Share {
     ///   - realPath: with links resolved.
     /// - Throws: ``RootError/forbidden``, or ``RootError/notFound`` where the requester may not know of anything.
     func requireRights(_ wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
-        guard rights.rights(at: path).isSuperset(of: wanted),
-            path == realPath || rights.rights(at: realPath).isSuperset(of: wanted)
+        guard granted(at: path).isSuperset(of: wanted),
+            path == realPath || granted(at: realPath).isSuperset(of: wanted)
         else { throw .forbidden }
     }
 

@@ -54,7 +54,7 @@ struct TreeCopy: ~Copyable {
         while let level = levels.last {
             do throws(RootError) {
                 if recursive, let name = try level.nextName() {
-                    if takes(name) { try copyMember(name, of: level) }
+                    if takes(name, in: level.paths.source) { try copyMember(name, of: level) }
                 } else {
                     try leave(level)
                 }
@@ -70,9 +70,9 @@ struct TreeCopy: ~Copyable {
 
     /// A move carries what nobody sees, too, since the source will be gone: the state of a share in the tree, with its
     /// trash, but not what is unfinished.
-    private func takes(_ name: [UInt8]) -> Bool {
-        unsafe isMove
-            ? name.withUnsafeBufferPointer { unsafe ReservedName.made($0) == nil } : share.root.policy.shows(name: name)
+    private func takes(_ name: [UInt8], in folder: SharePath) -> Bool {
+        if isMove { return unsafe name.withUnsafeBufferPointer { unsafe ReservedName.made($0) == nil } }
+        return share.root.policy.shows(name: name) && !share.root.hides(name, in: folder)
     }
 
     private mutating func copyMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
@@ -109,14 +109,14 @@ struct TreeCopy: ~Copyable {
         if answer == -ELOOP {
             let path = try level.paths.source.appending(name)
             guard let target = try? share.root.resolver.walk(path, flags: flags), let real = target.realPath,
-                share.root.policy.shows(real), share.base.contains(real), share.maySee(real, isDirectory: false)
+                share.root.shows(real), share.base.contains(real), share.maySee(real, isDirectory: false)
             else { return nil }
             return CopyMember(descriptor: target.descriptor, realPath: real)
         }
         let descriptor = try Descriptor(answer, "openat")
         if !level.hasUniformRights {
             let path = try level.paths.source.appending(name)
-            guard share.rights.rights(at: path).contains(.read) || share.rights.leadsToReadable(below: path) else {
+            guard share.granted(at: path).contains(.read) || share.rights.leadsToReadable(below: path) else {
                 return nil
             }
         }

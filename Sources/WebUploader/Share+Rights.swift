@@ -1,10 +1,10 @@
 import DirectoryRoot
 
 extension Share {
-    /// What this requester may do at `path`, the policy of the share included.
+    /// What this requester may do at `path`, the policy of the share included; may wait for the disk.
     func effectiveRights(at path: SharePath) -> Rights {
         guard let absolute = try? base.appending(path) else { return .none }
-        let granted = rights.rights(at: absolute)
+        let granted = self.granted(at: absolute)
         if root.policy.isReadOnly { return granted.intersection(.readOnly) }
         var refused: Rights = []
         if root.policy.refusesDelete { refused.insert(.delete) }

@@ -77,6 +77,8 @@ enum SystemUnderTest: CaseIterable, Sendable {
     case withoutUnnamedFiles
     case withoutRenameFlags
     case withNothing
+    /// Without the belief that folders tell names apart by the case of their letters.
+    case withoutCase
 
     var method: Resolver.Method? { self == .withoutOpenat2 || self == .withNothing ? .componentWalk : nil }
 
@@ -85,6 +87,7 @@ enum SystemUnderTest: CaseIterable, Sendable {
         if self == .withoutUnnamedFiles || self == .withNothing { abilities.unnamedFiles = false }
         if self == .withoutRenameFlags || self == .withNothing { abilities.renameFlags = false }
         if self == .withNothing { abilities.kernelCopies = false }
+        if self == .withoutCase { abilities.tellsNamesApart = false }
         return abilities
     }
 }

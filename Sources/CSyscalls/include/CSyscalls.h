@@ -65,6 +65,10 @@ int sys_statat(int directory, const char *name, struct sys_attributes *out);  //
 int sys_fstat(int descriptor, struct sys_attributes *out);
 int sys_stat(const char *path, struct sys_attributes *out);  // follows links; for files that are not of the share
 int sys_space(int descriptor, struct sys_space *out);
+// How a directory tells names apart: byte by byte; taking some for others; or it does not say, as of a descriptor that is
+// not open for reading.
+extern const int sys_names_apart, sys_names_confused, sys_names_unknown;
+int sys_names_kind(int directory);
 
 ssize_t sys_read(int descriptor, void *buffer, size_t count);
 ssize_t sys_pread(int descriptor, void *buffer, size_t count, int64_t offset);

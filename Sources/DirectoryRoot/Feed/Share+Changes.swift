@@ -21,9 +21,9 @@ extension Share {
         guard opened.attributes.isDirectory else { throw .notDirectory }
         let folder = opened.realPath
         let directory = SharedDescriptor(opened.descriptor)
-        return root.state.feed.subscribe(to: directory) { [rights, policy = root.policy] name in
-            guard let path = try? folder.appending(name), policy.shows(path) else { return false }
-            return rights.rights(at: path).contains(.read) || rights.leadsToReadable(below: path)
+        return root.state.feed.subscribe(to: directory) { name in
+            guard let path = try? folder.appending(name), root.shows(path) else { return false }
+            return granted(at: path).contains(.read) || rights.leadsToReadable(below: path)
         } isThere: { name in
             guard let member = try? path.appending(name) else { return false }
             return (try? attributes(of: member)) != nil

@@ -32,11 +32,11 @@ extension Share {
     ///   for an unmapped name, whatever forbids to create it.
     public func lock(_ path: SharePath, _ request: LockRequest) throws(RootError) -> (lock: ActiveLock, created: Bool) {
         let full = try absolute(path)
-        guard root.policy.shows(full) else { throw .notFound }
+        guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
         let target = try lockTarget(full)
         let wanted: Rights = target.exists ? .overwrite : .create
-        guard rights.rights(at: target.path).contains(wanted), rights.rights(at: full).contains(wanted) else {
+        guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
             throw refusal(at: full)
         }
         let table = root.state.locks

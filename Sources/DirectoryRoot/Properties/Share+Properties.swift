@@ -75,7 +75,7 @@ extension Share {
         guard !root.policy.isReadOnly else { throw .readOnly }
         let full = try absolute(path)
         let opened = try openVisible(full, flags: sys_o_path, waiting: true)
-        guard rights.rights(at: opened.realPath).contains(.overwrite), rights.rights(at: full).contains(.overwrite)
+        guard granted(at: opened.realPath).contains(.overwrite), granted(at: full).contains(.overwrite)
         else { throw .forbidden }
         try root.commitLock.withLock { (_) throws(RootError) in
             try checkLocks(WriteUse(changes: [opened.realPath]))

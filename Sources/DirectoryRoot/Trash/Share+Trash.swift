@@ -60,7 +60,7 @@ extension Share {
         for number in 0..<1_000 {
             let candidate = conflict == .keepBoth ? try path.numbered(number) : path
             // Under another name, rules about places in it would not hold any more.
-            guard number == 0 || rights.allows(.read, throughout: item.record.path) else { throw .forbidden }
+            guard number == 0 || allows(.read, throughout: item.record.path) else { throw .forbidden }
             do throws(RootError) {
                 try restore(id, to: candidate, isDirectory: item.status.isDirectory, replacing: conflict == .replace)
                 tell(.restore(try absolute(candidate)))
@@ -77,7 +77,7 @@ extension Share {
     public func deleteFromTrash(_ id: String) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         guard let item = try root.state.trash.find(id), mayReach(item.record) else { throw .unknownToken }
-        guard !root.policy.refusesDelete, rights.allows(.delete, throughout: item.record.path) else {
+        guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
             throw .forbidden
         }
         try root.state.trash.delete(id)
@@ -155,7 +155,7 @@ extension Share {
 
     /// Whether this requester could see the item where it was.
     private func mayReach(_ record: TrashRecord) -> Bool {
-        base.contains(record.path) && root.policy.shows(record.path) && rights.rights(at: record.path).contains(.read)
+        base.contains(record.path) && root.shows(record.path) && granted(at: record.path).contains(.read)
     }
 
     private func seen(_ item: (record: TrashRecord, status: sys_attributes)) -> TrashItem {

@@ -92,7 +92,7 @@ extension Share {
         let folder = try absolute(path)
         return try (root.state.uploads.all() + root.writes.all()).compactMap { progress in
             guard let target = progress.record.target, !progress.record.isFinished, folder.isAncestor(of: target),
-                rights.rights(at: target).contains(.read), let shown = target.relative(to: base)
+                granted(at: target).contains(.read), let shown = target.relative(to: base)
             else { return nil }
             var progress = progress
             progress.record.target = shown

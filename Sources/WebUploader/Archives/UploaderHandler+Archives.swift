@@ -10,11 +10,11 @@ extension UploaderHandler {
         guard let slot = archives.take() else { throw RootError.tooMany }
         let share = request.share
         let absolute = try share.base.appending(request.path)
-        guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {
-            throw RootError.notFound
-        }
         let chosen = try names(request)
         let (plan, layout) = try await request.io.run { [archiveMemory] in
+            guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {
+                throw RootError.notFound
+            }
             let plan = try ArchivePlan(
                 of: request.path, in: share, choosing: chosen, format: format, memory: archiveMemory)
             return (plan, try ArchiveLayout(of: plan, format: format))

@@ -18,7 +18,7 @@ final class UploadsBoard: Sendable {
         let top = try share.base.appending(folder)
         return try all(of: share.root).compactMap { upload in
             guard let target = upload.record.target, top.isAncestor(of: target),
-                share.rights.rights(at: target).contains(.read), let shown = target.relative(to: share.base)
+                share.granted(at: target).contains(.read), let shown = target.relative(to: share.base)
             else { return nil }
             var upload = upload
             upload.record.target = shown

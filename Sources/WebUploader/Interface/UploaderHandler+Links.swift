@@ -114,10 +114,10 @@ extension UploaderHandler {
     private func ownLinks(_ request: Request) throws -> [ShareLink] {
         let share = request.share
         guard share.base.isRoot else { throw RootError.forbidden }
-        let ownsAll = share.user == nil && share.rights.allows(.readWrite, throughout: .root)
+        let ownsAll = share.user == nil && share.allows(.readWrite, throughout: .root)
         return try share.root.links.all().filter { link in
             (link.creator == share.user ?? "" || ownsAll && link.creator == nil)
-                && share.rights.rights(at: link.path).contains(.read)
+                && share.granted(at: link.path).contains(.read)
         }
     }
 }

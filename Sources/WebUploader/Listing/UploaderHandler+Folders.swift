@@ -107,20 +107,23 @@ extension UploaderHandler {
     private func listing<Format: ListingFormat>(
         _ request: Request, as format: @Sendable (Rights) -> Format
     ) async throws -> Response {
-        let format = format(request.share.effectiveRights(at: request.path))
-        let fields = listingFields(format.mediaType)
+        let fields = listingFields(format(.none).mediaType)
         let chosen = try names(request)
         if !chosen.isEmpty {
-            let members = try await request.io.run { request.share.members(chosen, of: request.path) }
-            var format = format
+            let (members, rights) = try await request.io.run {
+                (request.share.members(chosen, of: request.path), request.share.effectiveRights(at: request.path))
+            }
+            var format = format(rights)
             var writer = TextWriter()
             format.write(members, to: &writer)
             return .whole(writer.take(), to: request, fields: fields)
         }
         if request.method == .head { return try .chunks(EmptyProducer(), to: request, fields: fields) }
         guard let slot = listings.take() else { throw RootError.tooMany }
-        let cursor = try await request.io.run { try request.share.list(request.path) }
-        return try .chunks(ListingProducer(cursor, as: format), to: request, fields: fields, until: slot)
+        let (cursor, rights) = try await request.io.run {
+            (try request.share.list(request.path), request.share.effectiveRights(at: request.path))
+        }
+        return try .chunks(ListingProducer(cursor, as: format(rights)), to: request, fields: fields, until: slot)
     }
 
     /// A part of a large folder, in the disk's order, with links to the parts before and after it.
@@ -129,7 +132,7 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "“from” is the number of the first member to list, counted from 0.")
         }
         let count = HTMLListing.pageCount
-        let (members, isLast) = try await request.io.run {
+        let (members, isLast, rights) = try await request.io.run {
             let cursor = try request.share.list(request.path)
             var passed = 0
             while passed < from {
@@ -143,11 +146,11 @@ extension UploaderHandler {
                 if more.isEmpty { break }
                 members += more
             }
-            return (members, try cursor.next(1).isEmpty)
+            return (members, try cursor.next(1).isEmpty, request.share.effectiveRights(at: request.path))
         }
         var format = HTMLListing(
             path: request.path.folderPath, address: request.folderAddress(request.path),
-            rights: request.share.effectiveRights(at: request.path), isDocument: true, title: configuration.title)
+            rights: rights, isDocument: true, title: configuration.title)
         format.previous = from > 0 ? max(0, from - count) : nil
         format.next = isLast ? nil : from + count
         var writer = TextWriter()
@@ -168,13 +171,14 @@ extension UploaderHandler {
     }
 
     private func folderPage(_ request: Request) async throws -> Response {
-        let rights = request.share.effectiveRights(at: request.path)
-        let (members, isWhole) = try await request.io.run { () throws -> ([DirectoryMember], Bool) in
+        let (members, isWhole, rights) = try await request.io.run { () throws -> ([DirectoryMember], Bool, Rights) in
+            let rights = request.share.effectiveRights(at: request.path)
             do {
-                return try request.share.list(request.path).first(listingSortedCount)
+                let (members, isWhole) = try request.share.list(request.path).first(listingSortedCount)
+                return (members, isWhole, rights)
             } catch RootError.forbidden {
                 // A drop box: nothing to show, but files may be brought.
-                return ([], true)
+                return ([], true, rights)
             }
         }
         let place = PagePlace(

@@ -219,3 +219,138 @@ def test_failure_at_the_close_leaves_the_old_content(serve, caseless):
             content = new
         assert ask(server, "GET", "/Notes.txt").body == content
     assert failures > 0
+
+
+@pytest.fixture
+def windows(folder):
+    """A disk of Windows that ignores case; names are also found by the short ones that they are given."""
+    image, place = folder / "ntfs.img", folder / "windows"
+    place.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(16 << 20)
+    tools = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
+    if shutil.which("mkntfs", path=tools) is None or not os.path.exists("/dev/fuse"):
+        pytest.skip("needs ntfs-3g and FUSE")
+    subprocess.run([shutil.which("mkntfs", path=tools), "-F", "-Q", "-q", str(image)], check=True, capture_output=True)
+    mounted = subprocess.run(
+        [shutil.which("lowntfs-3g", path=tools), "-o", "ignore_case", str(image), str(place)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"ntfs-3g can't mount here: {mounted.stderr!r}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], stderr=subprocess.DEVNULL)
+
+
+EXCLUSIVE = (
+    b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>")
+ALICE = "alice:secret@/:rw"
+SPELLINGS = ("/PRIVATE", "/Private", "/pRIVATE/inner", "/%50rivate")
+
+
+def refused(server, method, target, *fields, **options):
+    """Whether nobody in particular gets nothing but a refusal."""
+    answer = ask(server, method, target, *fields, **options)
+    assert answer.status in (401, 403, 404, 409, 412, 424), (method, target, answer)
+    assert b"hush" not in answer.body, (method, target)
+
+
+def fill(root):
+    (root / "private" / "inner").mkdir(parents=True)
+    (root / "private" / "inner" / "hush.txt").write_text("hush, hush")
+    (root / "private" / "hush.txt").write_text("hush, hush")
+    (root / "open").mkdir()
+    (root / "open" / "file").write_text("for everybody")
+    (root / "secret.txt").write_text("hush, hush")
+
+
+@pytest.fixture(params=["caseless", "windows"])
+def ignoring(request):
+    """Either disk that ignores case, with a folder and a name that are not for everybody."""
+    root = request.getfixturevalue(request.param) / "share"
+    root.mkdir(exist_ok=True)
+    fill(root)
+    return root
+
+
+def test_rule_in_other_letters(serve, ignoring):
+    """A rule for a folder holds, whatever the letters in which it is asked for, through every method."""
+    server = serve("--auth", ALICE, "--auth", "@/:rw,/private:none", root=ignoring)
+    for folder in SPELLINGS:
+        inside = folder + "/hush.txt"
+        refused(server, "GET", inside)
+        refused(server, "HEAD", inside)
+        refused(server, "GET", folder + "/", "Accept: application/json")
+        refused(server, "GET", folder + "/?archive=zip")
+        refused(server, "PROPFIND", folder, "Depth: 1")
+        refused(server, "PUT", inside, body=b"new")
+        refused(server, "MKCOL", folder + "/new")
+        refused(server, "DELETE", inside)
+        refused(server, "DELETE", folder)
+        refused(server, "MOVE", inside, "Destination: /taken")
+        refused(server, "COPY", inside, "Destination: /taken")
+        refused(server, "COPY", folder, "Destination: /taken")
+        refused(server, "MOVE", "/open/file", f"Destination: {inside}")
+        refused(server, "COPY", "/open/file", f"Destination: {inside}")
+        refused(server, "LOCK", inside, body=EXCLUSIVE)
+        refused(
+            server, "PROPPATCH", inside, body=b"<propertyupdate xmlns='DAV:'><set><prop><x xmlns='y'>z</x></prop></set>"
+            b"</propertyupdate>")
+    search = ask(server, "GET", "/.shareserve/search?q=hush")
+    assert search.status == 200 and b"inner" not in search.body
+    assert ask(server, "GET", "/open/file").body == b"for everybody"
+    # The folder is there for her, in every spelling of it.
+    alice = "Authorization: Basic YWxpY2U6c2VjcmV0"
+    for folder in SPELLINGS:
+        assert ask(server, "GET", folder + "/hush.txt", alice).body == b"hush, hush", folder
+    assert (ignoring / "private" / "hush.txt").read_text() == "hush, hush"
+    assert not (ignoring / "taken").exists()
+
+
+def test_new_name_in_other_letters(serve, ignoring):
+    """What a rule is about cannot be made in other letters either."""
+    server = serve("--auth", ALICE, "--auth", "@/:rw,/coming:none,/open/later:ro", root=ignoring)
+    for target in ("/Coming", "/open/LATER"):
+        refused(server, "MKCOL", target)
+        refused(server, "PUT", target, body=b"x")
+        refused(server, "MOVE", "/open/file", f"Destination: {target}")
+    assert ask(server, "PUT", "/Other", body=b"x").status == 201
+
+
+def test_hidden_name_in_other_letters(serve, ignoring):
+    """Hidden names and the server's own folder do not exist in any letters."""
+    server = serve("--hidden", "SECRET*", "--hidden", "priv*", root=ignoring)
+    assert ask(server, "PUT", "/new", body=b"x").status == 201
+    for target in ("/secret.txt", "/Secret.txt", "/SECRET.TXT", *SPELLINGS, "/.SHARESERVE", "/.ShareServe/tmp"):
+        refused(server, "GET", target)
+        refused(server, "PROPFIND", target, "Depth: 1")
+        refused(server, "DELETE", target)
+        refused(server, "MOVE", target, "Destination: /taken")
+    listing = ask(server, "GET", "/", "Accept: application/json").body.lower()
+    assert b"open" in listing and b"secret" not in listing and b"priv" not in listing
+
+
+def test_short_name(serve, windows):
+    """A short name that a folder does not list leads nowhere: not past a rule, and not to the server's own folder."""
+    root = windows / "share"
+    root.mkdir()
+    fill(root)
+    server = serve("--auth", ALICE, "--auth", "@/:rw,/private:none", "--hidden", "secret*", root=root)
+    assert ask(server, "PUT", "/new", body=b"x").status == 201
+    (root / ".shareserve").mkdir(exist_ok=True)
+    (root / "own~1.txt").write_text("its own name")
+    for name, short in (("private", "PRIVAT~1"), ("secret.txt", "SECRET~1.TXT"), (".shareserve", "SHARES~1")):
+        os.setxattr(root / name, "system.ntfs_dos_name", short.encode())
+        assert os.path.exists(root / short), "the disk has short names"
+    for target in ("/PRIVAT~1/hush.txt", "/privat~1/inner/hush.txt", "/SECRET~1.TXT", "/secret~1.txt", "/SHARES~1/state"):
+        refused(server, "GET", target)
+        refused(server, "PUT", target, body=b"new")
+        refused(server, "DELETE", target)
+        refused(server, "COPY", target, "Destination: /taken")
+    for target in ("/PRIVAT~1", "/SHARES~1"):
+        refused(server, "PROPFIND", target, "Depth: 1")
+        refused(server, "DELETE", target)
+        refused(server, "MOVE", target, "Destination: /taken")
+        refused(server, "MOVE", "/open/file", f"Destination: {target}/taken")
+    assert ask(server, "GET", "/OWN~1.TXT").body == b"its own name"
+    assert sorted(os.listdir(root)) == [".shareserve", "new", "open", "own~1.txt", "private", "secret.txt"]

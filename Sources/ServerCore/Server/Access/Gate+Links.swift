@@ -106,9 +106,10 @@ extension Gate {
                 guard let account = rules.book.account(creator) else { return nil }
                 limits = account.rights
             }
-            here.formIntersection(limits.rights(at: link.path))
+            // Whatever the letters in which its path was given to us, it may stand for what a rule is about.
+            here.formIntersection(Share(root: root, rights: limits).granted(at: link.path))
         }
-        let below = limits.rules.filter { link.path.isAncestor(of: $0.path) }
+        let below = limits.rules(below: link.path)
             .map { (path: $0.path, rights: $0.rights.intersection(link.rights)) }
         return RightsMap(rules: [(link.path, here)] + below)
     }

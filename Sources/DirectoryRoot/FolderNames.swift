@@ -1,0 +1,127 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// How one folder tells names apart: letter by letter, or taking other spellings for one.
+///
+/// What the file system says of itself, and where it says nothing, what it does with names that are there. What cannot be
+/// found out counts as a folder that takes names for each other. All of it may wait for the disk; asked only where a name
+/// was used that is like one that matters.
+struct FolderNames: ~Copyable {
+    private let folder: Descriptor
+    private let kind: Int32
+    private let isReadable: Bool
+
+    /// - Parameters:
+    ///   - path: of the folder, from the root.
+    ///   - resolver: of the root.
+    /// - Throws: what keeps the folder from being opened.
+    init(of path: SharePath, by resolver: Resolver) throws(RootError) {
+        let opened = try resolver.find(path, flags: sys_o_path | O_DIRECTORY)
+        try self.init(in: opened.descriptor, assumesNothing: resolver.doubtsNames)
+    }
+
+    /// - Parameters:
+    ///   - directory: the folder; stays the caller's.
+    ///   - assumesNothing: takes the folder for one that does not tell names apart.
+    /// - Throws: ``RootError/tooMany`` without a descriptor left.
+    init(in directory: borrowing Descriptor, assumesNothing: Bool) throws(RootError) {
+        let answer = unsafe sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0)
+        isReadable = answer >= 0
+        folder = try isReadable ? Descriptor(owning: answer) : Descriptor(sys_dup(directory.number), "dup")
+        kind = assumesNothing ? sys_names_confused : sys_names_kind(folder.number)
+    }
+
+    /// Whether a name can never stand for another one.
+    var tellsAllApart: Bool { kind == sys_names_apart }
+
+    /// Whether two names that are alike may be one here.
+    func mayTake(_ name: [UInt8], for other: [UInt8]) -> Bool {
+        guard kind == sys_names_unknown else { return kind == sys_names_confused }
+        switch compare(name, other) {
+        case .apart: return false
+        case .one: return true
+        case .unknown: return name.map(NameKey.lowered) != other.map(NameKey.lowered) || mayIgnoreCase
+        }
+    }
+
+    /// Whether the letters of `name` may be written otherwise here.
+    func mayRespell(_ name: [UInt8]) -> Bool {
+        guard kind == sys_names_unknown else { return kind == sys_names_confused }
+        guard name.allSatisfy({ $0 < 0x80 }) else { return true }
+        // With more at its end than another name has, it is a file's own name only where the folder lists it.
+        guard !NameKey.isCut(name) || lists(name) else { return true }
+        switch compare(name, NameKey.swapped(name)) {
+        case .apart: return false
+        case .one: return true
+        case .unknown: return mayIgnoreCase
+        }
+    }
+
+    /// Whether the folder lists a name that is like this one, so that it is not the short name of another.
+    func listsLike(_ name: some Collection<UInt8>) -> Bool {
+        let key = NameKey(name)
+        return lists { NameKey($0) == key }
+    }
+
+    /// Whether the folder lists exactly this name.
+    func lists(_ name: [UInt8]) -> Bool { lists { $0 == name } }
+
+    private enum Comparison {
+        case apart
+        case one
+        /// Neither is there.
+        case unknown
+    }
+
+    private func compare(_ name: [UInt8], _ other: [UInt8]) -> Comparison {
+        if name == other { return .unknown }
+        var (first, second) = (sys_attributes(), sys_attributes())
+        let found = unsafe CString.with(name) { unsafe sys_statat(folder.number, $0, &first) }
+        let known = unsafe CString.with(other) { unsafe sys_statat(folder.number, $0, &second) }
+        switch (found, known) {
+        case (-ENOENT, -ENOENT): return .unknown
+        case (0, -ENOENT), (-ENOENT, 0): return .apart
+        case (0, 0) where !first.isSame(as: second):
+            // Numbers of files do not last everywhere, but a folder lists both names of two files.
+            return lists(name) && lists(other) ? .apart : .one
+        default: return .one
+        }
+    }
+
+    /// Whether case is ignored, from what is there; yes where nothing there tells.
+    private var mayIgnoreCase: Bool {
+        var tries = 0
+        var answer = true
+        _ = lists { name in
+            switch compare(name, NameKey.swapped(name)) {
+            case .apart: answer = false
+            case .one: answer = true
+            case .unknown: return false
+            }
+            tries += 1
+            return !answer || tries == Self.mostTries
+        }
+        return answer
+    }
+
+    private static let mostTries = 8
+
+    private func lists(_ isSought: ([UInt8]) -> Bool) -> Bool {
+        guard isReadable,
+            let opened = try? unsafe Descriptor(
+                sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        else { return false }
+        var reader = DirectoryReader(descriptor: opened.number)
+        while let record = try? unsafe reader.next() {
+            if unsafe isSought(Array(record.bytes)) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,63 @@
+extension RightsMap {
+    /// What may be done at `path` where a disk may take other spellings for it: the least of what holds for any.
+    ///
+    /// A rule holds as written where it is written letter by letter; a rule for the same place in other letters can only
+    /// take rights away.
+    /// - Parameters:
+    ///   - path: from the root.
+    ///   - areOne: whether the disk takes all of these names for each other; asked only where a rule is alike.
+    /// - Returns: no more than ``rights(at:)``.
+    func rights(at path: SharePath, areOne: ([OtherSpelling]) -> Bool) -> Rights {
+        let written = rights(at: path)
+        guard !written.isEmpty else { return written }
+        var depth = 0
+        var meant = written
+        for rule in rules where !rule.path.isRoot {
+            guard let spellings = path.spellings(of: rule.path), !spellings.isEmpty, rule.path.depth <= path.depth,
+                rule.path.depth >= depth, areOne(spellings)
+            else { continue }
+            let here = rights(at: rule.path)
+            meant = rule.path.depth > depth ? here : meant.intersection(here)
+            depth = rule.path.depth
+        }
+        guard depth > 0 else { return written }
+        // A deeper rule in the very letters that were asked for goes before.
+        let isOverruled = rules.contains { $0.path.depth > depth && $0.path.contains(path) }
+        return isOverruled ? written : written.intersection(meant)
+    }
+
+    /// As ``allows(_:throughout:)`` where a disk may take other spellings for `path`.
+    func allows(_ wanted: Rights, throughout path: SharePath, areOne: ([OtherSpelling]) -> Bool) -> Bool {
+        allows(wanted, throughout: path) && rights(at: path, areOne: areOne).isSuperset(of: wanted)
+            && rules.allSatisfy { rule in
+                guard rule.path.depth > path.depth, !rights(at: rule.path).isSuperset(of: wanted),
+                    let spellings = path.spellings(of: rule.path), !spellings.isEmpty
+                else { return true }
+                return !areOne(spellings)
+            }
+    }
+
+    /// The rules for places below `path`, in whatever letters.
+    package func rules(below path: SharePath) -> [(path: SharePath, rights: Rights)] {
+        rules.filter { $0.path.depth > path.depth && path.spellings(of: $0.path) != nil }
+    }
+
+    /// Whether a rule at `path`, above or below it may be meant by it in other letters.
+    func mayMean(_ path: SharePath) -> Bool {
+        rules.contains { rule in !rule.path.isRoot && path.spellings(of: rule.path)?.isEmpty == false }
+    }
+}
+
+extension Share {
+    /// What this requester may do at `path` (from the root), whichever spelling of it the disk knows.
+    ///
+    /// Waits for the disk only where a rule is for the same place in other letters.
+    package func granted(at path: SharePath) -> Rights {
+        rights.rights(at: path) { $0.allSatisfy(root.confuses) }
+    }
+
+    /// Whether `wanted` holds at `path` (from the root) and everywhere below it, whichever spelling the disk knows.
+    package func allows(_ wanted: Rights, throughout path: SharePath) -> Bool {
+        rights.allows(wanted, throughout: path) { $0.allSatisfy(root.confuses) }
+    }
+}

@@ -1,0 +1,55 @@
+/// A place at which two paths differ that are one wherever their names are not told apart.
+struct OtherSpelling {
+    /// The folder that has the name, as this path spells it.
+    let folder: SharePath
+    /// How this path spells the name.
+    let name: [UInt8]
+    /// How the other one does.
+    let known: [UInt8]
+}
+
+extension SharePath {
+    /// Where this path spells `other` differently, as far as the shorter of both goes; nil when they are not alike.
+    ///
+    /// Empty when one is the other or lies below it, letter by letter. Pure: what the disk makes of it, see
+    /// ``DirectoryRoot/confuses(_:)``.
+    func spellings(of other: SharePath) -> [OtherSpelling]? {
+        guard mayBeAlike(other) else { return nil }
+        if contains(other) || other.isAncestor(of: self) { return [] }
+        var found: [OtherSpelling] = []
+        for (name, known) in zip(components, other.components) where name != known {
+            guard NameKey.areAlike(name, known) else { return nil }
+            found.append(OtherSpelling(folder: before(name), name: Array(name), known: Array(known)))
+        }
+        return found
+    }
+
+    /// The folder that has the component `name` of this path.
+    func before(_ name: ArraySlice<UInt8>) -> SharePath {
+        SharePath(unchecked: Array(bytes[..<max(bytes.startIndex, name.startIndex - 1)]))
+    }
+
+    /// Whether the first letter in which both differ, other than in its case, leaves them a chance: nearly all paths are
+    /// told apart by it, at no cost.
+    private func mayBeAlike(_ other: SharePath) -> Bool {
+        for (own, known) in zip(bytes, other.bytes) where NameKey.lowered(own) != NameKey.lowered(known) {
+            return NameKey.isOdd(own) || NameKey.isOdd(known)
+        }
+        return true
+    }
+
+    /// Whether some name may be a short one, as FAT and Windows give a long name (`PRIVAT~1`) beside it.
+    var hasShortNames: Bool { bytes.contains(UInt8(ascii: "~")) && components.contains(where: Self.mayBeShort) }
+
+    /// Whether a name has the form of a short one: up to eight letters, of which the last are a tilde and a number, and up
+    /// to three more.
+    static func mayBeShort(_ name: some Collection<UInt8>) -> Bool {
+        guard name.contains(UInt8(ascii: "~")) else { return false }
+        let parts = NameKey.kept(NameKey.folded(name).text).split(separator: ".", omittingEmptySubsequences: false)
+        guard let stem = parts.first, parts.count <= 2, stem.count <= 8, parts.count == 1 || parts[1].count <= 3,
+            let tilde = stem.lastIndex(of: "~"), tilde > stem.startIndex
+        else { return false }
+        let number = stem[tilde...].dropFirst()
+        return !number.isEmpty && number.allSatisfy(\.isASCII)
+    }
+}

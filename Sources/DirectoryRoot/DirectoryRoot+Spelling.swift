@@ -18,6 +18,17 @@ extension DirectoryRoot {
         hiddenSpellings.mayHave(name: name) && mayRespell(name, in: folder)
     }
 
+    /// Whether a folder lists exactly this name; no where it cannot be read.
+    func lists(_ name: [UInt8], in folder: SharePath) -> Bool {
+        guard let names = try? FolderNames(of: folder, by: resolver) else { return false }
+        return names.lists(name)
+    }
+
+    /// Whether some folder on the way to `path` may know the next name by another spelling, too.
+    func mayRespell(_ path: SharePath) -> Bool {
+        path.components.contains { mayRespell($0, in: path.before($0)) }
+    }
+
     private func mayRespell(_ name: some Collection<UInt8>, in folder: SharePath) -> Bool {
         guard let names = try? FolderNames(of: folder, by: resolver) else { return true }
         return names.mayRespell(Array(name))

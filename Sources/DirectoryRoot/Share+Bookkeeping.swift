@@ -15,7 +15,9 @@ extension Share {
     /// Asked right before the names change, under the commit lock.
     package func checkLocks(_ use: WriteUse) throws(RootError) {
         try checkPrecondition()
-        try translated { () throws(RootError) in try root.state.locks.check(use, tokens: tokens, user: user) }
+        try translated { () throws(RootError) in
+            try root.checkLocks(use, tokens: tokens, user: user)
+        }
     }
 
     /// - Throws: ``RootError/preconditionFailed`` when ``precondition`` does not hold.
@@ -30,7 +32,7 @@ extension Share {
     ///   - status: what it was; nil when its members will be forgotten one by one.
     /// - Throws: what the disk says.
     package func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
-        try root.state.locks.drop(below: path)
+        try root.dropLocks(below: path)
         if let status { try forgetProperties(of: status) }
     }
 
@@ -49,8 +51,8 @@ extension Share {
     package func didMove(
         _ source: SharePath, _ status: sys_attributes?, to target: SharePath
     ) throws(RootError) {
-        try root.state.locks.drop(below: source)
-        try root.state.locks.drop(below: target)
+        try root.dropLocks(below: source)
+        try root.dropLocks(below: target)
         try root.state.properties.moved(from: source, status, to: target)
     }
 

@@ -24,6 +24,26 @@ extension SharePath {
         return found
     }
 
+    /// Those names at the beginning of this path that `other` spells differently, up to the first that is not alike.
+    func beginningSpellings(of other: SharePath) -> [OtherSpelling] {
+        var found: [OtherSpelling] = []
+        guard !contains(other), !other.isAncestor(of: self) else { return [] }
+        for (name, known) in zip(components, other.components) where name != known {
+            guard NameKey.areAlike(name, known) else { break }
+            found.append(OtherSpelling(folder: before(name), name: Array(name), known: Array(known)))
+        }
+        return found
+    }
+
+    /// This path with the names in these places spelled the other way.
+    func respelled(_ spellings: [OtherSpelling]) -> SharePath {
+        var names = components
+        for spelling in spellings where spelling.folder.depth < names.count {
+            names[spelling.folder.depth] = spelling.known[...]
+        }
+        return SharePath(unchecked: Array(names.joined(separator: [Self.slash])))
+    }
+
     /// The folder that has the component `name` of this path.
     func before(_ name: ArraySlice<UInt8>) -> SharePath {
         SharePath(unchecked: Array(bytes[..<max(bytes.startIndex, name.startIndex - 1)]))

@@ -13,6 +13,8 @@ struct LockSnapshot: Sendable {
     /// How many locks lie strictly below a path.
     private var below: [SharePath: Int] = [:]
     private var perUser: [String?: Int] = [:]
+    /// The roots of locks, by token, that the disk may know by other spellings: none on an ordinary one.
+    private(set) var respelled: [String: SharePath] = [:]
 
     var isEmpty: Bool { locks.isEmpty }
 
@@ -76,11 +78,13 @@ struct LockSnapshot: Sendable {
         byteCount += line.count
         atPath[lock.root, default: []].append(lock.token)
         perUser[lock.user, default: 0] += 1
+        if lock.isRespelled { respelled[lock.token] = lock.root }
         lock.root.forEachAncestor { below[$0, default: 0] += 1 }
     }
 
     mutating func remove(_ token: String) {
         guard let lock = locks.removeValue(forKey: token) else { return }
+        if lock.isRespelled { respelled[token] = nil }
         byteCount -= lines.removeValue(forKey: token)?.count ?? 0
         atPath[lock.root]?.removeAll { $0 == token }
         if atPath[lock.root]?.isEmpty == true { atPath[lock.root] = nil }

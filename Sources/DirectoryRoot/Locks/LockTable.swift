@@ -37,18 +37,30 @@ package final class LockTable: Sendable {
     }
 
     /// Lets a write go on, or names the locks that forbid it.
+    /// - Returns: the roots of those locks that the disk may know by other spellings, for another look.
     /// - Throws: ``RootError/locked(_:)`` with the roots of the locks whose tokens are missing.
-    package func check(_ use: WriteUse, tokens: [LockToken], user: String?) throws(RootError) {
-        let obstacles = try ask { snapshot, uptime in
+    @discardableResult
+    package func check(_ use: WriteUse, tokens: [LockToken], user: String?) throws(RootError) -> [SharePath] {
+        let (obstacles, respelled) = try ask { snapshot, uptime in
             snapshot.isEmpty
-                ? [] : snapshot.obstacles(use, tokens: Set(tokens.map(\.uri)), user: user, at: uptime)
+                ? ([], [])
+                : (
+                    snapshot.obstacles(use, tokens: Set(tokens.map(\.uri)), user: user, at: uptime),
+                    Array(snapshot.respelled.values)
+                )
         }
         guard obstacles.isEmpty else { throw .locked(obstacles) }
+        return respelled
     }
 
     /// Whether any lock is in force; one `fstatat`.
     package func isEmpty() throws(RootError) -> Bool {
         try ask { snapshot, _ in snapshot.isEmpty }
+    }
+
+    /// The roots of those locks that the disk may know by other spellings.
+    func respelledRoots() throws(RootError) -> [SharePath] {
+        try ask { snapshot, _ in Array(snapshot.respelled.values) }
     }
 
     /// The locks that cover `path`.
@@ -69,8 +81,16 @@ package final class LockTable: Sendable {
     }
 
     /// Takes a lock.
+    /// - Parameters:
+    ///   - path: its root.
+    ///   - request: what is asked for.
+    ///   - user: who asks.
+    ///   - isRespelled: whether the disk may know the root by other spellings.
+    /// - Returns: the lock.
     /// - Throws: ``RootError/locked(_:)`` with the roots of conflicting locks; ``RootError/tooMany`` at a limit.
-    package func take(_ path: SharePath, _ request: LockRequest, user: String?) throws(RootError) -> ActiveLock {
+    package func take(
+        _ path: SharePath, _ request: LockRequest, user: String?, isRespelled: Bool = false
+    ) throws(RootError) -> ActiveLock {
         guard request.owner.count <= 8_192 else { throw .tooLarge }
         return try change { (snapshot, now) throws(RootError) -> ActiveLock in
             snapshot.expire(at: now.uptime)
@@ -85,7 +105,7 @@ package final class LockTable: Sendable {
             let lock = StoredLock(
                 token: Self.newToken(), root: path, isExclusive: request.isExclusive,
                 isRecursive: request.isRecursive, owner: request.owner, user: user, duration: duration,
-                expires: now.wall.advanced(by: duration), deadline: now.uptime + duration)
+                expires: now.wall.advanced(by: duration), deadline: now.uptime + duration, isRespelled: isRespelled)
             snapshot.insert(lock)
             return lock.active(at: now.uptime)
         }
@@ -126,13 +146,21 @@ package final class LockTable: Sendable {
     }
 
     /// Ends the locks at and below `path`: of what was deleted, moved away or replaced.
-    package func drop(below path: SharePath) throws(RootError) {
+    /// - Parameters:
+    ///   - path: of what is gone.
+    ///   - spelling: `path` in the spelling of these roots of locks, where the disk knows several.
+    /// - Throws: what the disk says.
+    package func drop(
+        below path: SharePath, spelling: (SharePath, [SharePath]) -> SharePath = { path, _ in path }
+    ) throws(RootError) {
         // Every write has just asked: where there was no file then, another look tells nothing more.
         if known.withLock({ $0.isValid && $0.identity == nil }) { return }
-        let hasAny = try ask { snapshot, uptime in
-            !snapshot.isEmpty && !snapshot.within(path, at: uptime).isEmpty
+        let (hasAny, respelled) = try ask { snapshot, uptime in
+            snapshot.isEmpty
+                ? (false, []) : (!snapshot.within(path, at: uptime).isEmpty, Array(snapshot.respelled.values))
         }
-        guard hasAny else { return }
+        let path = respelled.isEmpty ? path : spelling(path, respelled)
+        guard hasAny || !respelled.isEmpty else { return }
         try change { (snapshot, now) throws(RootError) in
             for lock in snapshot.within(path, at: now.uptime) { snapshot.remove(lock.token) }
             snapshot.expire(at: now.uptime)

@@ -40,10 +40,13 @@ extension Share {
             throw refusal(at: full)
         }
         let table = root.state.locks
+        let isRespelled = root.mayRespell(target.path)
         // No write that has asked for locks before may change a name after this one is taken.
         let lock = try root.commitLock.withLock { (_) throws(RootError) -> ActiveLock in
             try checkPrecondition()
-            return try translated { () throws(RootError) in try table.take(target.path, request, user: user) }
+            return try translated { () throws(RootError) in
+                try table.take(target.path, request, user: user, isRespelled: isRespelled)
+            }
         }
         if target.exists { return (seen(lock), false) }
         do throws(RootError) {
@@ -77,11 +80,16 @@ extension Share {
         try root.state.locks.release(lockPath(path), token: token, user: user)
     }
 
-    /// The path that the lock table knows: from the root, with links resolved, so that one resource has one lock by
-    /// whatever way it is reached.
+    /// The path that the lock table knows: from the root, with links resolved and in one spelling, so that one resource
+    /// has one lock by whatever way it is reached.
     func lockPath(_ path: SharePath) throws(RootError) -> SharePath { try lockTarget(absolute(path)).path }
 
     private func lockTarget(_ full: SharePath) throws(RootError) -> (path: SharePath, exists: Bool) {
+        let target = try realTarget(full)
+        return (try root.lockSpelling(of: target.path), target.exists)
+    }
+
+    private func realTarget(_ full: SharePath) throws(RootError) -> (path: SharePath, exists: Bool) {
         do throws(RootError) {
             let found = try look(at: full, waiting: true)
             guard FileAttributes(found.status) != nil else { throw .notFound }

@@ -15,6 +15,8 @@ struct StoredLock: Equatable, Sendable {
     ///
     /// Not written.
     var deadline: Duration
+    /// Whether the disk may know the root, or a folder above it, by other spellings, too.
+    var isRespelled = false
 
     /// Whether the lock protects `path` itself.
     func covers(_ path: SharePath) -> Bool { root == path || isRecursive && root.isAncestor(of: path) }
@@ -40,6 +42,7 @@ extension StoredLock {
         isRecursive = record.flag("recursive")
         owner = record["owner"] ?? []
         user = record.text("user")
+        isRespelled = record.flag("respelled")
         duration = .seconds(seconds)
         self.expires = expires
         deadline = uptime + min(expires.since(wall), duration)
@@ -54,6 +57,7 @@ extension StoredLock {
         record.set("seconds", duration.components.seconds)
         record.set("expires", expires)
         record.set("user", user)
+        record.set("respelled", isRespelled)
         record.set("owner", owner.isEmpty ? nil : owner)
         return record
     }

@@ -1,7 +1,7 @@
 /// What a write does to names, as the lock rules see it.
 ///
 /// All paths are from the root. RFC 4918 §7.
-package struct WriteUse: Sendable {
+package struct WriteUse: Equatable, Sendable {
     /// Content or properties change: a lock on the path, or one of depth infinity above it, protects.
     package var changes: [SharePath]
     /// A name is added or removed: as ``changes``, and the parent's own lock of depth 0 protects too.

@@ -26,7 +26,7 @@ extension Share {
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
             guard let record = try root.state.trash.take(location, user: user) else { return nil }
-            try root.state.locks.drop(below: location.path)
+            try root.dropLocks(below: location.path)
             if root.policy.waitsForDisk { try location.syncDirectory() }
             return record.id
         }
@@ -126,7 +126,7 @@ extension Share {
             defer { if !isDone { root.state.trash.giveBack(replaced, to: location, of: root) } }
             try root.renameToFreeName(root.state.trash.place(of: id), location)
             isDone = true
-            if replaced.isAway { try root.state.locks.drop(below: location.path) }
+            if replaced.isAway { try root.dropLocks(below: location.path) }
             try root.state.trash.forget(id)
             if root.policy.waitsForDisk { try location.syncDirectory() }
         }

@@ -330,6 +330,22 @@ def test_hidden_name_in_other_letters(serve, ignoring):
     assert b"open" in listing and b"secret" not in listing and b"priv" not in listing
 
 
+def test_lock_in_other_letters(serve, ignoring):
+    """A lock is one on the file, whatever the letters in which it is written to."""
+    server = serve(root=ignoring)
+    lock = ask(server, "LOCK", "/open/file", body=EXCLUSIVE)
+    assert lock.status == 200, lock
+    for method, target in (("PUT", "/open/FILE"), ("PUT", "/OPEN/file"), ("DELETE", "/Open"), ("DELETE", "/open/File")):
+        assert ask(server, method, target, body=b"new" if method == "PUT" else None).status == 423, (method, target)
+    assert ask(server, "UNLOCK", "/OPEN/FILE", f"Lock-Token: {lock['lock-token']}").status == 204
+    assert ask(server, "PUT", "/open/file", body=b"new").status == 204
+    token = ask(server, "LOCK", "/open/file", body=EXCLUSIVE)["lock-token"]
+    assert ask(server, "DELETE", "/Open/FILE", f"If: ({token})").status == 204
+    # The kernel may still know the file by its other name for a while.
+    assert ask(server, "PUT", "/open/file", body=b"newer").status in (201, 204)
+    assert (ignoring / "open" / "file").read_text() == "newer"
+
+
 def test_short_name(serve, windows):
     """A short name that a folder does not list leads nowhere: not past a rule, and not to the server's own folder."""
     root = windows / "share"

@@ -66,7 +66,7 @@ struct TreeRemoval: ~Copyable {
                     leave(level, into: directory)
                 }
             } catch {
-                report(error, name: nil)
+                level.fault = error
                 leave(level, into: directory)
             }
         }
@@ -121,7 +121,8 @@ struct TreeRemoval: ~Copyable {
         if answer == 0 || answer == -ENOENT { return }
         levels.last?.keep(level.name)
         // A directory that only stays because of its members is not a failure of its own. RFC 4918 §9.6.1.
-        if !level.hasKept { report(RootError(answer, "unlinkat"), name: level.name) }
+        guard !level.hasKept else { return }
+        report(level.fault ?? RootError(answer, "unlinkat"), name: levels.isEmpty ? nil : level.name)
     }
 
     private mutating func report(_ error: RootError, name: [UInt8]?) {
@@ -155,6 +156,8 @@ private final class Level {
     private var kept: Set<[UInt8]> = []
     /// Something in or below it could not be removed.
     var hasKept = false
+    /// Why its members could not all be read; nothing to tell where it turns out to be empty.
+    var fault: RootError?
 
     init?(name: [UInt8], owning descriptor: Int32) {
         var status = sys_attributes()

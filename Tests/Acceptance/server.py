@@ -57,32 +57,6 @@ def wait_until(condition, what, timeout=20.0):
         time.sleep(0.01)
 
 
-def wait_until_traced(server, tracer):
-    """Waits until the process `tracer`, an strace, holds every thread of a server."""
-    def is_held():
-        assert tracer.poll() is None, tracer.stderr.read()
-        states = [path.read_text() for path in pathlib.Path(f"/proc/{server.pid}/task").glob("*/status")]
-        return states and all(f"TracerPid:\t{tracer.pid}" in state for state in states)
-
-    wait_until(is_held, "strace is attached to every thread")
-
-
-@contextlib.contextmanager
-def failing(server, *calls, when="1+"):
-    """Lets these system calls of a server fail as a broken disk's do: of each thread's all, or the one of a number."""
-    names = ",".join(calls)
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:error=EIO:when={when}",
-         "-p", str(server.pid)], stderr=subprocess.PIPE)
-    try:
-        wait_until_traced(server, tracer)
-        yield
-    finally:
-        tracer.send_signal(signal.SIGINT)
-        tracer.wait()
-        tracer.stderr.close()
-
-
 def free_port():
     """A port that nobody has at the moment."""
     with socket.socket() as probe:

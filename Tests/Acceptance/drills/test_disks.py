@@ -12,7 +12,8 @@ import pytest
 
 from test_faults import as_nobody
 from test_kill import Disk
-from server import failing, wait_until
+from server import wait_until
+from tracing import failing
 from wire import ConnectionClosed, Wire, ask
 
 pytestmark = pytest.mark.root

@@ -14,7 +14,8 @@ import urllib.parse
 import pytest
 
 import workload
-from server import SANITIZED, failing, wait_until
+from server import SANITIZED, wait_until
+from tracing import failing
 from wire import ConnectionClosed, Wire, ask
 
 

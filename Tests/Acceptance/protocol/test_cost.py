@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from server import SANITIZED, wait_until_traced
+from server import SANITIZED
+from tracing import Trace
 from wire import Wire
 
 pytestmark = [
@@ -64,35 +65,6 @@ int posix_memalign(void **made, size_t alignment, size_t size) {
     return *made == NULL ? 12 : 0;
 }
 """
-
-
-class Trace:
-    """Counts the system calls of a server while its block runs."""
-
-    def __init__(self, server, place):
-        self.server, self.place = server, place / "trace"
-
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            ["strace", "-f", "-q", "-o", str(self.place), "-p", str(self.server.pid)], stderr=subprocess.PIPE)
-        wait_until_traced(self.server, self.process)
-        return self
-
-    def __exit__(self, *_):
-        # What the last answer left to do.
-        time.sleep(0.3)
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-        self.process.stderr.close()
-        self.calls = collections.Counter(re.findall(r"^\d+ +(\w+)\(", self.place.read_text(), re.MULTILINE))
-
-    def each(self, count):
-        """Calls for each of `count` requests; without those that wait or wake, whose number the scheduler decides, and
-        those of the allocator, which takes and returns memory when it likes: the tests below count allocations."""
-        waiting = {"futex", "epoll_wait", "epoll_pwait", "restart_syscall", "timerfd_settime", "sched_yield"}
-        memory = {"brk", "madvise", "mmap", "mprotect", "mremap", "munmap"}
-        left_out = waiting | memory
-        return {name: calls / count for name, calls in self.calls.items() if name not in left_out and calls >= count / 10}
 
 
 def get(wire, count, target):

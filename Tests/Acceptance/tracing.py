@@ -1,0 +1,65 @@
+"""Looking at the system calls of a running server, and letting them fail, with strace."""
+
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+from server import wait_until
+
+
+@contextlib.contextmanager
+def traced(server, *options):
+    """Has an strace with these options at every thread of a server."""
+    tracer = subprocess.Popen(["strace", "-f", "-qq", *options, "-p", str(server.pid)], stderr=subprocess.PIPE)
+
+    def is_held():
+        assert tracer.poll() is None, tracer.stderr.read()
+        states = [path.read_text() for path in pathlib.Path(f"/proc/{server.pid}/task").glob("*/status")]
+        return states and all(f"TracerPid:\t{tracer.pid}" in state for state in states)
+
+    try:
+        wait_until(is_held, "strace is attached to every thread")
+        yield
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+        tracer.stderr.close()
+
+
+@contextlib.contextmanager
+def failing(server, *calls, when="1+"):
+    """Lets these system calls of a server fail as a broken disk's do: of each thread's all, or the one of a number."""
+    names = ",".join(calls)
+    with traced(server, "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:error=EIO:when={when}"):
+        yield
+
+
+class Trace:
+    """Counts the system calls of a server while its block runs: `calls`, by name."""
+
+    def __init__(self, server, folder):
+        self.place = folder / "trace"
+        self.tracing = traced(server, "-o", str(self.place))
+
+    def __enter__(self):
+        self.tracing.__enter__()
+        return self
+
+    def __exit__(self, *failure):
+        # What the last answer left to do.
+        time.sleep(0.3)
+        self.tracing.__exit__(*failure)
+        self.calls = collections.Counter(re.findall(r"^\d+ +(\w+)\(", self.place.read_text(), re.MULTILINE))
+
+    def each(self, count):
+        """Calls for each of `count` requests; without those that wait or wake, whose number the scheduler decides, and
+        those of the allocator, which takes and returns memory when it likes: other tests count allocations."""
+        waiting = {"futex", "epoll_wait", "epoll_pwait", "restart_syscall", "timerfd_settime", "sched_yield"}
+        memory = {"brk", "madvise", "mmap", "mprotect", "mremap", "munmap"}
+        left_out = waiting | memory
+        return {name: calls / count for name, calls in self.calls.items() if name not in left_out and calls >= count / 10}

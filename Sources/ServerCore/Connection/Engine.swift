@@ -48,7 +48,7 @@ final class Engine: Sendable {
         let room = DescriptorRoom(
             limit: Int(sys_raise_file_limit()),
             connections: configuration.limits.connections(areSecure: configuration.tls != nil),
-            eventLoops: configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount)
+            eventLoops: configuration.eventLoops > 0 ? configuration.eventLoops : Processors.count)
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
@@ -62,7 +62,7 @@ final class Engine: Sendable {
         self.proxies = proxies
         self.pool = pool
         let passwords = WaitingLine(
-            pool, atOnce: System.coreCount / 2, longest: 256,
+            pool, atOnce: Processors.count / 2, longest: 256,
             full: "Too many people are logging in at once. Try again in a few seconds.")
         self.passwords = passwords
         let walks = WaitingLine(

@@ -25,7 +25,10 @@ extension Share {
         let path = try writable(path, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
         try ask(.delete(path))
-        let doomed = try root.commitLock.withLock { (_) throws(RootError) -> DoomedTree? in
+        // Who removes whatever is there needs nobody kept out for it, nor a folder of ours on a disk that may be full.
+        var isConditional = self.precondition != nil
+        if case .when = precondition { isConditional = true }
+        let doomed = try root.commitLock.withLock(creating: isConditional) { (_) throws(RootError) -> DoomedTree? in
             let location = try locateSource(path, followsLink: false)
             if case .when = precondition { try requireMatch(precondition, try contentStatus(of: location)) }
             try requireRights(throughout: .delete, at: path, location.path)

@@ -4,16 +4,6 @@ import Testing
 @testable import DirectoryRoot
 
 @Suite("Two processes on one root") struct TwoProcessesTests {
-    @Test("Who removes whatever is there keeps other processes out, too, where there was nothing to do it with")
-    func firstRemoval() throws {
-        let first = try Fixture()
-        try first.directory.write("1", to: "a")
-        #expect(!first.directory.exists(".shareserve"))
-        #expect(try first.share.remove(SharePath("a")) == [])
-        // What the other one would have waited for.
-        #expect(first.directory.exists(".shareserve/commit"))
-    }
-
     @Test("Of two processes that just began on one root, one waits while the other takes a name away")
     func firstWrites() throws {
         for takesAway in [

@@ -39,6 +39,27 @@ import Testing
         #expect(!NameKey.areAlike([0x4B, 0xF6], [0x4B, 0xF6, 0xF6]))
     }
 
+    @Test("Whatever the bytes of a name, it is like itself and like itself in other letters")
+    func anyBytes() throws {
+        // Of letters, marks that are cut off or left out, and bytes that begin or go on with a letter of several.
+        let pieces: [[UInt8]] =
+            ["a", "B", ".", " ", ":", "~1", "*", "[", "\u{301}", "\u{200D}", "\u{F028}", "\u{DF}"]
+            .map { Array($0.utf8) } + [[0x80], [0xC3], [0xF0, 0x9F], [0xFF]]
+        let patterns = HiddenSpellings(["*\u{DF}[a-", "?.b*"])
+        var state: UInt32 = 1
+        for _ in 0..<2_000 {
+            var name: [UInt8] = []
+            for _ in 0..<(1 + state % 9) {
+                state = state &* 1_664_525 &+ 1_013_904_223
+                name += pieces[Int(state >> 16) % pieces.count]
+            }
+            let other = NameKey.swapped(name)
+            #expect(NameKey.areAlike(name, name) && NameKey.areAlike(name, other))
+            #expect(SharePath.mayBeShort(name) == SharePath.mayBeShort(other))
+            #expect(patterns.mayHave(name: name) == patterns.mayHave(name: other))
+        }
+    }
+
     @Test(
         "Names in the form of short ones",
         arguments: ["PRIVAT~1", "priva~12", "SHARES~1", "INDEX~1.HTM", "SH3F2A~1.", "A~1:x"])

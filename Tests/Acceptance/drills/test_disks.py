@@ -1,6 +1,7 @@
 """Disks that fail: bad sectors under an open share, no way to write, a user's quota; and one that ignores case."""
 
 import ctypes
+import json
 import os
 import pathlib
 import shutil
@@ -316,6 +317,24 @@ def test_new_name_in_other_letters(serve, ignoring):
         refused(server, "PUT", target, body=b"x")
         refused(server, "MOVE", "/open/file", f"Destination: {target}")
     assert ask(server, "PUT", "/Other", body=b"x").status == 201
+
+
+def test_link_in_other_letters(serve, ignoring):
+    """A share link opens no more than its maker may do, in whatever letters it was asked for."""
+    (ignoring / "open" / "closed").mkdir()
+    (ignoring / "open" / "closed" / "hush.txt").write_text("hush, hush")
+    server = serve("--auth", ALICE, "--auth", "@/:rw,/private:none,/open/closed:none", root=ignoring)
+    kind = "Content-Type: application/json"
+    for folder in ("/PRIVATE", "/Open/CLOSED"):
+        refused(server, "POST", "/.shareserve/links", kind, body=json.dumps({"path": folder}))
+    for folder in ("/open", "/OPEN"):
+        made = ask(server, "POST", "/.shareserve/links", kind, body=json.dumps({"path": folder}))
+        link = json.loads(made.body)["address"]
+        assert ask(server, "GET", link + "file").body == b"for everybody", folder
+        assert ask(server, "GET", link + "FILE").body == b"for everybody", folder
+        for inside in ("closed", "Closed", "CLOSED"):
+            refused(server, "GET", f"{link}{inside}/hush.txt")
+            refused(server, "GET", f"{link}{inside}/?archive=zip")
 
 
 def test_hidden_name_in_other_letters(serve, ignoring):

@@ -57,12 +57,38 @@ public final class DirectoryCursor: @unchecked Sendable {
     ///   one that is left out for a deleted one.
     public func next(_ limit: Int = 512) throws(RootError) -> [DirectoryMember] {
         var members: [DirectoryMember] = []
+        guard limit > 0 else { return members }
         members.reserveCapacity(min(limit, 512))
-        while members.count < limit, let record = try unsafe nextRecord() {
-            guard let member = try unsafe member(record) else { continue }
-            members.append(member)
+        _ = try unsafe visit { name, attributes, mayHaveProperties in
+            members.append(
+                unsafe DirectoryMember(name: Array(name), attributes: attributes, mayHaveProperties: mayHaveProperties))
+            return members.count < limit
         }
         return members
+    }
+
+    /// Shows the members that come next, as ``next(_:)`` gives them, without a copy of their names.
+    ///
+    /// - Parameter body: gets a name, valid during the call only, what it is, and whether it may have properties; answers
+    ///   false when it has enough.
+    /// - Throws: what the disk says, and what `body` throws.
+    /// - Returns: false when there are no more.
+    package func visit(
+        _ body: (UnsafeBufferPointer<UInt8>, FileAttributes, Bool) throws(RootError) -> Bool
+    ) throws(RootError) -> Bool {
+        let looksForProperties = looksForProperties
+        // One turn of the reader for all of them: each would be checked for another that is under way.
+        return try unsafe reader.each { (record) throws(RootError) in
+            var isLink = false
+            guard unsafe canBeMember(record), let attributes = try unsafe attributes(of: record, &isLink) else {
+                return true
+            }
+            var mayHaveProperties = hints.mayHaveProperties(attributes)
+            if mayHaveProperties, looksForProperties, !isLink {
+                mayHaveProperties = unsafe share.root.state.properties.mayHold(descriptor, record.name, hints)
+            }
+            return try unsafe body(record.bytes, attributes, mayHaveProperties)
+        }
     }
 
     /// The next names only, at most `limit` of them; empty at the end.
@@ -72,33 +98,31 @@ public final class DirectoryCursor: @unchecked Sendable {
     public func nextNames(_ limit: Int = 4_096) throws(RootError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         names.reserveCapacity(min(limit, 4_096))
-        while names.count < limit, let record = try unsafe nextRecord() {
+        guard limit > 0 else { return names }
+        _ = try unsafe reader.each { (record) throws(RootError) in
+            guard unsafe canBeMember(record) else { return true }
             let isDirectory = unsafe record.type == UInt32(DT_DIR)
-            if unsafe isDirectory || record.type == UInt32(DT_REG) {
-                let name = unsafe Array(record.bytes)
-                if isVisible(name, isDirectory: isDirectory) { names.append(name) }
-            } else if let member = try unsafe member(record) {
-                names.append(member.name)
+            let isKnown = unsafe isDirectory || record.type == UInt32(DT_REG)
+            var isLink = false
+            if try unsafe isKnown
+                ? isVisible(record.bytes, isDirectory: isDirectory) : attributes(of: record, &isLink) != nil
+            {
+                unsafe names.append(Array(record.bytes))
             }
+            return names.count < limit
         }
         return names
     }
 
-    /// The next record that can be a member of a share; nil at the end.
-    private func nextRecord() throws(RootError) -> sys_name? {
-        while let record = try unsafe reader.next() {
-            switch unsafe record.type {
-            case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
-                if unsafe policy.shows(name: record.bytes) {
-                    if unsafe !share.root.hides(record.bytes, in: realPath) { return unsafe record }
-                } else {
-                    unsafe cleanUp(record)
-                }
-            default:
-                continue
-            }
+    /// Whether a record can be a member of a share; cleans up what is a leftover of ours.
+    private func canBeMember(_ record: sys_name) -> Bool {
+        switch unsafe record.type {
+        case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
+            if unsafe policy.shows(name: record.bytes) { return unsafe !share.root.hides(record.bytes, in: realPath) }
+            unsafe cleanUp(record)
+            return false
+        default: return false
         }
-        return nil
     }
 
     /// Removes what a crash left in this directory because it could not stand in the scratch folder.
@@ -110,15 +134,14 @@ public final class DirectoryCursor: @unchecked Sendable {
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 
-    private func member(_ record: sys_name) throws(RootError) -> DirectoryMember? {
-        let name = unsafe Array(record.bytes)
+    /// What a record stands for, of a link what that points at; nil when it is none of this share's members.
+    private func attributes(of record: sys_name, _ isLink: inout Bool) throws(RootError) -> FileAttributes? {
         var status = sys_attributes()
-        var isLink = false
         do throws(RootError) {
             try unsafe check(sys_statat(descriptor, record.name, &status), "statx")
             isLink = status.isLink
             if isLink {
-                let target = try share.look(at: realPath.appending(name), waiting: true)
+                let target = try unsafe share.look(at: realPath.appending(record.bytes), waiting: true)
                 guard share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true) else {
                     return nil
                 }
@@ -129,19 +152,15 @@ public final class DirectoryCursor: @unchecked Sendable {
             guard [.notFound, .notDirectory, .forbidden, .invalidName].contains(error) else { throw error }
             return nil
         }
-        guard let attributes = FileAttributes(status), isVisible(name, isDirectory: attributes.isDirectory) else {
-            return nil
-        }
-        var mayHaveProperties = hints.mayHaveProperties(attributes)
-        if mayHaveProperties, looksForProperties, !isLink {
-            mayHaveProperties = unsafe share.root.state.properties.mayHold(descriptor, record.name, hints)
-        }
-        return DirectoryMember(name: name, attributes: attributes, mayHaveProperties: mayHaveProperties)
+        guard let attributes = FileAttributes(status),
+            unsafe isVisible(record.bytes, isDirectory: attributes.isDirectory)
+        else { return nil }
+        return attributes
     }
 
-    private func isVisible(_ name: [UInt8], isDirectory: Bool) -> Bool {
+    private func isVisible(_ name: UnsafeBufferPointer<UInt8>, isDirectory: Bool) -> Bool {
         if hasUniformRights { return isReadable }
-        guard let path = try? realPath.appending(name) else { return false }
+        guard let path = try? unsafe realPath.appending(name) else { return false }
         return share.maySee(path, isDirectory: isDirectory, listed: true)
     }
 }

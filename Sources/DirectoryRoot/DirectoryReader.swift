@@ -46,6 +46,15 @@ import CSyscalls
         }
     }
 
+    /// Shows the next records, each valid during the call only, until `body` has enough and answers false.
+    /// - Returns: false when there are no more.
+    mutating func each(_ body: (sys_name) throws(RootError) -> Bool) throws(RootError) -> Bool {
+        while let record = try unsafe next() {
+            guard try unsafe body(record) else { return true }
+        }
+        return false
+    }
+
     /// Starts over.
     mutating func rewind() throws(RootError) {
         try check(sys_rewind(descriptor), "lseek")

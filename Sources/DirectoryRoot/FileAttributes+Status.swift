@@ -1,18 +1,11 @@
 package import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 extension sys_attributes {
-    var format: mode_t { mode_t(truncatingIfNeeded: mode) & S_IFMT }
-    var isFile: Bool { format == S_IFREG }
-    var isDirectory: Bool { format == S_IFDIR }
-    var isLink: Bool { format == S_IFLNK }
+    // `S_IFMT` and the like, the same on every system; those of the C library's module cost a call each time.
+    private var format: UInt32 { mode & 0o170000 }
+    var isFile: Bool { format == 0o100000 }
+    var isDirectory: Bool { format == 0o040000 }
+    var isLink: Bool { format == 0o120000 }
 
     /// Whether both are the same file, whatever its name.
     func isSame(as other: sys_attributes) -> Bool { inode == other.inode && device == other.device }
@@ -21,14 +14,9 @@ extension sys_attributes {
 extension FileAttributes {
     /// What the share shows of a file or directory; nil for every other kind, which does not exist in a share.
     package init?(_ status: sys_attributes) {
-        let kind: Kind
-        switch status.format {
-        case S_IFREG: kind = .file
-        case S_IFDIR: kind = .directory
-        default: return nil
-        }
+        guard status.isFile || status.isDirectory else { return nil }
         self.init(
-            kind: kind, size: Int64(truncatingIfNeeded: status.size),
+            kind: status.isFile ? .file : .directory, size: Int64(truncatingIfNeeded: status.size),
             modified: Timestamp(
                 seconds: status.modified, nanoseconds: Int32(truncatingIfNeeded: status.modified_ns)),
             created: status.has_birth == 0

@@ -16,16 +16,15 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private let target: SharePath
     private let selection: PropertySelection
     private let isRecursive: Bool
+    private let needsProperties: Bool
     private let locks: KnownLocks
-    private let hints: PropertyHints
+    private let hasLocks: Bool
     private var membersLeft: Int?
     private var writer: MultiStatusWriter
     private var cursor: DirectoryCursor?
     private var folder: SharePath
     private var folderBytes: [UInt8] = []
-    /// Members that were read from the directory; those before `position` are written.
-    private var listed: [DirectoryMember] = []
-    private var position = 0
+    private var templates: (files: MemberTemplate?, folders: MemberTemplate?) = (nil, nil)
     private var foldersAhead: [SharePath] = []
     /// Links can lead back up: each folder is entered once.
     private var entered: Set<DirectoryIdentity> = []
@@ -36,7 +35,10 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     /// Some 50 KB: what a slow client holds meanwhile.
     private static let smallBatch = 64
     /// Each member may carry a megabyte of properties, and every lock that covers it.
-    private static let enoughBytes = 1 << 18
+    ///
+    /// A piece of this size costs next to
+    /// nothing more by the byte than a larger one, and stays in the processor's cache until it is sent.
+    private static let enoughBytes = 1 << 17
 
     /// Begins the answer.
     ///
@@ -70,7 +72,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         locks =
             selection.needsLocks
             ? try KnownLocks(at: target, andBelow: listsMembers, in: share) : .none
-        hints = try share.root.state.properties.hints()
+        hasLocks = !locks.isEmpty
+        needsProperties = selection.needsDead || selection.needsChecksums
         writer.xml.append(MultiStatusWriter.begin)
         if !listsMembers || !depth.leavesOutTarget {
             let dead = selection.needsDead ? try share.properties(of: target) : []
@@ -89,7 +92,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
             try open(target)
             try fill(Self.firstBatch)
         } else {
-            end()
+            end(&writer)
         }
         first = writer.xml.take()
     }
@@ -102,54 +105,72 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
 
     private func open(_ path: SharePath) throws {
         let cursor = try share.list(path)
-        cursor.looksForProperties = selection.needsDead || selection.needsChecksums
+        cursor.looksForProperties = needsProperties
         self.cursor = cursor
         folder = path
         folderBytes = path.bytes
         if !folderBytes.isEmpty { folderBytes.append(UInt8(ascii: "/")) }
+        templates = writer.templates(in: folderBytes)
     }
 
     /// Writes `count` members, fewer where much is to be said of each, and the end behind the last one.
     private func fill(_ count: Int) throws {
         var wanted = count
-        while wanted > 0, writer.xml.count < Self.enoughBytes {
-            if position < listed.count {
-                if let left = membersLeft {
-                    guard left > 0 else { return endAtLimit() }
-                    membersLeft = left - 1
-                }
-                position += 1
-                wanted -= 1
-                try append(listed[position - 1])
-                continue
-            }
-            guard let cursor else { return end() }
-            listed = try cursor.next(wanted)
-            position = 0
-            if listed.isEmpty { try openNext() }
+        while wanted > 0, !isAtEnd, writer.xml.count < Self.enoughBytes {
+            guard let cursor else { return end(&writer) }
+            // The writer is taken once for all of them: each access to it would be checked for another under way.
+            if try !write(&wanted, from: cursor, to: &writer) { try openNext() }
         }
     }
 
-    private func append(_ member: DirectoryMember) throws {
-        var path: SharePath?
+    /// Writes members of one folder.
+    /// - Returns: false when there are no more.
+    private func write(
+        _ wanted: inout Int, from cursor: DirectoryCursor, to writer: inout MultiStatusWriter
+    ) throws(RootError) -> Bool {
+        let (files, folders) = hasLocks ? (nil, nil) : templates
+        let needsProperties = needsProperties
+        let isLimited = membersLeft != nil
+        return try unsafe cursor.visit { (name, attributes, mayHaveProperties) throws(RootError) in
+            if isLimited, !takePlace() {
+                endAtLimit(&writer)
+                return false
+            }
+            let looks = needsProperties && mayHaveProperties
+            if !looks, let template = attributes.isDirectory ? folders : files {
+                unsafe writer.append(template, name: name, attributes)
+            } else {
+                try unsafe append(name, attributes, looksForProperties: looks, to: &writer)
+            }
+            if isRecursive, attributes.isDirectory, entered.insert(DirectoryIdentity(attributes)).inserted {
+                foldersAhead.append(try unsafe folder.appending(name))
+            }
+            wanted -= 1
+            return wanted > 0 && writer.xml.count < Self.enoughBytes
+        }
+    }
+
+    /// Counts a member of an answer that may have so many only; false when that is reached.
+    private func takePlace() -> Bool {
+        guard let left = membersLeft, left > 0 else { return false }
+        membersLeft = left - 1
+        return true
+    }
+
+    /// Writes a member of which more may have to be said than the disk says.
+    private func append(
+        _ name: UnsafeBufferPointer<UInt8>, _ attributes: FileAttributes, looksForProperties: Bool,
+        to writer: inout MultiStatusWriter
+    ) throws(RootError) {
+        let path = looksForProperties || hasLocks ? try unsafe folder.appending(name) : folder
         var dead: [DeadProperty] = []
-        if selection.needsDead || selection.needsChecksums, member.mayHaveProperties,
-            hints.mayHaveProperties(member.attributes)
-        {
-            let here = try folder.appending(member.name)
-            path = here
-            if selection.needsDead { dead = (try? share.properties(of: here)) ?? [] }
-            if selection.needsChecksums { writer.checksums = (try? share.checksums(of: here)) ?? [:] }
-        } else if selection.needsChecksums {
-            writer.checksums = [:]
+        if selection.needsChecksums {
+            writer.checksums = looksForProperties ? (try? share.checksums(of: path)) ?? [:] : [:]
         }
-        var covering: [ShownLock] = []
-        if !locks.isEmpty { covering = locks.covering(try path ?? folder.appending(member.name)) }
-        writer.append(
-            in: folderBytes, name: member.name[...], attributes: member.attributes, dead: dead, locks: covering)
-        if isRecursive, member.attributes.isDirectory, entered.insert(DirectoryIdentity(member.attributes)).inserted {
-            foldersAhead.append(try path ?? folder.appending(member.name))
-        }
+        if looksForProperties, selection.needsDead { dead = (try? share.properties(of: path)) ?? [] }
+        unsafe writer.append(
+            in: folderBytes, name: name, attributes: attributes, dead: dead, locks: hasLocks ? locks.covering(path) : []
+        )
     }
 
     /// Goes on with a folder further down; one that has gone, or may not be read, is left as it was listed.
@@ -165,16 +186,16 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         }
     }
 
-    private func end() {
+    private func end(_ writer: inout MultiStatusWriter) {
         writer.xml.append(MultiStatusWriter.end)
         isAtEnd = true
         cursor = nil
     }
 
     /// RFC 4918 §11.5 within the 207, in the way of RFC 6578 §3.6.
-    private func endAtLimit() {
+    private func endAtLimit(_ writer: inout MultiStatusWriter) {
         writer.append(
             Place(target, isDirectory: true), status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
-        end()
+        end(&writer)
     }
 }

@@ -28,4 +28,21 @@ import Testing
         #expect(Set(members.map { String(decoding: $0.name, as: UTF8.self) }) == ["b.txt", "c"])
         #expect(try share.space(at: .root).available > 0)
     }
+
+    @Test(
+        "An entity tag says inode, size, time and birth in hexadecimal digits",
+        arguments: [0, 1, 9, 10, 15, 16, 0x9ABC_DEF0, 0xFFFF_FFFF, 0x1_0000_0000, 0xFEDC_BA98_7654_3210, .max]
+            as [UInt64])
+    func entityTag(_ number: UInt64) {
+        func hexadecimal(_ value: UInt64) -> String { String(value, radix: 16) }
+        let time = Timestamp(seconds: 1, nanoseconds: 23)
+        var attributes = FileAttributes(
+            kind: .file, size: Int64(number >> 1), modified: time, created: nil, accessed: time, changed: time,
+            inode: number, device: 0)
+        let beginning = "\"\(hexadecimal(number))-\(hexadecimal(number >> 1))-3b9aca17"
+        #expect(attributes.entityTag.text == beginning + "\"")
+        attributes.created = Timestamp(seconds: 0, nanoseconds: Int32(truncatingIfNeeded: number & 0x3FFF_FFFF))
+        let birth = number & 0x3FFF_FFFF
+        #expect(attributes.entityTag.text == beginning + (birth == 0 ? "" : "-" + hexadecimal(birth)) + "\"")
+    }
 }

@@ -7,8 +7,8 @@ internal import ServerCore
 extension MultiStatusWriter {
     /// Writes one live property with its value; false when the resource does not have it.
     mutating func append(
-        _ property: LiveProperty, of name: ArraySlice<UInt8>, _ attributes: FileAttributes, dead: [DeadProperty],
-        locks: [ShownLock]
+        _ property: LiveProperty, of name: UnsafeBufferPointer<UInt8>, _ attributes: FileAttributes,
+        dead: [DeadProperty], locks: [ShownLock]
     ) -> Bool {
         switch property {
         case .creationdate:
@@ -20,7 +20,7 @@ extension MultiStatusWriter {
                 append(set, attributes)
             } else {
                 xml.append("<D:displayname>")
-                xml.appendText(name)
+                unsafe xml.appendText(name)
                 xml.append("</D:displayname>")
             }
         case .getcontentlength:
@@ -31,23 +31,18 @@ extension MultiStatusWriter {
         case .getcontenttype:
             guard !attributes.isDirectory else { return false }
             xml.append("<D:getcontenttype>")
-            appendMediaType(name)
+            unsafe appendMediaType(name)
             xml.append("</D:getcontenttype>")
         case .getetag:
             guard !attributes.isDirectory else { return false }
             xml.append("<D:getetag>")
-            scratch.removeAll(keepingCapacity: true)
-            attributes.entityTag.write(to: &scratch)
-            xml.append(bytes: scratch)
+            xml.append(attributes.entityTag)
             xml.append("</D:getetag>")
         case .getlastmodified:
             xml.append("<D:getlastmodified>")
             dates.appendHTTP(attributes.modified.seconds, to: &xml)
             xml.append("</D:getlastmodified>")
-        case .resourcetype:
-            xml.append(
-                attributes.isDirectory
-                    ? "<D:resourcetype><D:collection/></D:resourcetype>" : "<D:resourcetype/>")
+        case .resourcetype: xml.append(Self.resourceType(isDirectory: attributes.isDirectory))
         case .supportedlock: xml.append(Self.supportedLock)
         case .lockdiscovery:
             if locks.isEmpty {
@@ -124,17 +119,30 @@ extension MultiStatusWriter {
         xml.append("</Z:Win32LastModifiedTime>")
     }
 
-    private mutating func appendMediaType(_ name: ArraySlice<UInt8>) {
-        let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
-        let suffix = name[dot...]
-        if lastMediaType.isEmpty || !suffix.elementsEqual(lastExtension) {
-            lastExtension = Array(suffix)
-            lastMediaType = Array(FileResponder.mediaType(of: name).utf8)
+    /// The type of a file of this name; most members of a folder end as the one before.
+    mutating func appendMediaType(_ name: UnsafeBufferPointer<UInt8>) {
+        var dot = name.count - 1
+        while dot >= 0, unsafe name[dot] != UInt8(ascii: ".") { dot -= 1 }
+        let suffix = unsafe UnsafeBufferPointer(rebasing: name[(dot < 0 ? name.count : dot)...])
+        let isKnown = unsafe lastExtension.withUnsafeBufferPointer { last in
+            var index = 0
+            while index < last.count, index < suffix.count, unsafe last[index] == suffix[index] { index += 1 }
+            return index == last.count && index == suffix.count
+        }
+        if !isKnown || lastMediaType.isEmpty {
+            lastExtension = unsafe Array(suffix)
+            lastMediaType = unsafe Array(FileResponder.mediaType(of: name).utf8)
         }
         xml.append(bytes: lastMediaType)
     }
 
-    private static let supportedLock: StaticString = """
+    /// Whether it is a collection.
+    static func resourceType(isDirectory: Bool) -> StaticString {
+        isDirectory ? "<D:resourcetype><D:collection/></D:resourcetype>" : "<D:resourcetype/>"
+    }
+
+    /// The same for everything.
+    static let supportedLock: StaticString = """
         <D:supportedlock><D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>\
         </D:lockentry><D:lockentry><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype>\
         </D:lockentry></D:supportedlock>

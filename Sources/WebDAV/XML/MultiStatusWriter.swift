@@ -5,7 +5,8 @@ internal import ServerCore
 ///
 /// RFC 4918 §13, §14.24.
 ///
-/// Ten thousand members pass through here for one request: nothing is allocated for an ordinary member.
+/// Ten thousand members pass through here for one request: nothing is allocated for an ordinary member, and most are
+/// written by a ``MemberTemplate``.
 struct MultiStatusWriter: ~Copyable {
     var xml: XMLWriter
     private let selection: PropertySelection
@@ -18,7 +19,6 @@ struct MultiStatusWriter: ~Copyable {
     var checksums: [String: [UInt8]] = [:]
     /// Of the collection that comes next; costs a walk, so it is there only when asked for alone.
     var syncToken: SyncToken?
-    var scratch: [UInt8] = []
     var lastExtension: [UInt8] = []
     var lastMediaType: [UInt8] = []
 
@@ -45,12 +45,22 @@ struct MultiStatusWriter: ~Copyable {
         in directory: [UInt8], name: ArraySlice<UInt8>, attributes: FileAttributes, dead: [DeadProperty],
         locks: [ShownLock]
     ) {
+        unsafe name.withUnsafeBufferPointer { name in
+            unsafe append(in: directory, name: name, attributes: attributes, dead: dead, locks: locks)
+        }
+    }
+
+    /// The same with a name that is not copied.
+    mutating func append(
+        in directory: [UInt8], name: UnsafeBufferPointer<UInt8>, attributes: FileAttributes, dead: [DeadProperty],
+        locks: [ShownLock]
+    ) {
         xml.append("<D:response><D:href>")
-        appendHref(in: directory, name: name, isDirectory: attributes.isDirectory)
+        unsafe appendHref(in: directory, name: name, isDirectory: attributes.isDirectory)
         xml.append("</D:href>")
         switch selection.form {
         case .names: appendNames(attributes, dead: dead)
-        case .all, .named: appendValues(name, attributes, dead: dead, locks: locks)
+        case .all, .named: unsafe appendValues(name, attributes, dead: dead, locks: locks)
         }
         xml.append("</D:response>")
     }
@@ -70,11 +80,26 @@ struct MultiStatusWriter: ~Copyable {
         xml.append("</D:response>")
     }
 
-    private mutating func appendHref(in directory: [UInt8], name: ArraySlice<UInt8>, isDirectory: Bool) {
+    /// The templates of the files and of the folders in a folder; nil for those whose answers differ by more than values.
+    func templates(in directory: [UInt8]) -> (files: MemberTemplate?, folders: MemberTemplate?) {
+        var address = XMLWriter(capacity: directory.count * 3 + prefix.count + 1)
+        address.append(bytes: prefix)
+        address.append("/")
+        address.appendPath(directory)
+        let folder = address.take()
+        return (
+            MemberTemplate(selection, in: folder, isDirectory: false),
+            MemberTemplate(selection, in: folder, isDirectory: true)
+        )
+    }
+
+    private mutating func appendHref(
+        in directory: [UInt8], name: UnsafeBufferPointer<UInt8>, isDirectory: Bool
+    ) {
         xml.append(bytes: prefix)
         xml.append("/")
         xml.appendPath(directory)
-        xml.appendPath(name)
+        unsafe xml.appendPath(name)
         if isDirectory, !name.isEmpty { xml.append("/") }
     }
 
@@ -88,14 +113,14 @@ struct MultiStatusWriter: ~Copyable {
     }
 
     private mutating func appendValues(
-        _ name: ArraySlice<UInt8>, _ attributes: FileAttributes, dead: [DeadProperty], locks: [ShownLock]
+        _ name: UnsafeBufferPointer<UInt8>, _ attributes: FileAttributes, dead: [DeadProperty], locks: [ShownLock]
     ) {
         missing.removeAll(keepingCapacity: true)
         let start = xml.count
         xml.append("<D:propstat><D:prop>")
         let empty = xml.count
         for property in selection.live {
-            if !append(property, of: name, attributes, dead: dead, locks: locks) { missing.append(property) }
+            if unsafe !append(property, of: name, attributes, dead: dead, locks: locks) { missing.append(property) }
         }
         var missingDead: [Int] = []
         if selection.form == .all {

@@ -28,7 +28,7 @@ extension XMLWriter {
             append("<D:timeout>Second-")
             append(number: max(0, lock.timeLeft.components.seconds))
             append("</D:timeout><D:locktoken><D:href>")
-            appendText(Array(lock.token.uri.utf8)[...])
+            appendText(Array(lock.token.uri.utf8))
             append("</D:href></D:locktoken><D:lockroot>")
             appendHref(shown.root, prefix: prefix)
             append("</D:lockroot></D:activelock>")

@@ -1,3 +1,5 @@
+internal import DirectoryRoot
+
 /// Builds XML as bytes, straight into one buffer; the only way that text gets into markup.
 ///
 /// Whatever text it is given, what comes out is well-formed: markup is escaped, and what XML 1.0 cannot carry (control
@@ -45,20 +47,29 @@
     }
 
     /// Bytes that are already XML.
-    mutating func append(bytes: some Collection<UInt8>) {
-        let length = bytes.count
-        ensure(length)
-        let done: Void? = bytes.withContiguousStorageIfAvailable { source in
-            if let start = source.baseAddress { unsafe (base + count).update(from: start, count: length) }
-        }
-        if done == nil {
-            var cursor = unsafe base + count
-            for byte in bytes {
-                unsafe cursor.pointee = byte
-                unsafe cursor += 1
-            }
-        }
-        count += length
+    @inline(__always)
+    mutating func append(bytes: UnsafeBufferPointer<UInt8>) {
+        guard let start = bytes.baseAddress else { return }
+        ensure(bytes.count)
+        unsafe (base + count).update(from: start, count: bytes.count)
+        count += bytes.count
+    }
+
+    /// Bytes that are already XML.
+    mutating func append(bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(bytes: $0) }
+    }
+
+    /// Characters that are already XML.
+    mutating func append(bytes: String.UTF8View) {
+        let done: Void? = unsafe bytes.withContiguousStorageIfAvailable { unsafe append(bytes: $0) }
+        if done == nil { append(bytes: Array(bytes)) }
+    }
+
+    /// An entity tag with its quotes, which need no escape in character data.
+    mutating func append(_ tag: EntityTag) {
+        ensure(EntityTag.room)
+        count += unsafe tag.write(at: base + count)
     }
 
     /// A decimal number.
@@ -96,8 +107,8 @@
     }
 
     /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
-    mutating func appendText(_ text: ArraySlice<UInt8>) {
-        unsafe text.withUnsafeBufferPointer { unsafe appendEscaped($0, isAttribute: false) }
+    mutating func appendText(_ text: UnsafeBufferPointer<UInt8>) {
+        unsafe appendEscaped(text, isAttribute: false)
     }
 
     /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
@@ -126,27 +137,37 @@
         // At worst each byte becomes the six of `&quot;`.
         ensure(text.count * 6)
         var index = 0
+        // Not `count`, which would be written back with each byte.
+        var end = unsafe base + count
         while index < text.count {
             let byte = unsafe text[index]
             if ByteTables.isPlain(byte) {
-                unsafe base[count] = byte
-                count += 1
+                unsafe end.pointee = byte
+                unsafe end += 1
                 index += 1
-            } else if byte >= 0x80 {
-                let length = unsafe UTF8Sequence.length(in: text, at: index)
-                if length > 0 {
-                    for offset in 0..<length { unsafe base[count + offset] = unsafe text[index + offset] }
-                    count += length
-                    index += length
-                } else {
-                    append("\u{FFFD}")
-                    index += 1
-                }
             } else {
-                appendReference(to: byte, isAttribute: isAttribute)
-                index += 1
+                count = unsafe end - base
+                index += unsafe appendSpecial(text, at: index, isAttribute: isAttribute)
+                unsafe end = unsafe base + count
             }
         }
+        count = unsafe end - base
+    }
+
+    /// Writes what is no plain ASCII, and answers how many bytes of the text that was.
+    private mutating func appendSpecial(_ text: UnsafeBufferPointer<UInt8>, at index: Int, isAttribute: Bool) -> Int {
+        let byte = unsafe text[index]
+        guard byte >= 0x80 else {
+            appendReference(to: byte, isAttribute: isAttribute)
+            return 1
+        }
+        let length = unsafe UTF8Sequence.length(in: text, at: index)
+        guard length > 0 else {
+            append("\u{FFFD}")
+            return 1
+        }
+        unsafe append(bytes: UnsafeBufferPointer(rebasing: text[index..<index + length]))
+        return length
     }
 
     private mutating func appendReference(to byte: UInt8, isAttribute: Bool) {
@@ -165,29 +186,37 @@
     /// A path as it stands in an `href`: percent-encoded but for what may stand in one and means nothing in XML.
     ///
     /// RFC 3986 §3.3.
-    mutating func appendPath(_ path: some Collection<UInt8>) {
+    mutating func appendPath(_ path: UnsafeBufferPointer<UInt8>) {
         ensure(path.count * 3)
         let plain = ByteTables.plainInPath
-        for byte in path {
+        var end = unsafe base + count
+        for index in path.indices {
+            let byte = unsafe path[index]
             if plain.contains(byte) {
-                unsafe base[count] = byte
-                count += 1
+                unsafe end.pointee = byte
+                unsafe end += 1
             } else {
-                unsafe base[count] = UInt8(ascii: "%")
-                unsafe base[count + 1] = ByteTables.hexDigit(byte >> 4)
-                unsafe base[count + 2] = ByteTables.hexDigit(byte & 15)
-                count += 3
+                unsafe end[0] = UInt8(ascii: "%")
+                unsafe end[1] = ByteTables.hexDigit(byte >> 4)
+                unsafe end[2] = ByteTables.hexDigit(byte & 15)
+                unsafe end += 3
             }
         }
+        count = unsafe end - base
+    }
+
+    /// A path as it stands in an `href`.
+    mutating func appendPath(_ path: [UInt8]) {
+        unsafe path.withUnsafeBufferPointer { unsafe appendPath($0) }
     }
 }
 
 /// What one byte means to the writers, as bit sets in two words each: no memory is touched for them.
 private enum ByteTables {
-    /// Printable ASCII but for `<`, `>`, `&` and `"`.
+    /// ASCII but for the control characters below the blank, `<`, `>`, `&` and `"`.
     @inline(__always)
     static func isPlain(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte < 0x7F && byte != 0x3C && byte != 0x3E && byte != 0x26 && byte != 0x22 || byte == 0x7F
+        byte >= 0x20 && byte < 0x80 && byte != 0x3C && byte != 0x3E && byte != 0x26 && byte != 0x22
     }
 
     /// The characters that an `href` shows as they are; the same as in every other address of the server.

@@ -23,6 +23,25 @@ ssize_t sys_send(int socket, const void *bytes, size_t count, int more) {
     return sent < 0 ? -errno : sent;
 }
 
+ssize_t sys_send_framed(
+    int socket, const void *before, size_t before_count, const void *bytes, size_t count, const void *after,
+    size_t after_count) {
+    struct iovec parts[] = {
+        {.iov_base = (void *)before, .iov_len = before_count},
+        {.iov_base = (void *)bytes, .iov_len = count},
+        {.iov_base = (void *)after, .iov_len = after_count},
+    };
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = sizeof parts / sizeof *parts};
+    int flags = MSG_DONTWAIT;
+#ifdef __linux__
+    flags |= MSG_NOSIGNAL;
+#endif
+    ssize_t sent;
+    do sent = sendmsg(socket, &message, flags);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
+}
+
 ssize_t sys_sendfile(int socket, int file, int64_t offset, size_t count) {
 #ifdef __linux__
     off_t position = offset;

@@ -7,6 +7,10 @@
 
 // Sends without waiting and without SIGPIPE; `more` holds the packet back for what follows at once.
 ssize_t sys_send(int socket, const void *bytes, size_t count, int more);
+// The same with what stands before and behind the bytes.
+ssize_t sys_send_framed(
+    int socket, const void *before, size_t before_count, const void *bytes, size_t count, const void *after,
+    size_t after_count);
 // Sends a span of a file out of the page cache; -ENOSYS where the system has no such call.
 ssize_t sys_sendfile(int socket, int file, int64_t offset, size_t count);
 // Waits at most this long for bytes or the end of the stream; 1 when there are some.

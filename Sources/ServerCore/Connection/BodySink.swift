@@ -13,8 +13,11 @@ final class BodySink: Sendable {
     /// What the connection finds.
     enum Found {
         case piece(Piece)
+        /// What is left of a chunk that the writer began to send itself.
+        case leftover([UInt8])
         case nothing
-        case end
+        /// Nothing more comes, and so many bytes of the body did not come through here.
+        case end(sentAround: Int64)
         case broken
     }
 
@@ -22,6 +25,8 @@ final class BodySink: Sendable {
     ///
     /// A larger piece waits alone, made while the one before it is sent.
     static let limit = 64 * 1_024
+    /// A body with a piece this large is worth an outlet, and not one of small pieces that are far apart.
+    private static let large = 16 * 1_024
 
     private struct State {
         var pieces: [Piece] = []
@@ -35,6 +40,11 @@ final class BodySink: Sendable {
         /// The connection is idle and wants to be told of more.
         var wantsNotice = false
         var notify: (@Sendable () -> Void)?
+        /// Where the writer may send past the connection, which has nothing to send meanwhile.
+        var outlet: Outlet?
+        var isLarge = false
+        var leftover: [UInt8] = []
+        var sentAround: Int64 = 0
     }
 
     private let state = Mutex(State())
@@ -52,14 +62,25 @@ final class BodySink: Sendable {
     // MARK: The writer's side
 
     func write(_ piece: Piece) async throws {
-        let (notify, isFull) = try state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
+        let (notify, isFull, pool) = try state.withLock { state -> ((@Sendable () -> Void)?, Bool, PoolThreads?) in
             guard !state.isClosed else { throw CancellationError() }
-            state.pieces.append(piece)
-            state.queued += Self.size(piece)
+            if let outlet = state.outlet, case .bytes(let bytes) = piece {
+                state.sentAround += Int64(bytes.count)
+                guard let rest = outlet.send(bytes) else { return (nil, false, outlet.pool) }
+                state.leftover = rest
+                state.queued += rest.count
+            } else {
+                if case .bytes(let bytes) = piece, bytes.count >= Self.large { state.isLarge = true }
+                state.pieces.append(piece)
+                state.queued += Self.size(piece)
+            }
+            state.outlet = nil
             let notify = state.wantsNotice ? state.notify : nil
             state.wantsNotice = false
-            return (notify, state.queued >= Self.limit)
+            return (notify, state.queued >= Self.limit, nil)
         }
+        // Others wait for a thread, and this could go on for long.
+        if let pool, pool.isBusy { await pool.giveWay() }
         notify?()
         guard isFull else { return }
         try await withTaskCancellationHandler {
@@ -87,6 +108,7 @@ final class BodySink: Sendable {
     func finish(isWhole: Bool) {
         let notify = state.withLock { state -> (@Sendable () -> Void)? in
             state.isFinished = true
+            state.outlet = nil
             if !isWhole { state.isBroken = true }
             let notify = state.wantsNotice ? state.notify : nil
             state.wantsNotice = false
@@ -102,12 +124,30 @@ final class BodySink: Sendable {
         state.withLock { $0.notify = notify }
     }
 
+    /// Lets the writer send by itself what it writes next, where that is worth it; the connection has sent all, and sends
+    /// nothing until it is told that there is something.
+    func lend(_ outlet: () -> Outlet?) {
+        state.withLock { state in
+            // Nothing has come since the connection found nothing.
+            guard state.wantsNotice, state.isLarge, state.outlet == nil, !state.isFinished, !state.isClosed else {
+                return
+            }
+            state.outlet = outlet()
+        }
+    }
+
     /// Small pieces that wait are joined into one.
     func next() -> Found {
         let (found, waiter) = state.withLock { state -> (Found, CheckedContinuation<Void, any Error>?) in
             if state.isBroken { return (.broken, nil) }
+            if !state.leftover.isEmpty {
+                let leftover = state.leftover
+                state.leftover = []
+                state.queued -= leftover.count
+                return (.leftover(leftover), Self.waiter(&state))
+            }
             guard state.taken < state.pieces.count else {
-                if state.isFinished { return (.end, nil) }
+                if state.isFinished { return (.end(sentAround: state.sentAround), nil) }
                 state.wantsNotice = true
                 return (.nothing, nil)
             }
@@ -128,19 +168,26 @@ final class BodySink: Sendable {
                 state.pieces.removeAll(keepingCapacity: true)
                 state.taken = 0
             }
-            guard state.queued < Self.limit else { return (.piece(piece), nil) }
-            let waiter = state.waiter
-            state.waiter = nil
-            return (.piece(piece), waiter)
+            return (.piece(piece), Self.waiter(&state))
         }
         waiter?.resume()
         return found
+    }
+
+    /// The writer, where it waits and need not any more.
+    private static func waiter(_ state: inout State) -> CheckedContinuation<Void, any Error>? {
+        guard state.queued < limit else { return nil }
+        let waiter = state.waiter
+        state.waiter = nil
+        return waiter
     }
 
     /// Nobody sends any more: the writer fails.
     func close() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             state.isClosed = true
+            state.outlet = nil
+            state.leftover = []
             state.pieces = []
             state.taken = 0
             state.queued = 0

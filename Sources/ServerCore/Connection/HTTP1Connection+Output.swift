@@ -11,111 +11,6 @@ import NIOCore
 #endif
 
 extension HTTP1Connection {
-    /// Bytes that a channel may hold before nothing more is given to it.
-    ///
-    /// On a plain connection it only ever holds what the
-    /// socket did not take.
-    private var channelLimit: Int { socket >= 0 ? 1 : copiedPiece }
-
-    /// How much of a file is read into memory at once, where it can't be sent without.
-    private var copiedPiece: Int { engine.unsent.isCrowded ? 16 * 1_024 : 128 * 1_024 }
-
-    var canSend: Bool { outstanding < channelLimit && phase != .closed }
-
-    // MARK: - Bytes
-
-    /// Sends bytes behind what was gathered; small ones are gathered too.
-    func emit(_ bytes: UnsafeRawBufferPointer) {
-        let out = room.out
-        if bytes.count <= out.room {
-            unsafe out.append(bytes)
-        } else {
-            flush(more: true)
-            unsafe transmit(bytes, more: false)
-        }
-    }
-
-    /// Sends what was gathered.
-    func flush(more: Bool) {
-        let out = room.out
-        guard out.count > 0 else { return }
-        unsafe transmit(out.bytes, more: more)
-        out.clear()
-    }
-
-    func transmit(_ bytes: UnsafeRawBufferPointer, more: Bool) {
-        guard phase != .closed, let context, context.channel.isActive else { return }
-        var rest = unsafe bytes
-        if socket >= 0, outstanding == 0 {
-            while unsafe !rest.isEmpty {
-                let count = unsafe sys_send(socket, rest.baseAddress, rest.count, more ? 1 : 0)
-                guard count > 0 else {
-                    if count == -Int(sys_again) { break }
-                    return abort()
-                }
-                engine.counters.sent(count)
-                unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-        }
-        guard unsafe !rest.isEmpty else { return }
-        let counted = max(0, rest.count - AnswerMemory.free)
-        guard counted == 0 || engine.answers.take(counted) || room.shedStalled() > 0 && engine.answers.take(counted)
-        else { return abort() }
-        var buffer = context.channel.allocator.buffer(capacity: rest.count)
-        unsafe buffer.writeBytes(rest)
-        write(buffer, counted: counted)
-    }
-
-    /// Gives bytes to the channel, and goes on when it has got rid of them.
-    private func write(_ buffer: ByteBuffer, counted: Int = 0) {
-        guard let context else { return engine.answers.give(counted) }
-        let count = buffer.readableBytes
-        outstanding += count
-        kept += counted
-        if isSecure {
-            if engine.unsent.isFull { room.shedStalled() }
-            engine.unsent.hold(count)
-        }
-        if deadline == .max { setDeadline(engine.limits.readerStallTime) }
-        let promise = context.eventLoop.makePromise(of: Void.self)
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        promise.futureResult.whenComplete { result in bound.value.written(count, counted: counted, result) }
-        context.writeAndFlush(wrapOutboundOut(buffer), promise: promise)
-    }
-
-    private func written(_ count: Int, counted: Int, _ result: Result<Void, any Error>) {
-        outstanding -= count
-        kept -= counted
-        engine.answers.give(counted)
-        if isSecure { engine.unsent.give(count) }
-        guard phase != .closed else { return }
-        guard case .success = result else { return abort() }
-        lastActivity = room.tick
-        engine.counters.sent(count)
-        if outstanding > 0 {
-            setDeadline(engine.limits.readerStallTime)
-        } else {
-            timeThePeer()
-        }
-        // This may be called from within a write.
-        goOnLater()
-    }
-
-    /// Goes on sending, and with what waits behind it.
-    func goOn() {
-        guard phase != .closed else { return }
-        pump()
-        work()
-        readIfUseful()
-    }
-
-    func pump(_ exchange: Exchange) {
-        guard exchange === self.exchange else { return }
-        goOn()
-    }
-
-    // MARK: - Bodies
-
     /// Sends of the body what the connection takes now.
     func pump() {
         // A share of one turn; others wait for their turn too.
@@ -146,6 +41,14 @@ extension HTTP1Connection {
         }
     }
 
+    /// Lets the task that writes a body send by itself, once all it has written so far is sent.
+    func lendOutlet() {
+        guard case .stream(isChunked: true, remaining: nil) = outgoing, isAnswering, !isAnswered, phase == .exchange,
+            socket >= 0, outstanding == 0, !pace.isLimited, let exchange
+        else { return }
+        exchange.sink.lend { Outlet(socket: socket, pool: engine.pool, counters: engine.counters) }
+    }
+
     /// Waits where the bytes just sent came too early.
     private func keepToRate(_ count: Int) {
         let wait = pace.spend(count)
@@ -159,7 +62,7 @@ extension HTTP1Connection {
     }
 
     /// Goes on in the loop's next turn.
-    private func goOnLater() {
+    func goOnLater() {
         guard !isPumpScheduled else { return }
         isPumpScheduled = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
@@ -177,7 +80,12 @@ extension HTTP1Connection {
         case .broken:
             breakOff()
             return false
-        case .end:
+        case .leftover(let bytes):
+            unsafe bytes.withUnsafeBytes { unsafe emit($0) }
+            budget -= bytes.count
+            return true
+        case .end(let sentAround):
+            sentBytes &+= sentAround
             guard remaining ?? 0 == 0 else {
                 breakOff()
                 return false
@@ -208,12 +116,8 @@ extension HTTP1Connection {
             }
             switch piece {
             case .bytes(let bytes):
-                unsafe bytes.withUnsafeBytes { unsafe emit($0) }
+                unsafe bytes.withUnsafeBytes { unsafe emit($0, end: isChunked ? "\r\n" : "") }
                 budget -= bytes.count
-                if isChunked {
-                    if room.out.room < 2 { flush(more: true) }
-                    room.out.append("\r\n")
-                }
             case .file(let entry, let range): outgoing = .file(FileSpan(entry, range), isPiece: true)
             }
             return true

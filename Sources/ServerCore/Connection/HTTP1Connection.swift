@@ -221,6 +221,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     func work() {
         process()
         flush(more: false)
+        lendOutlet()
         // So that the channel can use its buffer again.
         if inbound.readableBytes == 0 { inbound = ByteBuffer() }
         if isInputClosed { endOfInput() }

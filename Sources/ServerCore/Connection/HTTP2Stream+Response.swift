@@ -146,7 +146,7 @@ extension HTTP2Stream {
         guard let sink = exchange?.sink else { return false }
         switch sink.next() {
         case .nothing: return false
-        case .broken:
+        case .broken, .leftover:
             reset()
             return false
         case .end:

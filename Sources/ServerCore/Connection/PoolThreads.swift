@@ -1,4 +1,5 @@
 import NIOPosix
+import Synchronization
 
 /// The threads behind an ``IOPool``.
 ///
@@ -7,6 +8,8 @@ import NIOPosix
 final class PoolThreads: TaskExecutor {
     let count: Int
     private let pool: NIOThreadPool
+    /// Jobs that no thread has begun with.
+    private let waiting = Atomic<Int>(0)
 
     init(count: Int) {
         self.count = max(1, count)
@@ -17,7 +20,11 @@ final class PoolThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // A job runs even when the pool is ending: a task that never went on could never be waited for.
-        pool.submit { _ in unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        waiting.wrappingAdd(1, ordering: .relaxed)
+        pool.submit { _ in
+            self.waiting.wrappingSubtract(1, ordering: .relaxed)
+            unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
+        }
     }
 
     /// Runs `work` on one of the threads; at once when the caller is on one already.
@@ -29,7 +36,19 @@ final class PoolThreads: TaskExecutor {
 
     /// Runs `work` some time.
     func submit(_ work: @escaping @Sendable () -> Void) {
-        pool.submit { _ in work() }
+        waiting.wrappingAdd(1, ordering: .relaxed)
+        pool.submit { _ in
+            self.waiting.wrappingSubtract(1, ordering: .relaxed)
+            work()
+        }
+    }
+
+    /// Whether there is work that waits for a thread.
+    var isBusy: Bool { waiting.load(ordering: .relaxed) > 0 }
+
+    /// Lets those who wait for a thread go first.
+    func giveWay() async {
+        await withCheckedContinuation { continuation in submit { continuation.resume() } }
     }
 
     func shutDown() async {

@@ -131,6 +131,39 @@ def test_propfind_of_100_000_members(many):
     assert many.peak_memory() < LIMIT, many.peak_memory() / MEBIBYTE
 
 
+def test_listing_comes_whole_to_slow_and_fast_readers(serve):
+    server = serve()
+    (server.root / "many").mkdir()
+    for index in range(15_000):
+        (server.root / "many" / f"file {index:06}.txt").touch()
+
+    def propfind(buffer, pauses):
+        with Wire(server, timeout=60, receive_buffer=buffer) as wire:
+            wire.request("PROPFIND", "/many/", "Depth: 1")
+            # More than the sockets hold, so that the server stops within pieces, and goes on.
+            for _ in range(pauses):
+                time.sleep(0.1)
+                wire.buffer += wire.socket.recv(200_000)
+            return wire.response().body
+
+    fast = propfind(None, 0)
+    assert fast.count(b"response>") == 2 * 15_001
+    assert fast == propfind(65_536, 3) == propfind(4_096, 0) == propfind(None, 20)
+    wait_until(lambda: server.logged().count(f"PROPFIND /many/ 207 {len(fast)} ") == 4, "each is in the log with its length")
+
+
+def test_readers_that_leave_within_a_listing_leave_nothing_behind(many):
+    before = many.open_files()
+    for index in range(40):
+        with Wire(many) as wire:
+            wire.request("PROPFIND", "/many/", "Depth: 1")
+            wire.read(1 + index * 50_000)
+            if index % 2:
+                wire.reset()
+    wait_until(lambda: many.open_files() <= before + 2, "all is closed")
+    assert ask(many, "GET", "/").status == 200
+
+
 def synchronise(server, token):
     body = (f'<D:sync-collection xmlns:D="DAV:"><D:sync-token>{token}</D:sync-token><D:sync-level>1</D:sync-level>'
             "<D:prop><D:getetag/></D:prop></D:sync-collection>")

@@ -68,8 +68,8 @@ public struct FileAttributes: Hashable, Sendable {
 
 /// A strong entity tag: size, modification time to the nanosecond, inode and (where kept) birth time.
 ///
-/// RFC 9110 §8.8.3. Uploads stamp their files with the clock's full nanoseconds, so two contents written through the server within one
-/// kernel tick differ too.
+/// RFC 9110 §8.8.3. Uploads stamp their files with the clock's full nanoseconds, or make a new file in memory, whose number
+/// no other had: two contents written through the server within one kernel tick differ too.
 public struct EntityTag: Hashable, Sendable {
     private let size: Int64
     private let seconds: Int64
@@ -117,10 +117,10 @@ public struct EntityTag: Hashable, Sendable {
 
     /// The quoted tag as text.
     public var text: String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(48)
-        write(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        unsafe String(unsafeUninitializedCapacity: Self.room) { text in
+            guard let start = text.baseAddress else { return 0 }
+            return unsafe write(at: start)
+        }
     }
 
     @inline(__always)

@@ -4,15 +4,14 @@
 package enum ASCII {
     /// Whether a byte may stand in a token.
     package static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        let bit: UInt64 = 1 << UInt64(byte & 63)
+        return byte < 64 ? tokensBelow64 & bit != 0 : byte < 128 && tokensFrom64 & bit != 0
     }
+
+    /// `!#$%&'*+-.` and digits, a bit for each.
+    private static let tokensBelow64: UInt64 = 0x03FF_6CFA_0000_0000
+    /// ``^_`|~`` and letters, the same.
+    private static let tokensFrom64: UInt64 = 0x57FF_FFFF_C7FF_FFFE
 
     /// Space or tab.
     package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

@@ -20,34 +20,37 @@ package enum HTTPDate {
 
     /// Appends the 29 bytes of `Sun, 06 Nov 1994 08:49:37 GMT`; a time outside the years 0 to 9999 is moved to their edge.
     package static func write(_ seconds: Int64, to buffer: inout [UInt8]) {
+        unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { text in
+            unsafe compose(seconds, in: text)
+            unsafe buffer.append(contentsOf: text)
+        }
+    }
+
+    /// The date as text.
+    package static func text(_ seconds: Int64) -> String {
+        unsafe String(unsafeUninitializedCapacity: length) { text in
+            unsafe compose(seconds, in: text)
+            return length
+        }
+    }
+
+    private static let length = 29
+
+    /// Writes ``length`` bytes into `text`.
+    private static func compose(_ seconds: Int64, in text: UnsafeMutableBufferPointer<UInt8>) {
         let seconds = min(max(seconds, earliest), latest)
         let (day, second) = seconds.flooredDivision(by: 86_400)
         let date = civil(from: day)
         // 1970-01-01 was a Thursday, the fourth day of a week that begins on Sunday.
         let weekday = Int((day + 4).flooredDivision(by: 7).remainder)
-        append(name: weekday, of: "SunMonTueWedThuFriSat", to: &buffer)
-        buffer.append(UInt8(ascii: ","))
-        buffer.append(0x20)
-        append(date.day, digits: 2, to: &buffer)
-        buffer.append(0x20)
-        append(name: date.month - 1, of: monthNames, to: &buffer)
-        buffer.append(0x20)
-        append(date.year, digits: 4, to: &buffer)
-        buffer.append(0x20)
-        append(Int(second / 3600), digits: 2, to: &buffer)
-        buffer.append(UInt8(ascii: ":"))
-        append(Int(second / 60 % 60), digits: 2, to: &buffer)
-        buffer.append(UInt8(ascii: ":"))
-        append(Int(second % 60), digits: 2, to: &buffer)
-        buffer.append(contentsOf: " GMT".utf8)
-    }
-
-    /// The date as text.
-    package static func text(_ seconds: Int64) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(29)
-        write(seconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        unsafe put("---, -- --- ---- --:--:-- GMT", 0..<length, at: 0, in: text)
+        unsafe put("SunMonTueWedThuFriSat", weekday * 3..<weekday * 3 + 3, at: 0, in: text)
+        unsafe put(date.day, digits: 2, at: 5, in: text)
+        unsafe put(monthNames, date.month * 3 - 3..<date.month * 3, at: 8, in: text)
+        unsafe put(date.year, digits: 4, at: 12, in: text)
+        unsafe put(Int(second / 3600), digits: 2, at: 17, in: text)
+        unsafe put(Int(second / 60 % 60), digits: 2, at: 20, in: text)
+        unsafe put(Int(second % 60), digits: 2, at: 23, in: text)
     }
 
     /// Reads any of the three forms; nil when it is none of them, or no date that exists.
@@ -62,16 +65,21 @@ package enum HTTPDate {
 
     private static let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-    private static func append(name index: Int, of names: StaticString, to buffer: inout [UInt8]) {
-        names.withUTF8Buffer { unsafe buffer.append(contentsOf: $0[index * 3..<index * 3 + 3]) }
+    private static func put(
+        _ source: StaticString, _ range: Range<Int>, at index: Int, in text: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        source.withUTF8Buffer { bytes in
+            for offset in 0..<range.count { unsafe text[index + offset] = bytes[range.lowerBound + offset] }
+        }
     }
 
-    private static func append(_ value: Int, digits: Int, to buffer: inout [UInt8]) {
-        var scale = 1
-        for _ in 1..<digits { scale *= 10 }
-        while scale > 0 {
-            buffer.append(UInt8(0x30 + value / scale % 10))
-            scale /= 10
+    private static func put(
+        _ value: Int, digits: Int, at index: Int, in text: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        var rest = value
+        for offset in stride(from: digits - 1, through: 0, by: -1) {
+            unsafe text[index + offset] = UInt8(truncatingIfNeeded: 0x30 + rest % 10)
+            rest /= 10
         }
     }
 

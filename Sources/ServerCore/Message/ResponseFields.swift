@@ -9,9 +9,15 @@ public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
     /// The given lines, in their order.
     public init(dictionaryLiteral elements: (String, String)...) {
         lines = []
-        lines.reserveCapacity(elements.count)
+        lines.reserveCapacity(elements.count + Self.usual)
         for (name, value) in elements { add(name, value) }
     }
+
+    /// Lines that an answer gets on its way.
+    private static let usual = 4
+
+    /// Adds all lines of `other`, which have been looked at.
+    mutating func add(_ other: ResponseFields) { lines.append(contentsOf: other.lines) }
 
     /// Adds a line, after those of the same name.
     /// - Parameters:
@@ -51,14 +57,21 @@ public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     private static func sameName(_ a: String, _ b: String) -> Bool {
-        ASCII.equalIgnoringCase(a.utf8, b.utf8)
+        a.utf8.count == b.utf8.count && ASCII.equalIgnoringCase(a.utf8, b.utf8)
     }
 
     private static func isName(_ name: String) -> Bool {
-        !name.isEmpty && name.utf8.allSatisfy(ASCII.isToken)
+        !name.isEmpty && all(of: name) { ASCII.isToken($0) }
     }
 
     private static func isValue(_ value: String) -> Bool {
-        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+        all(of: value) { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    }
+
+    /// Looks at the bytes where they lie; the string's own iterator takes several times as long.
+    @inline(__always)
+    private static func all(of text: String, _ holds: (UInt8) -> Bool) -> Bool {
+        let found = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.allSatisfy(holds) }
+        return found ?? text.utf8.allSatisfy(holds)
     }
 }

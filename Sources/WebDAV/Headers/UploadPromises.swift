@@ -16,7 +16,7 @@ struct UploadPromises: Sendable {
         let time = fields["x-oc-mtime"]
         modified = time == nil ? nil : try OCMtime(header: time ?? "").time
         let expected = fields["x-expected-entity-length"] ?? fields["oc-total-length"]
-        let isProbe = fields["content-length"]?.trimmingBlanks == "0"
+        let isProbe = expected != nil && fields["content-length"]?.trimmingBlanks == "0"
         length = isProbe ? nil : expected.flatMap { Int64($0.trimmingBlanks) }.flatMap { $0 >= 0 ? $0 : nil }
         let checksum = fields["oc-checksum"]
         digests = try UploadDigests(

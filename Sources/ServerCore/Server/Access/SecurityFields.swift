@@ -9,8 +9,18 @@ package enum SecurityFields {
     /// Not `no-referrer`: under it, browsers send `Origin: null` with our own forms.
     package static let referrerPolicy = "same-origin"
 
+    private static let all: ResponseFields = [
+        "X-Content-Type-Options": "nosniff", "Referrer-Policy": referrerPolicy, "Content-Security-Policy": policy,
+        "X-Frame-Options": "DENY",
+    ]
+    private static let lengths = all.lines.reduce(UInt64(0)) { $0 | mark($1.name) }
+
+    private static func mark(_ name: String) -> UInt64 { 1 << UInt64(truncatingIfNeeded: name.utf8.count & 63) }
+
     /// Adds what is missing.
     package static func dress(_ fields: inout ResponseFields) {
+        // Most answers say nothing of all this themselves.
+        guard fields.lines.contains(where: { lengths & mark($0.name) != 0 }) else { return fields.add(all) }
         if !fields.contains("X-Content-Type-Options") { fields.add("X-Content-Type-Options", "nosniff") }
         if !fields.contains("Referrer-Policy") { fields.add("Referrer-Policy", referrerPolicy) }
         if !fields.contains("Content-Security-Policy") {

@@ -3,8 +3,14 @@ import Synchronization
 /// Held while a write looks at its precondition and the locks and then changes a name, so that no other write comes
 /// between: not of another thread, and not of another process on the same root.
 package final class CommitLock: Sendable {
-    private let state: StateFolder
-    private let inProcess = Mutex<OpenDescriptor?>(nil)
+    let state: StateFolder
+    let inProcess = Mutex(Kept())
+
+    /// What the last holder in this process left for the next.
+    struct Kept {
+        var file: OpenDescriptor?
+        var glance = StateGlance()
+    }
 
     init(state: StateFolder) {
         self.state = state
@@ -30,7 +36,7 @@ package final class CommitLock: Sendable {
             guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
             let lock: StateLock
             do throws(RootError) {
-                lock = try StateLock(named: "commit", folder: folder, kept: &kept)
+                lock = try StateLock(named: "commit", folder: folder, kept: &kept.file)
             } catch .noSpace {
                 // A disk without room for one more file must still let files be removed.
                 return try body(false)
@@ -44,17 +50,5 @@ package final class CommitLock: Sendable {
         // Where none can be made, the exclusion of this process's own threads is all there is.
         if creating, let made = try? state.descriptor(creating: true) { return made }
         return try state.descriptor(creating: false)
-    }
-
-    /// Runs `body` as the only one, where nobody has to be waited for.
-    /// - Returns: nil when somebody else holds the lock.
-    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process holds the lock.
-    func withLockAtOnce<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer? {
-        try inProcess.withLockIfAvailable { (kept) throws(RootError) -> Answer in
-            guard !state.isReadOnly, let folder = try state.descriptor(creating: false) else { return try body() }
-            let lock = try StateLock(named: "commit", folder: folder, kept: &kept, patience: .zero)
-            defer { lock.release() }
-            return try body()
-        }
     }
 }

@@ -1,4 +1,5 @@
 import CSyscalls
+import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -31,6 +32,8 @@ public final class DirectoryRoot: Sendable {
     /// What lives in `.shareserve/`.
     package let state: SharedState
     package let writes = WritesUnderWay()
+    /// Whether the last upload at once met a name that was taken.
+    let meetsTakenNames = Atomic<Bool>(false)
 
     /// Opens the directory at `path` (in the process's own terms), and removes old leftovers of uploads.
     /// - Throws: ``RootError/notFound``, ``RootError/notDirectory``, ``RootError/forbidden``, ``RootError/system(errno:call:)``.

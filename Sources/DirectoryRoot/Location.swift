@@ -26,6 +26,12 @@ package struct Location: ~Copyable {
         try refresh()
     }
 
+    /// A name taken to be free: for who finds out by taking it, and looks at nothing else.
+    init(assumedFree path: SharePath, in directory: consuming Descriptor) {
+        self.directory = directory
+        self.path = path
+    }
+
     /// Looks again at what is there.
     package mutating func refresh() throws(RootError) {
         var found = sys_attributes()
@@ -62,14 +68,13 @@ extension DirectoryRoot {
     /// - Parameters:
     ///   - path: from the root; not the root itself.
     ///   - followsLink: whether a link at the name is replaced by the place that it points at. It must exist.
-    ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for the disk to find the directory.
     /// - Returns: the place.
     /// - Throws: ``RootError/parentMissing``; ``RootError/forbidden`` for a link that leads outside or nowhere.
-    package func locate(_ path: SharePath, followsLink: Bool, waiting: Bool = true) throws(RootError) -> Location {
+    package func locate(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
         guard !path.isRoot else { throw .selfReference }
         var path = path
         for _ in 0..<3 {
-            let location = try hold(path, waiting: waiting)
+            let location = try hold(path)
             guard followsLink, let status = location.status, status.isLink else { return location }
             do throws(RootError) {
                 path = try resolver.walk(location.path, flags: sys_o_path).realPath ?? location.path
@@ -82,10 +87,10 @@ extension DirectoryRoot {
         throw .forbidden
     }
 
-    private func hold(_ path: SharePath, waiting: Bool) throws(RootError) -> Location {
+    private func hold(_ path: SharePath) throws(RootError) -> Location {
         do throws(RootError) {
             let parent = path.parent
-            let opened = try resolver.open(parent, flags: sys_o_path | O_DIRECTORY, waiting: waiting)
+            let opened = try resolver.open(parent, flags: sys_o_path | O_DIRECTORY)
             let real = try opened.realPath?.appending(path.name) ?? path
             let location = try Location(directory: opened.descriptor, path: real)
             try refuseShortName(of: location)

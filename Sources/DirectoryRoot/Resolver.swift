@@ -95,6 +95,21 @@ package struct Resolver: Sendable {
         }
     }
 
+    /// Opens a directory of the root's own file system where nobody has to be waited for: neither a disk nor a mount point
+    /// nor a link is on the way.
+    /// - Parameter path: from the root.
+    /// - Returns: the directory, for `*at` calls.
+    /// - Throws: ``RootError/wouldBlock`` for every other, there or not.
+    func openAtOnce(directory path: SharePath) throws(RootError) -> Descriptor {
+        guard method == .openat2, !path.hasShortNames else { throw .wouldBlock }
+        let resolve =
+            sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks | sys_resolve_no_mounts
+            | sys_resolve_cached
+        let answer = unsafe path.withCPath { unsafe sys_openat2(root, $0, sys_o_path | O_DIRECTORY, 0, resolve) }
+        guard answer >= 0 else { throw .wouldBlock }
+        return Descriptor(owning: answer)
+    }
+
     /// One kernel lookup; `-ELOOP` when a link is on the way.
     private func openDirectly(_ path: SharePath, flags: Int32, waiting: Bool) -> Int32 {
         var resolve = sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks

@@ -1,4 +1,5 @@
 import CSyscalls
+import Synchronization
 
 extension DirectoryRoot {
     /// Whether the root is on a file system without a disk.
@@ -24,22 +25,31 @@ extension Share {
         else { return nil }
         do throws(RootError) {
             let path = try writable(path, orElse: .isDirectory)
-            return try root.commitLock.withLockAtOnce { () throws(RootError) -> FileAttributes in
-                try create(path, content, replacing, modified)
+            return try root.commitLock.withLockAtOnce(in: root) { (mayBeLocked) throws(RootError) -> FileAttributes in
+                let parent = try root.resolver.openAtOnce(directory: path.parent)
+                var location = Location(assumedFree: path, in: parent)
+                try requireMatch(replacing, nil)
+                try requireReplaceable(location, asked: path)
+                if mayBeLocked { try checkLocks(WriteUse(bindings: [path])) }
+                try requireFree(&location)
+                return try create(location, content, modified)
             }
         } catch {
             return nil
         }
     }
 
+    /// Looks at the name, where it is likely to be taken: to make a file in vain costs more.
+    private func requireFree(_ location: inout Location) throws(RootError) {
+        guard root.meetsTakenNames.load(ordering: .relaxed) else { return }
+        try location.refresh()
+        guard location.status == nil else { throw .exists }
+        root.meetsTakenNames.store(false, ordering: .relaxed)
+    }
+
     private func create(
-        _ path: SharePath, _ content: [UInt8], _ replacing: Replacement, _ modified: Timestamp?
+        _ location: borrowing Location, _ content: [UInt8], _ modified: Timestamp?
     ) throws(RootError) -> FileAttributes {
-        let location = try root.locate(path, followsLink: false, waiting: false)
-        guard location.status == nil, base.contains(location.path) else { throw .exists }
-        // A disk may be mounted below the root.
-        guard try location.directory.status().device == root.memoryDevice else { throw .wouldBlock }
-        try requireFileTarget(location, asked: path, replacing)
         guard Int64(content.count) <= root.policy.maxUploadSize ?? .max else { throw .tooLarge }
         if root.policy.minFreeSpace > 0 {
             try root.requireSpace(for: Int64(content.count), at: location.directory.number)
@@ -48,9 +58,15 @@ extension Share {
         guard file.isUnnamed else { throw .wouldBlock }
         let written = unsafe content.withUnsafeBytes { unsafe sys_pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
         guard written == content.count else { throw .noSpace }
-        try file.setModified(modified)
+        // A file system in memory gives no number to two files, so that it tells contents apart even within one tick.
+        if let modified { try file.setModified(modified) }
         let attributes = try file.attributes()
-        try file.place(at: location, of: root)
+        do throws(RootError) {
+            try file.place(at: location, of: root)
+        } catch {
+            if error == .exists { root.meetsTakenNames.store(true, ordering: .relaxed) }
+            throw error
+        }
         return attributes
     }
 }

@@ -7,17 +7,20 @@ struct Fixture: Sendable {
     let root: DirectoryRoot
     var share: Share
 
-    init(_ system: SystemUnderTest = .whole, policy: RootPolicy = RootPolicy(), in parent: String? = nil) throws {
+    init(
+        _ system: SystemUnderTest = .whole, policy: RootPolicy = RootPolicy(), in parent: String? = nil,
+        clock: RootClock = .system
+    ) throws {
         directory = try TemporaryDirectory(in: parent)
         root = try DirectoryRoot(
-            path: directory.path, policy: policy, resolving: system.method, abilities: system.abilities)
+            path: directory.path, policy: policy, resolving: system.method, abilities: system.abilities, clock: clock)
         share = Share(root: root)
     }
 
     /// A new server over what is there.
-    init(over directory: TemporaryDirectory) throws {
+    init(over directory: TemporaryDirectory, clock: RootClock = .system) throws {
         self.directory = directory
-        root = try DirectoryRoot(path: directory.path)
+        root = try DirectoryRoot(path: directory.path, clock: clock)
         share = Share(root: root)
     }
 

@@ -21,7 +21,7 @@ import Testing
                 first.share,
                 .when { _ in
                     #expect(throws: RootError.tooMany) {
-                        try second.root.commitLock.withLockAtOnce { () throws(RootError) in }
+                        try second.root.commitLock.withLockAtOnce(in: second.root) { (_) throws(RootError) in }
                     }
                     return true
                 })

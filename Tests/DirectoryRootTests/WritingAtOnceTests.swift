@@ -14,11 +14,30 @@ import Testing
 /// Small uploads into a share in memory, which wait for nobody.
 @Suite("Writing at once") struct WritingAtOnceTests {
     /// Nil where no file system is in memory.
-    private func memory(_ policy: RootPolicy = RootPolicy()) throws -> Fixture {
-        guard let fixture = try? Fixture(policy: policy, in: "/dev/shm"), fixture.root.isInMemory else {
+    private func memory(_ policy: RootPolicy = RootPolicy(), clock: RootClock = .system) throws -> Fixture {
+        guard let fixture = try? Fixture(policy: policy, in: "/dev/shm", clock: clock), fixture.root.isInMemory else {
             try Test.cancel("needs a file system in memory at /dev/shm")
         }
         return fixture
+    }
+
+    /// Removes a file behind the server's back.
+    private func remove(_ file: String, in fixture: Fixture) {
+        #expect(sys_unlinkat(AT_FDCWD, fixture.directory.path(of: file), 0) == 0)
+    }
+
+    /// For a clock so far ahead that whatever was changed counts as long ago, the kernel's own must still move on between
+    /// two changes.
+    private func passTick() throws {
+        let probe = try TemporaryDirectory(in: "/dev/shm")
+        func changed() throws -> [Int64] {
+            try probe.write("x", to: "probe")
+            var found = sys_attributes()
+            #expect(sys_statat(AT_FDCWD, probe.path(of: "probe"), &found) == 0)
+            return [found.changed, Int64(found.changed_ns)]
+        }
+        let before = try changed()
+        while try changed() == before {}
     }
 
     /// Once a second the answer is nil whatever is asked; the next one is about the file again.
@@ -94,6 +113,71 @@ import Testing
         #expect(try create("/folder/a", in: share) != nil)
     }
 
+    @Test("What another process brings is seen by an upload that looks at little")
+    func glance() throws {
+        let clock = TestClock()
+        clock.turn(by: 1_000_000_000)
+        let fixture = try memory(clock: clock.clock)
+        try fixture.directory.makeDirectory("folder")
+        let other = try Fixture(over: fixture.directory, clock: clock.clock)
+        let target = try SharePath(decoding: "/folder")
+        let request = LockRequest(isExclusive: true, isRecursive: true, owner: [], timeout: nil)
+        var names: [String] = []
+        for round in 0..<3 {
+            for step in ["a", "b"] {
+                // The second one knows what the first one looked for.
+                for look in ["1", "2"] {
+                    names.append("\(round)\(step)\(look)")
+                    #expect(try create("/folder/\(names.last ?? "")", in: fixture.share) != nil, "\(names)")
+                }
+                try passTick()
+                switch (round, step) {
+                // A state folder comes without locks.
+                case (0, "a"): for content in ["1", "2"] { try other.put("/taken", content) }
+                // The lock file is another one.
+                case (1, "a"):
+                    remove(".shareserve/commit", in: fixture)
+                    try other.put("/taken", "3")
+                // The state folder is another one.
+                case (2, "a"):
+                    let folder = fixture.directory.path(of: ".shareserve")
+                    #expect(sys_renameat(AT_FDCWD, folder, AT_FDCWD, fixture.directory.path(of: "gone")) == 0)
+                default:
+                    let lock = try other.share.lock(target, request).lock
+                    #expect(try create("/folder/locked", in: fixture.share) == nil)
+                    try other.share.unlock(target, token: lock.token)
+                    remove(".shareserve/locks", in: fixture)
+                }
+            }
+        }
+        #expect(try fixture.list("/folder") == Set(names))
+    }
+
+    @Test("A name that is taken makes it look first, and a free one ends that")
+    func taking() throws {
+        let fixture = try memory()
+        try fixture.put("/old", "old")
+        for name in ["/a", "/b", "/c"] {
+            #expect(try create("/old", in: fixture.share) == nil)
+            #expect(try create("/old", in: fixture.share, replacing: .nothing) == nil)
+            #expect(try create(name, in: fixture.share)?.size == 3)
+        }
+        #expect(try fixture.get("/old") == "old" && fixture.list() == ["old", "a", "b", "c"])
+        #expect(fixture.leftovers == [])
+    }
+
+    @Test("Two contents that are written one after the other have two entity tags")
+    func tags() throws {
+        let fixture = try memory()
+        var tags: Set<String> = []
+        for _ in 0..<50 {
+            let made = try create("/file", "same", in: fixture.share)
+            tags.insert(try #require(made).entityTag.text)
+            remove("file", in: fixture)
+        }
+        #expect(tags.count == 50)
+    }
+
     @Test("While another process changes names it does not wait")
     func busy() throws {
         let fixture = try memory()
@@ -105,6 +189,8 @@ import Testing
         #expect(other >= 0)
         #expect(sys_lock(other, sys_lock_exclusive, 0) == 0)
         #expect(try create("/b", in: fixture.share) == nil)
+        // A child that another test starts may have the descriptor too for a moment.
+        #expect(sys_lock(other, sys_lock_none, 0) == 0)
         _ = sys_close(other)
         #expect(try create("/b", in: fixture.share) != nil)
     }

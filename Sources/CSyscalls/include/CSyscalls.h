@@ -42,6 +42,7 @@ extern const uint64_t sys_resolve_beneath;
 extern const uint64_t sys_resolve_no_symlinks;
 extern const uint64_t sys_resolve_no_magiclinks;
 extern const uint64_t sys_resolve_cached;
+extern const uint64_t sys_resolve_no_mounts;
 extern const unsigned sys_rename_noreplace;
 extern const unsigned sys_rename_exchange;
 extern const unsigned sys_sync_write;  // start write-back of a range, do not wait

@@ -63,6 +63,9 @@ package final class LockTable: Sendable {
         try ask { snapshot, _ in Array(snapshot.respelled.values) }
     }
 
+    /// Whether there was no file when somebody asked last.
+    var wasAbsent: Bool { known.withLock { $0.isValid && $0.identity == nil } }
+
     /// The locks that cover `path`.
     package func covering(_ path: SharePath) throws(RootError) -> [ActiveLock] {
         try ask { snapshot, uptime in
@@ -153,8 +156,8 @@ package final class LockTable: Sendable {
     package func drop(
         below path: SharePath, spelling: (SharePath, [SharePath]) -> SharePath = { path, _ in path }
     ) throws(RootError) {
-        // Every write has just asked: where there was no file then, another look tells nothing more.
-        if known.withLock({ $0.isValid && $0.identity == nil }) { return }
+        // Every write has just asked: another look tells nothing more.
+        if wasAbsent { return }
         let (hasAny, respelled) = try ask { snapshot, uptime in
             snapshot.isEmpty
                 ? (false, []) : (!snapshot.within(path, at: uptime).isEmpty, Array(snapshot.respelled.values))

@@ -21,9 +21,16 @@ struct StateLock {
 
     /// Waits for the lock, for as long as `patience` lasts.
     ///
-    /// `kept` is the lock file that the last holder in this process left open.
+    /// - Parameters:
+    ///   - name: of the lock file.
+    ///   - folder: that holds it.
+    ///   - kept: the lock file that the last holder in this process left open.
+    ///   - creating: whether a lock file that is not there is made.
+    ///   - patience: how long to wait.
+    /// - Throws: ``RootError/tooMany`` when another process keeps the lock for longer; ``RootError/notFound`` without a
+    ///   lock file.
     init(
-        named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?,
+        named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?, creating: Bool = true,
         patience: Duration = StateFolder.patience
     ) throws(RootError) {
         self.folder = folder
@@ -31,7 +38,7 @@ struct StateLock {
         let deadline = ContinuousClock.now + patience
         while true {
             let file: OpenDescriptor
-            if let kept { file = kept } else { file = try Self.open(name, in: folder) }
+            if let kept { file = kept } else { file = try Self.open(name, in: folder, creating: creating) }
             kept = file
             try Self.acquire(file, until: deadline)
             // Whoever removed the file while we waited has made our lock one on nothing.
@@ -45,6 +52,27 @@ struct StateLock {
         }
     }
 
+    /// Takes the lock without waiting, on a file that is known to have its name as long as `isUnchanged` says so; nil,
+    /// without the lock, when it does not.
+    ///
+    /// - Parameters:
+    ///   - name: of the lock file.
+    ///   - folder: that holds it.
+    ///   - file: the lock file, left open by the last holder.
+    ///   - isUnchanged: asked with the lock held.
+    /// - Throws: ``RootError/tooMany`` when another process holds the lock.
+    init?(
+        named name: String, folder: OpenDescriptor, file: OpenDescriptor, while isUnchanged: () -> Bool
+    ) throws(RootError) {
+        try Self.acquire(file, until: .now)
+        self.folder = folder
+        self.name = name
+        self.file = file
+        guard !isUnchanged() else { return }
+        release()
+        return nil
+    }
+
     /// Asks for the lock once more: a host that was cut off may have lost it without noticing.
     func reassert() throws(RootError) {
         let status = sys_lock(file.number, sys_lock_exclusive, 0)
@@ -53,8 +81,11 @@ struct StateLock {
 
     func release() { _ = sys_lock(file.number, sys_lock_none, 0) }
 
-    private static func open(_ name: String, in folder: OpenDescriptor) throws(RootError) -> OpenDescriptor {
-        let opened = unsafe sys_openat(folder.number, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    private static func open(
+        _ name: String, in folder: OpenDescriptor, creating: Bool
+    ) throws(RootError) -> OpenDescriptor {
+        let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (creating ? O_CREAT : 0)
+        let opened = unsafe sys_openat(folder.number, name, flags, 0o600)
         try check(opened, "open .shareserve/lock")
         return try OpenDescriptor(adopting: opened)
     }

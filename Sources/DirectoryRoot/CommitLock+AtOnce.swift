@@ -1,0 +1,70 @@
+import CSyscalls
+import Synchronization
+
+extension CommitLock {
+    /// Runs `body` as the only one, where nobody has to be waited for.
+    ///
+    /// - Parameters:
+    ///   - root: whose lock this is.
+    ///   - body: told whether there may be locks to look for.
+    /// - Returns: nil when another thread holds the lock.
+    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process holds the lock;
+    ///   ``RootError/notFound`` when there is a state folder without a lock file;
+    ///   ``RootError/wouldBlock`` when the root is no longer in memory.
+    func withLockAtOnce<Answer>(
+        in root: DirectoryRoot, _ body: (Bool) throws(RootError) -> Answer
+    ) throws(RootError) -> Answer? {
+        try inProcess.withLockIfAvailable { (kept) throws(RootError) -> Answer in
+            if let folder = kept.glance.folder, let lock = try Self.lock(folder, in: root, kept) {
+                defer { lock.release() }
+                return try body(false)
+            }
+            let before = try Self.status(of: root)
+            if let before, kept.glance.tellsNothing(before) { return try body(false) }
+            kept.glance.forget()
+            guard let folder = try state.descriptor(creating: false) else {
+                if let before { kept.glance.noteNothing(before, at: root.state.clock.wall()) }
+                return try body(false)
+            }
+            // On a full disk the last room is for the file, not for the lock.
+            let lock = try StateLock(
+                named: "commit", folder: folder, kept: &kept.file, creating: false, patience: .zero)
+            defer { lock.release() }
+            let seen = Self.stamp(of: folder, in: root)
+            let answer = try body(true)
+            if let seen, root.state.locks.wasAbsent {
+                kept.glance.noteNoLocks(in: folder, seen, at: root.state.clock.wall())
+            }
+            return answer
+        }
+    }
+
+    /// The lock in a folder that has not changed since a table of locks was looked for in it.
+    /// - Returns: nil when it has.
+    private static func lock(
+        _ folder: OpenDescriptor, in root: DirectoryRoot, _ kept: Kept
+    ) throws(RootError) -> StateLock? {
+        guard let file = kept.file else { return nil }
+        return try StateLock(named: "commit", folder: folder, file: file) {
+            stamp(of: folder, in: root).map(kept.glance.tellsNoLocks) ?? false
+        }
+    }
+
+    /// What the root is; nil where it was never in memory.
+    private static func status(of root: DirectoryRoot) throws(RootError) -> StateGlance.Stamp? {
+        guard root.isInMemory else { return nil }
+        var found = sys_attributes()
+        try unsafe check(sys_fstat(root.descriptor, &found), "fstat")
+        guard found.device == root.memoryDevice, found.links > 0 else { throw .wouldBlock }
+        return StateGlance.Stamp(found)
+    }
+
+    /// What has the folder's name now; nil when it is not the folder, or not in memory.
+    private static func stamp(of folder: OpenDescriptor, in root: DirectoryRoot) -> StateGlance.Stamp? {
+        var found = sys_attributes()
+        guard unsafe sys_statat(root.descriptor, StateFolder.name, &found) == 0, folder.is(found),
+            found.device == root.memoryDevice
+        else { return nil }
+        return StateGlance.Stamp(found)
+    }
+}

@@ -1,0 +1,67 @@
+import CSyscalls
+
+/// What the last look for the state folder and the table of locks found, and how to see that another would find the
+/// same.
+///
+/// To look for a name that is not there costs several times as much as to ask a directory when its names changed last:
+/// file systems in memory keep nothing of such a look. That change time moves with every name that comes, goes or is
+/// replaced. It is only relied on where it lies so far back that the next change is sure to get another one, and only for
+/// file systems in memory, whose clock is this machine's.
+struct StateGlance {
+    private enum Known {
+        /// There is no state folder, as long as the root is this.
+        case nothing(Stamp)
+        /// There is this one, and no table of locks in it.
+        case noLocks(OpenDescriptor, Stamp)
+    }
+
+    /// A directory at a moment.
+    struct Stamp: Equatable {
+        private let inode: UInt64
+        private let device: UInt64
+        private let mount: UInt64
+        private let changed: Timestamp
+
+        init(_ found: sys_attributes) {
+            inode = found.inode
+            device = found.device
+            mount = found.mount
+            changed = Timestamp(seconds: found.changed, nanoseconds: Int32(truncatingIfNeeded: found.changed_ns))
+        }
+
+        /// Whether a change that comes after `now` is sure to change it.
+        func isSettled(at now: Timestamp) -> Bool { now.since(changed) > .seconds(1) }
+    }
+
+    private var known: Known?
+
+    /// Notes that there was no state folder after the root was seen as `root`, before `now`.
+    mutating func noteNothing(_ root: Stamp, at now: Timestamp) {
+        known = root.isSettled(at: now) ? .nothing(root) : nil
+    }
+
+    /// Notes that there was no table of locks in `folder` after that was seen as `stamp`, before `now`.
+    mutating func noteNoLocks(in folder: OpenDescriptor, _ stamp: Stamp, at now: Timestamp) {
+        known = stamp.isSettled(at: now) ? .noLocks(folder, stamp) : nil
+    }
+
+    mutating func forget() { known = nil }
+
+    /// Whether there is no state folder, where `root` is the root as it is now.
+    func tellsNothing(_ root: Stamp) -> Bool {
+        guard case .nothing(let stamp) = known else { return false }
+        return stamp == root
+    }
+
+    /// The state folder that has no table of locks, where it is known; for ``tellsNoLocks(_:)``.
+    var folder: OpenDescriptor? {
+        guard case .noLocks(let folder, _) = known else { return nil }
+        return folder
+    }
+
+    /// Whether ``folder`` still has none, where `now` is what has its name.
+    func tellsNoLocks(_ now: Stamp) -> Bool {
+        guard case .noLocks(_, let stamp) = known else { return false }
+        return stamp == now
+    }
+}

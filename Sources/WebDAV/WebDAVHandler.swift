@@ -27,8 +27,9 @@ public struct WebDAVHandler: Handler {
         guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
             return .pass
         }
-        if request.method == .put, let response = Exchange.putAtOnce(request) { return .now(response) }
-        return later(entry.run)
+        guard request.method == .put, let content = Exchange.smallContent(of: request) else { return later(entry.run) }
+        if let response = Exchange.putAtOnce(content, request) { return .now(response) }
+        return onDisk { try $0.put(content) }
     }
 
     private typealias Run = @Sendable (Exchange) async throws -> Response
@@ -53,11 +54,13 @@ public struct WebDAVHandler: Handler {
     ///
     /// That is what is below the reserved address, and uploads in parts (draft-ietf-httpbis-resumable-upload).
     private static func isAnothers(_ request: Request) -> Bool {
-        if let first = request.path.components.first, first.elementsEqual(StateFolder.name.utf8) { return true }
+        if reserved.contains(request.path) { return true }
         guard request.method == .put || request.method == .patch else { return false }
         // The version alone makes no upload in parts: it comes with whole uploads too.
         return request.fields.tellsCompleteness
     }
+
+    private static let reserved = SharePath(unchecked: Array(StateFolder.name.utf8))
 
     private func later(_ run: @escaping Run) -> Answer {
         .later { [options, propfinds] request in
@@ -66,10 +69,27 @@ public struct WebDAVHandler: Handler {
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {
-                if case .system = error { throw error }
-                return try await request.io.run { DAVError.response(to: error, of: request) }
+                return try await request.io.run { try Self.response(to: error, of: request) }
             }
         }
+    }
+
+    private func onDisk(_ run: @escaping @Sendable (Exchange) throws -> Response) -> Answer {
+        .onDisk { [options, propfinds] request in
+            do {
+                return try run(Exchange(request, options: options, propfinds: propfinds))
+            } catch let error as DAVError {
+                return error.response(prefix: request.prefix)
+            } catch let error as RootError {
+                return try Self.response(to: error, of: request)
+            }
+        }
+    }
+
+    /// - Throws: what is nobody's fault but the system's, for the log.
+    private static func response(to error: RootError, of request: Request) throws(RootError) -> Response {
+        if case .system = error { throw error }
+        return DAVError.response(to: error, of: request)
     }
 }
 

@@ -93,6 +93,7 @@ public final class UploaderHandler: Handler {
         switch answer {
         case .now(let response): response
         case .later(let work): try await work(request)
+        case .onDisk(let work): try work(request)
         case .pass: throw HTTPError(RootError.notFound)
         }
     }

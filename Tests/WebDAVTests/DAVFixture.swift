@@ -52,14 +52,18 @@ struct DAVFixture {
         switch handler.answer(request) {
         case .pass: return Reply(Response(Status(code: 0)))
         case .now(let response): return Reply(response)
-        case .later(let run):
-            do {
-                return Reply(try await run(request))
-            } catch let error as HTTPError {
-                return Reply(Response(error))
-            } catch let error as RootError {
-                return Reply(Response(HTTPError(error)))
-            }
+        case .later(let run): return try await reply { try await run(request) }
+        case .onDisk(let run): return try await reply { try run(request) }
+        }
+    }
+
+    private func reply(_ run: () async throws -> Response) async throws -> Reply {
+        do {
+            return Reply(try await run())
+        } catch let error as HTTPError {
+            return Reply(Response(error))
+        } catch let error as RootError {
+            return Reply(Response(HTTPError(error)))
         }
     }
 

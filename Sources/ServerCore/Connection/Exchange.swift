@@ -47,15 +47,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     func start(
         _ request: Request, sendsBody: Bool, _ work: @escaping @Sendable (Request) async throws -> Response
     ) {
-        guard engine.enterFlight() else {
-            var response = Response.text(
-                .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.")
-            response.fields["Retry-After"] = "2"
-            // In a turn of its own: it may be followed by requests without number that are refused alike.
-            let refusal = response
-            onLoop { $0.respond(refusal, to: self) }
-            return
-        }
+        guard enterFlight() else { return }
         sink.onMore { [weak self] in self?.notifyMore() }
         request.storage.exchange = self
         let engine = engine
@@ -72,6 +64,34 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             }
             engine.leaveFlight()
         }
+    }
+
+    /// Runs `work` for `request` on the pool and hands its response, which has no stream, to the carrier.
+    func start(_ request: Request, onDisk work: @escaping @Sendable (Request) throws -> Response) {
+        guard enterFlight() else { return }
+        request.storage.exchange = self
+        engine.pool.submit { [self] in
+            let response: Response
+            do {
+                response = try work(request)
+            } catch {
+                response = engine.response(to: error)
+            }
+            onLoop { $0.respond(response, to: self) }
+            engine.leaveFlight()
+        }
+    }
+
+    /// Takes a place among the requests that are answered off the loop, or refuses this one.
+    private func enterFlight() -> Bool {
+        guard !engine.enterFlight() else { return true }
+        var response = Response.text(
+            .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.")
+        response.fields["Retry-After"] = "2"
+        // In a turn of its own: it may be followed by requests without number that are refused alike.
+        let refusal = response
+        onLoop { $0.respond(refusal, to: self) }
+        return false
     }
 
     private func stream(_ writer: @Sendable (BodyWriter) async throws -> Void) async {

@@ -150,13 +150,18 @@ extension HTTP1Connection {
             // What is here already goes to the reader without another turn.
             receiveBody()
             start(request, work)
+        case .onDisk(let work): enterExchange().start(request, onDisk: work)
         }
     }
 
     private func start(_ request: Request, _ work: @escaping @Sendable (Request) async throws -> Response) {
+        enterExchange().start(request, sendsBody: !isHeadOnly, work)
+    }
+
+    private func enterExchange() -> Exchange {
         let exchange = exchange ?? Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
         self.exchange = exchange
-        exchange.start(request, sendsBody: !isHeadOnly, work)
+        return exchange
     }
 
     /// The exchange is over on both sides: the next one can begin.

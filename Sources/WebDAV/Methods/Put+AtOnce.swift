@@ -2,21 +2,31 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension Exchange {
+    /// The whole content of a PUT to a file's address, where it came together with its head and is small; nil for every
+    /// other, which ``put()`` answers.
+    static func smallContent(of request: Request) -> [UInt8]? {
+        guard !request.path.isRoot, !request.hasTrailingSlash, let bytes = request.body.atHand,
+            bytes.count <= smallBody, bytes.count <= request.share.root.policy.maxUploadSize ?? .max,
+            request.fields["content-range"] == nil
+        else { return nil }
+        return bytes
+    }
+
     /// Answers a PUT for which neither the network nor a disk has to be waited for: a new, small file in a share in
-    /// memory, whose content came together with its head.
+    /// memory.
     ///
     /// On the event loop: two changes of threads would cost more than all the rest of it.
-    /// - Returns: nil for every other, and for what can't be done; ``put()`` then does it, or says why not.
-    static func putAtOnce(_ request: Request) -> Response? {
-        guard request.share.root.isInMemory, !request.path.isRoot, !request.hasTrailingSlash,
-            let bytes = request.body.atHand, bytes.count <= smallBody
-        else { return nil }
+    /// - Parameters:
+    ///   - content: of the file.
+    ///   - request: the PUT.
+    /// - Returns: nil for every other, and for what can't be done; ``put(_:)`` then does it, or says why not.
+    static func putAtOnce(_ content: [UInt8], _ request: Request) -> Response? {
         let fields = request.fields
-        guard fields["if"] == nil, fields["content-range"] == nil, let promises = try? UploadPromises(request),
-            promises.digests.isEmpty, promises.length ?? 0 <= Int64(bytes.count)
+        guard request.share.root.isInMemory, fields["if"] == nil, let promises = try? UploadPromises(request),
+            promises.digests.isEmpty, promises.length ?? 0 <= Int64(content.count)
         else { return nil }
         let attributes = request.share.createAtOnce(
-            request.path, bytes, replacing: Conditions(fields).replacement, modified: promises.modified)
+            request.path, content, replacing: Conditions(fields).replacement, modified: promises.modified)
         guard let attributes else { return nil }
         return Response(.created, fields: promises.fields(after: attributes, promises.digests))
     }

@@ -12,13 +12,26 @@ extension Exchange {
         do {
             return try await replaceTarget()
         } catch RootError.noSpace {
-            let reserved = share.root.policy.minFreeSpace
-            let free = try? await onDisk { share in max(0, try share.space(at: path.parent).available - reserved) }
-            let length = request.body.length.map { "; this has \($0)" } ?? ""
-            let room = free.map { " It has room for \($0) bytes\(length)." } ?? ""
-            throw HTTPError(
-                .insufficientStorage, "The disk has no room for this.\(room) Free some space and try again.")
+            throw try await onDisk { noRoom(in: $0) }
         }
+    }
+
+    /// The same with a content that is small and here; waits for the disk.
+    func put(_ content: [UInt8]) throws -> Response {
+        do {
+            return try store(content, UploadPromises(request), in: share)
+        } catch RootError.noSpace {
+            throw noRoom(in: share)
+        }
+    }
+
+    private func noRoom(in share: Share) -> HTTPError {
+        let reserved = share.root.policy.minFreeSpace
+        let free = (try? share.space(at: path.parent)).map { max(0, $0.available - reserved) }
+        let length = request.body.length.map { "; this has \($0)" } ?? ""
+        let room = free.map { " It has room for \($0) bytes\(length)." } ?? ""
+        return HTTPError(
+            .insufficientStorage, "The disk has no room for this.\(room) Free some space and try again.")
     }
 
     private func replaceTarget() async throws -> Response {
@@ -44,7 +57,7 @@ extension Exchange {
             request.body.reserve(Int(length))
         {
             let bytes = try await request.body.collect(upTo: Int(Self.smallBody), reserved: Int(length))
-            return try await putSmall(bytes, promises)
+            return try await onDisk { share in try store(bytes, promises, in: share) }
         }
         let upload = try await onDisk { share in
             try begin(size: isEncoded ? nil : length ?? promises.length, in: share)
@@ -58,18 +71,16 @@ extension Exchange {
         }
     }
 
-    private func putSmall(_ bytes: [UInt8], _ promises: UploadPromises) async throws -> Response {
-        try await onDisk { share in
-            let upload = try begin(size: Int64(bytes.count), in: share)
-            do {
-                try unsafe bytes.withUnsafeBytes { try unsafe upload.write($0) }
-                var digests = promises.digests
-                digests.update(bytes)
-                return try commit(upload, promises, digests, in: share)
-            } catch {
-                upload.abandon()
-                throw error
-            }
+    private func store(_ content: [UInt8], _ promises: UploadPromises, in share: Share) throws -> Response {
+        let upload = try begin(size: Int64(content.count), in: share)
+        do {
+            try unsafe content.withUnsafeBytes { try unsafe upload.write($0) }
+            var digests = promises.digests
+            digests.update(content)
+            return try commit(upload, promises, digests, in: share)
+        } catch {
+            upload.abandon()
+            throw error
         }
     }
 

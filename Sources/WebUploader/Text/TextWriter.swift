@@ -53,14 +53,21 @@ struct TextWriter {
 
     /// Writes a decimal number.
     mutating func integer(_ value: Int64) {
-        var magnitude = value.magnitude
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        let start = bytes.count
-        repeat {
-            bytes.append(UInt8(truncatingIfNeeded: magnitude % 10) + 0x30)
-            magnitude /= 10
-        } while magnitude > 0
-        bytes[start...].reverse()
+        // Made on the stack, from its end, and appended once: 19 digits and a sign at most.
+        unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var magnitude = value.magnitude
+            var start = digits.count
+            repeat {
+                start -= 1
+                unsafe digits[start] = UInt8(truncatingIfNeeded: magnitude % 10) + 0x30
+                magnitude /= 10
+            } while magnitude > 0
+            if value < 0 {
+                start -= 1
+                unsafe digits[start] = UInt8(ascii: "-")
+            }
+            unsafe bytes.append(contentsOf: digits[start...])
+        }
     }
 
     /// Writes a decimal number with leading zeros up to `width` digits.

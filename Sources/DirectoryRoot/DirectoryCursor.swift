@@ -26,6 +26,10 @@ public final class DirectoryCursor: @unchecked Sendable {
     /// Ask the disk about every member that may have properties, so that only those that do say so.
     package var looksForProperties = false
     private var reader: DirectoryReader
+    /// How this directory tells names apart; nil until one is like a hidden one.
+    private var names: FolderNames?
+    /// What the disk makes of this directory's own path, where rules have it in other letters: the same for every member.
+    private var confusions: [OtherSpelling: Bool] = [:]
 
     /// - Parameters:
     ///   - share: who asks.
@@ -118,10 +122,20 @@ public final class DirectoryCursor: @unchecked Sendable {
     private func canBeMember(_ record: sys_name) -> Bool {
         switch unsafe record.type {
         case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
-            if unsafe policy.shows(name: record.bytes) { return unsafe !share.root.hides(record.bytes, in: realPath) }
+            if unsafe policy.shows(name: record.bytes) { return unsafe !hides(record.bytes) }
             unsafe cleanUp(record)
             return false
         default: return false
+        }
+    }
+
+    /// As ``DirectoryRoot/hides(_:in:)``, with one look at this directory for all of its members.
+    private func hides(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard unsafe share.root.hiddenSpellings.mayHave(name: name) else { return false }
+        if names == nil { names = try? FolderNames(in: descriptor, assumesNothing: share.root.resolver.doubtsNames) }
+        switch names {
+        case .some(let names): return unsafe names.mayRespell(Array(name))
+        case .none: return true
         }
     }
 
@@ -161,6 +175,12 @@ public final class DirectoryCursor: @unchecked Sendable {
     private func isVisible(_ name: UnsafeBufferPointer<UInt8>, isDirectory: Bool) -> Bool {
         if hasUniformRights { return isReadable }
         guard let path = try? unsafe realPath.appending(name) else { return false }
-        return share.maySee(path, isDirectory: isDirectory, listed: true)
+        let here = share.granted(at: path) { spelling in
+            if let known = confusions[spelling] { return known }
+            let answer = share.root.confuses(spelling)
+            if spelling.folder != realPath { confusions[spelling] = answer }
+            return answer
+        }
+        return share.maySee(path, with: here, isDirectory: isDirectory, listed: true)
     }
 }

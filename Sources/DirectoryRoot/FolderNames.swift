@@ -24,17 +24,17 @@ struct FolderNames: ~Copyable {
     /// - Throws: what keeps the folder from being opened.
     init(of path: SharePath, by resolver: Resolver) throws(RootError) {
         let opened = try resolver.find(path, flags: sys_o_path | O_DIRECTORY)
-        try self.init(in: opened.descriptor, assumesNothing: resolver.doubtsNames)
+        try self.init(in: opened.descriptor.number, assumesNothing: resolver.doubtsNames)
     }
 
     /// - Parameters:
     ///   - directory: the folder; stays the caller's.
     ///   - assumesNothing: takes the folder for one that does not tell names apart.
     /// - Throws: ``RootError/tooMany`` without a descriptor left.
-    init(in directory: borrowing Descriptor, assumesNothing: Bool) throws(RootError) {
-        let answer = unsafe sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0)
+    init(in directory: Int32, assumesNothing: Bool) throws(RootError) {
+        let answer = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
         isReadable = answer >= 0
-        folder = try isReadable ? Descriptor(owning: answer) : Descriptor(sys_dup(directory.number), "dup")
+        folder = try isReadable ? Descriptor(owning: answer) : Descriptor(sys_dup(directory), "dup")
         kind = assumesNothing ? sys_names_confused : sys_names_kind(folder.number)
     }
 

@@ -103,7 +103,7 @@ extension DirectoryRoot {
     /// A name that its folder does not list, and under which something is, is the short name of something else.
     private func refuseShortName(of location: borrowing Location) throws(RootError) {
         guard location.status != nil, SharePath.mayBeShort(location.path.name) else { return }
-        let folder = try FolderNames(in: location.directory, assumesNothing: resolver.doubtsNames)
+        let folder = try FolderNames(in: location.directory.number, assumesNothing: resolver.doubtsNames)
         guard folder.tellsAllApart || folder.listsLike(location.path.name) else { throw .forbidden }
     }
 }

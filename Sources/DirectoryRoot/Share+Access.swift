@@ -22,7 +22,11 @@ extension Share {
     ///     name it also shows to someone who may do anything there: an upload to a drop box begins by looking at it.
     /// - Returns: false when the place does not exist for this requester.
     func maySee(_ path: SharePath, isDirectory: Bool, listed: Bool = false) -> Bool {
-        let here = granted(at: path)
+        maySee(path, with: granted(at: path), isDirectory: isDirectory, listed: listed)
+    }
+
+    /// The same where it is known what the requester may do there.
+    func maySee(_ path: SharePath, with here: Rights, isDirectory: Bool, listed: Bool) -> Bool {
         if here.contains(.read) { return true }
         return isDirectory && (!listed && here != .none || rights.leadsToReadable(below: path))
     }

@@ -1,5 +1,5 @@
 /// A place at which two paths differ that are one wherever their names are not told apart.
-struct OtherSpelling {
+struct OtherSpelling: Hashable {
     /// The folder that has the name, as this path spells it.
     let folder: SharePath
     /// How this path spells the name.

@@ -14,7 +14,7 @@ import pytest
 from test_faults import as_nobody
 from test_kill import Disk
 from server import wait_until
-from tracing import failing
+from tracing import Trace, failing
 from wire import ConnectionClosed, Wire, ask
 
 pytestmark = pytest.mark.root
@@ -364,6 +364,18 @@ def test_lock_in_other_letters(serve, ignoring):
     # The kernel may still know the file by its other name for a while.
     assert ask(server, "PUT", "/open/file", body=b"newer").status in (201, 204)
     assert (ignoring / "open" / "file").read_text() == "newer"
+
+
+@pytest.mark.parametrize("options", [("--hidden", "*.bak"), ("--auth", "@/:rw,/Many:none,/many/x:none")])
+def test_listing_of_names_like_others(serve, folder, options):
+    """Names that are like hidden ones, or a folder that is like one with a rule, cost a look, not one for each member."""
+    server = serve(*options)
+    (folder / "share" / "many").mkdir()
+    for number in range(400):
+        (folder / "share" / "many" / f"{number}.BAK").touch()
+    with Trace(server, folder) as trace:
+        assert ask(server, "GET", "/many/", "Accept: application/json").body.count(b".BAK") >= 400
+    assert trace.calls["openat"] + trace.calls["openat2"] < 100, trace.calls
 
 
 def test_short_name(serve, windows):

@@ -7,6 +7,7 @@ const int sys_names_apart = 0, sys_names_confused = 1, sys_names_unknown = 2;
 
 #ifdef __linux__
 #include <linux/fs.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 
@@ -18,8 +19,27 @@ const int sys_names_apart = 0, sys_names_confused = 1, sys_names_unknown = 2;
 enum {
     EXT = 0xEF53, F2FS = 0xF2F52010, TMPFS = 0x01021994, RAMFS = 0x858458F6, BTRFS = 0x9123683E,
     FAT = 0x4D44, EXFAT = 0x2011BAB0, NTFS = 0x5346544E, NTFS3 = 0x7366746E, HFS = 0x4244, HFS_PLUS = 0x482B,
-    HFS_X = 0x4858, SMB = 0x517B, CIFS = 0xFF534D42, SMB2 = 0xFE534D42,
+    HFS_X = 0x4858, SMB = 0x517B, CIFS = 0xFF534D42, SMB2 = 0xFE534D42, XFS = 0x58465342, OVERLAY = 0x794C7630,
+    BCACHEFS = 0xCA451A4E,
 };
+
+// XFS can be made to ignore the case of ASCII letters, which no flag of a folder tells. Its own headers are seldom there.
+struct xfs_geometry {
+    uint64_t counts[8];
+    uint8_t uuid[16];
+    uint32_t stripe[2];
+    int32_t version;
+    uint32_t flags;
+    uint32_t sizes[3];
+};
+#define XFS_GEOMETRY _IOR('X', 100, struct xfs_geometry)
+enum { XFS_IGNORES_CASE = 1 << 13 };
+
+static int xfs_names_kind(int directory) {
+    struct xfs_geometry geometry;
+    if (ioctl(directory, XFS_GEOMETRY, &geometry) != 0) return sys_names_unknown;
+    return geometry.flags & XFS_IGNORES_CASE ? sys_names_confused : sys_names_apart;
+}
 
 int sys_names_kind(int directory) {
     // One folder of a file system may ignore case while another does not.
@@ -30,12 +50,16 @@ int sys_names_kind(int directory) {
     struct statfs info;
     if (fstatfs(directory, &info) != 0) return sys_names_unknown;
     switch ((unsigned)info.f_type) {
+    // An overlay has the flags of the folder below it.
+    case OVERLAY:
+    case BCACHEFS:
     case EXT:
     case F2FS: return answer == 0 ? sys_names_apart : sys_names_unknown;
     // Those of before had neither flags nor another way with names.
     case TMPFS: return answer == 0 || answer == ENOTTY ? sys_names_apart : sys_names_unknown;
     case BTRFS:
     case RAMFS: return sys_names_apart;
+    case XFS: return xfs_names_kind(directory);
     case FAT:
     case EXFAT:
     case NTFS:

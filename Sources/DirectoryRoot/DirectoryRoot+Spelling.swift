@@ -2,7 +2,7 @@
 extension DirectoryRoot {
     /// Whether the disk may take a name for the other; yes where that cannot be found out.
     func confuses(_ spelling: OtherSpelling) -> Bool {
-        guard let folder = try? FolderNames(of: spelling.folder, by: resolver) else { return true }
+        guard let folder = try? FolderNames(nearest: spelling.folder, by: resolver) else { return true }
         return folder.mayTake(spelling.name, for: spelling.known)
     }
 
@@ -30,7 +30,7 @@ extension DirectoryRoot {
     }
 
     private func mayRespell(_ name: some Collection<UInt8>, in folder: SharePath) -> Bool {
-        guard let names = try? FolderNames(of: folder, by: resolver) else { return true }
+        guard let names = try? FolderNames(nearest: folder, by: resolver) else { return true }
         return names.mayRespell(Array(name))
     }
 }

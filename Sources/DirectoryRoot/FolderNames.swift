@@ -27,6 +27,20 @@ struct FolderNames: ~Copyable {
         try self.init(in: opened.descriptor.number, assumesNothing: resolver.doubtsNames)
     }
 
+    /// The same for a folder that need not be there: one that is made is as the folder that it is made in.
+    init(nearest path: SharePath, by resolver: Resolver) throws(RootError) {
+        var path = path
+        while true {
+            do throws(RootError) {
+                self = try FolderNames(of: path, by: resolver)
+                return
+            } catch {
+                guard error == .notFound, !path.isRoot else { throw error }
+                path = path.parent
+            }
+        }
+    }
+
     /// - Parameters:
     ///   - directory: the folder; stays the caller's.
     ///   - assumesNothing: takes the folder for one that does not tell names apart.

@@ -174,6 +174,22 @@ import Testing
         #expect(try fixture.list() == ["docs", "open", "PRIVATE", "Private", "Secret.txt"])
     }
 
+    @Test("A folder that is not there tells names apart as the one that it would be made in")
+    func missingFolder() throws {
+        var policy = RootPolicy()
+        policy.hidden = ["secret*"]
+        var fixture = try Self.fixture(tellsApart: true, policy: policy)
+        fixture.share.rights = RightsMap(rules: [(.root, .readWrite), (SharePath("missing/old"), .none)])
+        #expect(fixture.share.granted(at: SharePath("missing/Old/y")) == .readWrite)
+        #expect(fixture.share.granted(at: SharePath("missing/old/y")) == .none)
+        #expect(throws: RootError.parentMissing) { try fixture.put("/missing/Secret", "new") }
+        #expect(throws: RootError.parentMissing) { try fixture.put("/missing/Old", "new") }
+        fixture = try Self.fixture(tellsApart: false, policy: policy)
+        fixture.share.rights = RightsMap(rules: [(.root, .readWrite), (SharePath("missing/old"), .none)])
+        #expect(fixture.share.granted(at: SharePath("missing/Old/y")) == .none)
+        #expect(throws: RootError.forbidden) { try fixture.put("/missing/Secret", "new") }
+    }
+
     @Test("Of rules in several letters the least holds, and a deeper one goes before")
     func severalRules() throws {
         var fixture = try Self.fixture(tellsApart: false)

@@ -366,6 +366,53 @@ def test_lock_in_other_letters(serve, ignoring):
     assert (ignoring / "open" / "file").read_text() == "newer"
 
 
+@pytest.fixture
+def overlay(folder):
+    """Two folders, one over the other, as in a container."""
+    layers = [folder / name for name in ("lower", "upper", "work")]
+    place = folder / "overlay"
+    for path in (*layers, place):
+        path.mkdir()
+    options = "lowerdir={},upperdir={},workdir={}".format(*layers)
+    mounted = subprocess.run(["mount", "-t", "overlay", "-o", options, "overlay", str(place)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"this kernel has no overlay here: {mounted.stderr!r}")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.fixture
+def xfs(folder):
+    image, place = folder / "xfs.img", folder / "xfs"
+    place.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(320 << 20)
+    program = shutil.which("mkfs.xfs", path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"]))
+    if program is None:
+        pytest.skip("needs xfsprogs")
+    subprocess.run([program, "-q", str(image)], check=True)
+    mounted = subprocess.run(["mount", "-o", "loop", str(image), str(place)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"this kernel has no XFS: {mounted.stderr!r}")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize("kind", ["overlay", "xfs"])
+def test_names_that_are_told_apart(serve, request, kind):
+    """Where a file system tells all names apart, rules and hidden names hold as they are written, and for nothing else."""
+    root = request.getfixturevalue(kind) / "share"
+    root.mkdir()
+    server = serve("--hidden", "Caf\u00e9*", "--hidden", "*.bak", "--auth", ALICE, "--auth", "@/:rw,/\u00fc:none", root=root)
+    for name in ("caf%C3%A9", "Cafe%CC%81", "%C3%A9.BAK", "x.bak.", "%C3%9C", "u%CC%88", "%C3%BC.", "LONGNA~1.TXT"):
+        assert ask(server, "PUT", f"/{name}", body=b"content").status == 201, name
+        assert ask(server, "GET", f"/{name}").body == b"content", name
+    listing = ask(server, "GET", "/", "Accept: application/json").body.decode()
+    assert listing.count('"file"') == 8, listing
+    for name in ("Caf%C3%A9", "%C3%A9.bak", "%C3%BC"):
+        refused(server, "PUT", f"/{name}", body=b"content")
+
+
 @pytest.mark.parametrize("options", [("--hidden", "*.bak"), ("--auth", "@/:rw,/Many:none,/many/x:none")])
 def test_listing_of_names_like_others(serve, folder, options):
     """Names that are like hidden ones, or a folder that is like one with a rule, cost a look, not one for each member."""

@@ -26,7 +26,21 @@ extension Share {
     }
 
     /// The place of something that shall be written, there or not.
+    /// - Throws: ``RootError/forbidden`` to a requester without any right there, who must not learn what is there either,
+    ///   from a precondition that is looked at before the rights; and what keeps the place from being found.
     func locateTarget(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
+        let location = try locateShown(path, followsLink: followsLink)
+        let (real, isDirectory) = (location.path, location.status?.isDirectory == true)
+        guard mayKnow(path, isDirectory), path == real || mayKnow(real, isDirectory) else { throw .forbidden }
+        return location
+    }
+
+    /// Whether the requester may do anything at `path`, or it is shown as the way to something.
+    private func mayKnow(_ path: SharePath, _ isDirectory: Bool) -> Bool {
+        granted(at: path) != .none || isDirectory && rights.leadsToReadable(below: path)
+    }
+
+    private func locateShown(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
         let location: Location
         do throws(RootError) {
             location = try root.locate(path, followsLink: followsLink)
@@ -49,7 +63,7 @@ extension Share {
     func locateSource(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
         let location: Location
         do throws(RootError) {
-            location = try locateTarget(path, followsLink: followsLink)
+            location = try locateShown(path, followsLink: followsLink)
         } catch {
             switch error {
             case .parentMissing: throw .notFound

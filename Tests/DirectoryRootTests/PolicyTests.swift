@@ -111,6 +111,28 @@ import Testing
         #expect(fixture.directory.text("tree/kept/file") == "k")
     }
 
+    @Test("Who may do nothing at a place learns from no precondition what is there", arguments: ["there", "missing"])
+    func nothingIsLearned(_ name: String) throws {
+        var fixture = try Fixture()
+        try fixture.put("/a", "a")
+        try fixture.directory.write("content", to: "private/there")
+        fixture.share.rights = RightsMap(rules: [(.root, .readWrite), (SharePath("private"), .none)])
+        let target = "/private/\(name)"
+        #expect(throws: RootError.forbidden) { try fixture.put(target, "new", replacing: .nothing) }
+        #expect(throws: RootError.forbidden) { try fixture.copy("/a", to: target, replacing: .nothing) }
+        #expect(throws: RootError.forbidden) { try fixture.move("/a", to: target, replacing: .nothing) }
+        #expect(throws: RootError.forbidden) {
+            try fixture.share.createUpload(
+                UploadSpec(target: SharePath("private/\(name)"), length: 1, replacing: .nothing))
+        }
+        #expect(throws: RootError.forbidden) { try fixture.share.createDirectory(at: SharePath("private/\(name)")) }
+        #expect(throws: RootError.forbidden) {
+            try fixture.put(target, "new", replacing: .when { _ in false })
+        }
+        #expect(throws: RootError.notFound) { try fixture.remove(target) }
+        #expect(throws: RootError.notFound) { try fixture.move(target, to: "/b") }
+    }
+
     @Test("A link gives no more rights than what it leads to") func rightsThroughLinks() throws {
         var fixture = try Fixture()
         try fixture.directory.write("s", to: "private/file")

@@ -28,6 +28,13 @@ extension SharePath {
     func beginningSpellings(of other: SharePath) -> [OtherSpelling] {
         var found: [OtherSpelling] = []
         guard !contains(other), !other.isAncestor(of: self) else { return [] }
+        // Where the first letter that differs tells two names apart, all before them are spelled alike.
+        for (own, known) in zip(bytes, other.bytes) where own != known {
+            guard NameKey.lowered(own) == NameKey.lowered(known) || NameKey.isOdd(own) || NameKey.isOdd(known) else {
+                return []
+            }
+            break
+        }
         for (name, known) in zip(components, other.components) where name != known {
             guard NameKey.areAlike(name, known) else { break }
             found.append(OtherSpelling(folder: before(name), name: Array(name), known: Array(known)))

@@ -34,6 +34,17 @@ import Testing
         #expect(try share.locks(within: .root) == [])
     }
 
+    @Test("What goes elsewhere leaves the file of the locks alone")
+    func locksElsewhere() throws {
+        var fixture = try SpellingTests.fixture(tellsApart: false)
+        fixture.share.rights = .all
+        _ = try fixture.share.lock(SharePath("Docs/OLD/y"), Self.lock)
+        let before = fixture.directory.contents()[".shareserve/locks"]
+        #expect(before != nil)
+        #expect(try fixture.remove("/open/z") == [])
+        #expect(fixture.directory.contents()[".shareserve/locks"] == before)
+    }
+
     @Test("On a disk that tells names apart, a lock holds for its own name")
     func lockOfOneName() throws {
         var fixture = try SpellingTests.fixture(tellsApart: true)

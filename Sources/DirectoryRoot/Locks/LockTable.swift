@@ -158,12 +158,18 @@ package final class LockTable: Sendable {
     ) throws(RootError) {
         // Every write has just asked: another look tells nothing more.
         if wasAbsent { return }
-        let (hasAny, respelled) = try ask { snapshot, uptime in
-            snapshot.isEmpty
-                ? (false, []) : (!snapshot.within(path, at: uptime).isEmpty, Array(snapshot.respelled.values))
+        func hasAny(_ path: SharePath, _ snapshot: LockSnapshot, _ uptime: Duration) -> Bool {
+            !snapshot.isEmpty && !snapshot.within(path, at: uptime).isEmpty
         }
-        let path = respelled.isEmpty ? path : spelling(path, respelled)
-        guard hasAny || !respelled.isEmpty else { return }
+        var path = path
+        var (isHeld, respelled) = try ask { snapshot, uptime in
+            (hasAny(path, snapshot, uptime), Array(snapshot.respelled.values))
+        }
+        if !respelled.isEmpty {
+            path = spelling(path, respelled)
+            isHeld = try ask { snapshot, uptime in hasAny(path, snapshot, uptime) }
+        }
+        guard isHeld else { return }
         try change { (snapshot, now) throws(RootError) in
             for lock in snapshot.within(path, at: now.uptime) { snapshot.remove(lock.token) }
             snapshot.expire(at: now.uptime)

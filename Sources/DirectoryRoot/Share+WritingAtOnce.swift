@@ -24,6 +24,9 @@ extension Share {
         guard root.isInMemory, precondition == nil, root.policy.observer == nil, !root.resolver.looksHomeNext
         else { return nil }
         do throws(RootError) {
+            let full = try absolute(path)
+            // What the disk makes of such names has to be found out first.
+            guard !rights.mayMean(full), !root.hiddenSpellings.mayHave(full), !full.hasShortNames else { return nil }
             let path = try writable(path, orElse: .isDirectory)
             return try root.commitLock.withLockAtOnce(in: root) { (mayBeLocked) throws(RootError) -> FileAttributes in
                 let parent = try root.resolver.openAtOnce(directory: path.parent)

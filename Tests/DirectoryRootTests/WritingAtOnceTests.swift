@@ -66,6 +66,19 @@ import Testing
         #expect(try fixture.list("/folder") == ["a", "empty"])
     }
 
+    @Test("A name that the disk must be asked about is left to those who may wait")
+    func otherSpellings() throws {
+        var policy = RootPolicy()
+        policy.hidden = ["secret*"]
+        var fixture = try memory(policy)
+        fixture.share.rights = RightsMap(rules: [(.root, .readWrite), (try SharePath(decoding: "/private"), .none)])
+        for path in ["/Private", "/Secret", "/LONGNA~1.TXT"] {
+            #expect(try create(path, in: fixture.share) == nil, "\(path)")
+            #expect(try fixture.put(path, "content").created, "\(path)")
+        }
+        #expect(try create("/other", in: fixture.share) != nil)
+    }
+
     @Test("What is there already is left to those who may wait")
     func taken() throws {
         let fixture = try memory()

@@ -213,6 +213,23 @@ def test_requests_of_a_client_that_reads_nothing_cost_no_memory(serve, tls):
     assert server.peak_memory() < LIMIT, server.peak_memory() / MEBIBYTE
 
 
+def test_last_answers_reach_a_client_that_has_ended_its_side(server):
+    """Also those that wait for the socket when there is nothing more to answer, however much sockets hold."""
+    content = os.urandom(60_000)
+    (server.root / "file").write_bytes(content)
+    wires = {}
+    for count in range(6, 100, 2):
+        wire = wires[count] = Wire(server, timeout=60, receive_buffer=4096)
+        wire.send(f"GET /file HTTP/1.1\r\nHost: {server.authority}\r\n\r\n" * count)
+        wire.socket.shutdown(socket.SHUT_WR)
+    time.sleep(0.5)
+    for count, wire in wires.items():
+        for _ in range(count):
+            assert wire.response().body == content
+        assert wire.rest() == b""
+        wire.close()
+
+
 def test_listing_is_not_held_for_a_reader_that_stops(many):
     wires = [Wire(many, receive_buffer=4096) for _ in range(4)]
     for wire in wires:

@@ -15,7 +15,7 @@ import pytest
 
 import workload
 from server import SANITIZED, wait_until
-from tracing import failing
+from tracing import failing, traced
 from wire import ConnectionClosed, Wire, ask
 
 
@@ -358,6 +358,20 @@ def test_properties_that_cannot_be_read_are_not_replaced(serve):
     assert not (server.root / "copy").exists()
     found = ask(server, "PROPFIND", "/file", "Depth: 0").text
     assert "kept" in found and "added" not in found
+
+
+def test_file_system_that_calls_missing_attributes_a_failure(serve):
+    """Some in programs behind FUSE do, for files; of the root they say what is true."""
+    server = serve()
+    for name in ("other", "file"):
+        (server.root / name).write_text("x")
+    body = '<propertyupdate xmlns="DAV:"><set><prop><p xmlns="urn:t">kept</p></prop></set></propertyupdate>'
+    assert ask(server, "PROPPATCH", "/other", body=body).status == 207
+    with traced(server, "-o", os.devnull, "-e", "trace=fgetxattr,lgetxattr", "-e", "inject=fgetxattr:error=EIO",
+                "-e", "inject=lgetxattr:error=EOPNOTSUPP"):
+        answer = ask(server, "PROPPATCH", "/file", body=body)
+    assert answer.status == 207 and b" 200 " in answer.body
+    assert "kept" in ask(server, "PROPFIND", "/file", "Depth: 0").text
 
 
 @pytest.mark.parametrize("method, target, fields", [

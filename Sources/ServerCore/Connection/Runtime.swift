@@ -79,8 +79,8 @@ final class Runtime: Sendable {
                     throw error
                 }
             }
-            // Once the first who waited have their answers: what these need would only have to come back.
-            group.any().scheduleTask(in: .milliseconds(200)) { sys_forget_code() }
+            // Before the first requests, so that what these bring back stays: later it would count as theirs.
+            sys_forget_code()
             return Runtime(
                 engine: engine, addresses: addresses, redirectPort: redirectPort, group: group, rooms: rooms,
                 listeners: channels, contexts: contexts)

@@ -4,8 +4,7 @@ import NIOCore
 extension HTTP1Connection {
     /// Bytes that a channel may hold before nothing more is given to it.
     ///
-    /// On a plain connection it only ever holds what the
-    /// socket did not take.
+    /// On a plain connection it only ever holds what the socket did not take.
     private var channelLimit: Int { socket >= 0 ? 1 : copiedPiece }
 
     /// How much of a file is read into memory at once, where it can't be sent without.

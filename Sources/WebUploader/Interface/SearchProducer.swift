@@ -18,7 +18,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private var cursor: DirectoryCursor?
     private var folder: SharePath
     /// Directories that were entered, so that links that lead back end there.
-    private var entered: Set<Identity> = []
+    private var entered: Set<DirectoryIdentity> = []
     private var results = 0
     private var state = State.begin
 
@@ -26,11 +26,6 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         case begin
         case walking
         case done
-    }
-
-    private struct Identity: Hashable {
-        var device: UInt64
-        var inode: UInt64
     }
 
     /// - Parameters:
@@ -48,7 +43,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         waiting = []
         cursor = try share.list(top)
         let attributes = try share.attributes(of: top)
-        entered = [Identity(device: attributes.device, inode: attributes.inode)]
+        entered = [DirectoryIdentity(attributes)]
     }
 
     func next() throws -> [UInt8]? {
@@ -105,7 +100,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
             // The line ends here, not where the next begins: the page shows what it has a whole line of.
             writer.raw("\n")
         }
-        let identity = Identity(device: found.attributes.device, inode: found.attributes.inode)
+        let identity = DirectoryIdentity(found.attributes)
         if found.attributes.isDirectory, entered.count < Self.maxFolders, entered.insert(identity).inserted {
             waiting.append(path)
         }

@@ -95,3 +95,26 @@ def test_change_is_made_or_not(serve, folder, change):
             if kept == "/file" or found == after and method == "MOVE":
                 assert b"value" in ask(server, "PROPFIND", kept, "Depth: 0").body, case
     assert failures > 1
+
+
+def test_refused_lock_does_not_stand(serve, folder):
+    """Nobody would know its token."""
+    server = serve()
+    (server.root / "file").write_bytes(OLD)
+    body = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+    # The state folder and the table are there from now on.
+    with Trace(server, folder) as trace:
+        token = ask(server, "LOCK", "/file", body=body)["lock-token"]
+    assert ask(server, "UNLOCK", "/file", f"Lock-Token: {token}").status == 204
+    failures = 0
+    for call in sorted({"openat2", "statx", "fcntl", "renameat", "openat"} & set(trace.calls)):
+        for number in range(1, min(trace.calls[call], 6) + 1):
+            with failing(server, call, when=number):
+                answer = ask(server, "LOCK", "/file", body=body)
+            if answer.status == 200:
+                assert ask(server, "UNLOCK", "/file", f"Lock-Token: {answer['lock-token']}").status == 204
+            else:
+                failures += 1
+                assert answer.status >= 500, answer
+                assert ask(server, "PUT", "/file", body=OLD).status == 204, (call, number)
+    assert failures > 1

@@ -5,23 +5,43 @@ import Synchronization
 ///
 /// They also run the tasks that answer requests, as their preferred executor (SE-0417): such a task may wait for the disk
 /// right where it is, and a request costs one hop to a thread and one back instead of one for each call.
+///
+/// They begin when there is something for them to do: to wait for them took an eighth of the program's start.
 final class PoolThreads: TaskExecutor {
     let count: Int
-    private let pool: NIOThreadPool
+    private let threads: NIOThreadPool
+    private let stage = Mutex(Stage.idle)
+    /// Whether `stage` is past `idle`, for a look without its lock.
+    private let isPastIdle = Atomic(false)
     /// Jobs that no thread has begun with.
     private let waiting = Atomic<Int>(0)
 
+    private enum Stage {
+        case idle, running, ended
+    }
+
     init(count: Int) {
         self.count = max(1, count)
-        pool = NIOThreadPool(numberOfThreads: self.count)
-        pool.start()
+        threads = NIOThreadPool(numberOfThreads: self.count)
+    }
+
+    /// Has the threads begin, if they have not.
+    private func begun() -> NIOThreadPool {
+        guard !isPastIdle.load(ordering: .acquiring) else { return threads }
+        stage.withLock { stage in
+            guard stage == .idle else { return }
+            threads.start()
+            stage = .running
+            isPastIdle.store(true, ordering: .releasing)
+        }
+        return threads
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // A job runs even when the pool is ending: a task that never went on could never be waited for.
         waiting.wrappingAdd(1, ordering: .relaxed)
-        pool.submit { _ in
+        begun().submit { _ in
             self.waiting.wrappingSubtract(1, ordering: .relaxed)
             unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
@@ -31,13 +51,13 @@ final class PoolThreads: TaskExecutor {
     func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         let here = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor }
         if unsafe here == asUnownedTaskExecutor() { return try work() }
-        return try await pool.runIfActive(work)
+        return try await begun().runIfActive(work)
     }
 
     /// Runs `work` some time.
     func submit(_ work: @escaping @Sendable () -> Void) {
         waiting.wrappingAdd(1, ordering: .relaxed)
-        pool.submit { _ in
+        begun().submit { _ in
             self.waiting.wrappingSubtract(1, ordering: .relaxed)
             work()
         }
@@ -52,7 +72,12 @@ final class PoolThreads: TaskExecutor {
     }
 
     func shutDown() async {
-        // Only fails for a pool that was never started.
-        try? await pool.shutdownGracefully()
+        let isRunning = stage.withLock { stage in
+            defer { stage = .ended }
+            isPastIdle.store(true, ordering: .releasing)
+            return stage == .running
+        }
+        // What still comes to those that never began is done by whoever brings it, as with those that have ended.
+        if isRunning { try? await threads.shutdownGracefully() }
     }
 }

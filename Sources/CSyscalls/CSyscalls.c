@@ -86,7 +86,6 @@ int sys_unlinkat(int directory, const char *name, int is_directory) {
 }
 int sys_mkdirat(int directory, const char *name, unsigned mode) { return RETRY(mkdirat(directory, name, mode)); }
 int sys_chmod(int descriptor, unsigned mode) { return RETRY(fchmod(descriptor, mode)); }
-int sys_chmodat(int directory, const char *name, unsigned mode) { return RETRY(fchmodat(directory, name, mode, 0)); }
 
 static struct timespec time_or_omit(int64_t seconds, int64_t nanoseconds) {
     return (struct timespec){.tv_sec = seconds, .tv_nsec = nanoseconds < 0 ? UTIME_OMIT : nanoseconds};
@@ -152,7 +151,6 @@ int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/inotify.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -266,15 +264,11 @@ int sys_link_descriptor(int descriptor, int to_directory, const char *to) {
     if (result == 0) atomic_store_explicit(&is_short, false, memory_order_relaxed);
     return result;
 }
-int sys_mkfifoat(int directory, const char *name, unsigned mode) { return RETRY(mkfifoat(directory, name, mode)); }
 
 ssize_t sys_getdents(int descriptor, void *buffer, size_t count) {
     return (ssize_t)RETRY(syscall(SYS_getdents64, descriptor, buffer, count));
 }
 
-ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
-    return RETRY(flistxattr(descriptor, names, count));
-}
 ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count) {
     char path[32];
     ssize_t result = RETRY(fgetxattr(descriptor, name, value, count));
@@ -287,12 +281,6 @@ ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, 
     int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, file);
     if (length < 0 || (size_t)length >= sizeof path) return -ENAMETOOLONG;
     return RETRY(lgetxattr(path, name, value, count));
-}
-ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count) {
-    char path[32 + 257];
-    int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, name);
-    if (length < 0 || (size_t)length >= sizeof path) return -ENAMETOOLONG;
-    return RETRY(llistxattr(path, names, count));
 }
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
     char path[32];
@@ -325,37 +313,10 @@ int sys_inotify_add(int inotify, int directory, uint32_t mask) {
 }
 int sys_inotify_remove(int inotify, int watch) { return RETRY(inotify_rm_watch(inotify, watch)); }
 
-unsigned sys_umask(void) {
-    // Setting it and setting it back would race with other threads that create files meanwhile.
-    char text[4096];
-    int status = sys_openat(AT_FDCWD, "/proc/self/status", O_RDONLY, 0);
-    if (status >= 0) {
-        ssize_t count = sys_read(status, text, sizeof text - 1);
-        sys_close(status);
-        unsigned mask;
-        if (count > 0) {
-            text[count] = 0;
-            const char *line = strstr(text, "\nUmask:");
-            if (line && sscanf(line + 7, "%o", &mask) == 1) return mask & 0777;
-        }
-    }
-    mode_t mask = umask(077);
-    umask(mask);
-    return mask & 0777;
-}
 int64_t sys_coarse_milliseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-int sys_random(void *buffer, size_t count) {
-    size_t done = 0;
-    while (done < count) {
-        ssize_t result = RETRY(getrandom((char *)buffer + done, count - done, 0));
-        if (result < 0) return (int)result;
-        done += (size_t)result;
-    }
-    return 0;
 }
 
 #else  // macOS: what it lacks answers ENOSYS
@@ -438,15 +399,11 @@ int sys_renameat2(int from_directory, const char *from, int to_directory, const 
     return RETRY(renameatx_np(from_directory, from, to_directory, to, flags));
 }
 int sys_link_descriptor(int descriptor, int to_directory, const char *to) { return -ENOSYS; }
-int sys_mkfifoat(int directory, const char *name, unsigned mode) { return -ENOSYS; }
 
 ssize_t __getdirentries64(int descriptor, void *buffer, size_t count, off_t *position);
 ssize_t sys_getdents(int descriptor, void *buffer, size_t count) {
     off_t position = 0;
     return RETRY(__getdirentries64(descriptor, buffer, count, &position));
-}
-ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
-    return RETRY(flistxattr(descriptor, names, count, 0));
 }
 ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count) {
     return RETRY(fgetxattr(descriptor, name, value, count, 0, 0));
@@ -454,7 +411,6 @@ ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t 
 ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, void *value, size_t count) {
     return -ENOSYS;
 }
-ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count) { return -ENOSYS; }
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
     return RETRY(fsetxattr(descriptor, name, value, count, 0, 0));
 }
@@ -473,14 +429,5 @@ int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {
 int sys_inotify(void) { return -ENOSYS; }
 int sys_inotify_add(int inotify, int directory, uint32_t mask) { return -ENOSYS; }
 int sys_inotify_remove(int inotify, int watch) { return -ENOSYS; }
-unsigned sys_umask(void) {
-    mode_t mask = umask(077);
-    umask(mask);
-    return mask & 0777;
-}
 int64_t sys_coarse_milliseconds(void) { return (int64_t)(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW_APPROX) / 1000000); }
-int sys_random(void *buffer, size_t count) {
-    arc4random_buf(buffer, count);
-    return 0;
-}
 #endif

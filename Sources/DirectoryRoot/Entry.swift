@@ -32,18 +32,7 @@ public final class Entry: Sendable {
         return try unsafe check(sys_pread(descriptor, buffer.baseAddress, buffer.count, offset), "pread")
     }
 
-    /// The same for what is in memory already.
-    /// - Throws: ``RootError/wouldBlock`` when the disk would have to be waited for, or the kernel can't tell.
-    package func readCached(
-        into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
-    ) throws(RootError) -> Int {
-        guard unsafe !buffer.isEmpty else { return 0 }
-        let count = unsafe peek(buffer.baseAddress, buffer.count, at: offset)
-        guard count >= 0 else { throw .wouldBlock }
-        return count
-    }
-
-    /// The same with the kernel's answer: a count, `-EAGAIN` when the disk would have to be waited for, `-EOPNOTSUPP` when
+    /// The same for what is in memory already, with the kernel's answer: a count, `-EAGAIN` when the disk would have to be waited for, `-EOPNOTSUPP` when
     /// the kernel can't tell.
     package func peek(_ bytes: UnsafeMutableRawPointer?, _ count: Int, at offset: Int64) -> Int {
         if isInMemory { return unsafe sys_pread(descriptor, bytes, count, offset) }

@@ -99,9 +99,7 @@ int sys_symlinkat(const char *target, int directory, const char *name);
 ssize_t sys_readlinkat(int directory, const char *name, char *buffer, size_t count);
 int sys_unlinkat(int directory, const char *name, int is_directory);
 int sys_mkdirat(int directory, const char *name, unsigned mode);
-int sys_mkfifoat(int directory, const char *name, unsigned mode);
 int sys_chmod(int descriptor, unsigned mode);
-int sys_chmodat(int directory, const char *name, unsigned mode);
 // A nanosecond count of -1 leaves that time alone.
 int sys_set_times(int descriptor, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns);
 int sys_set_times_at(
@@ -120,11 +118,9 @@ int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys
 int sys_rewind(int descriptor);
 
 // Getting, setting and removing work with an O_PATH descriptor too.
-ssize_t sys_list_attributes(int descriptor, char *names, size_t count);
 ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t count);
 // The same by name relative to a directory, never following a link.
 ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, void *value, size_t count);
-ssize_t sys_list_attributes_at(int directory, const char *name, char *names, size_t count);
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count);
 int sys_remove_attribute(int descriptor, const char *name);
 
@@ -137,8 +133,6 @@ int sys_inotify(void);
 int sys_inotify_add(int inotify, int directory, uint32_t mask);
 int sys_inotify_remove(int inotify, int watch);
 
-// The process's file creation mask, read without changing it where the system allows that.
-unsigned sys_umask(void);
 // 1 when the shell pattern takes the whole name of at most 255 bytes; a leading dot and a slash are ordinary bytes.
 int sys_matches(const char *pattern, const void *name, size_t count);
 void sys_ignore_file_size_signal(void);
@@ -146,4 +140,3 @@ void sys_ignore_file_size_signal(void);
 void sys_now(int64_t *seconds, int32_t *nanoseconds);
 // CLOCK_MONOTONIC in milliseconds, cheap and coarse.
 int64_t sys_coarse_milliseconds(void);
-int sys_random(void *buffer, size_t count);

@@ -115,26 +115,6 @@ package enum HTTPDate {
     }
 }
 
-/// The `Date` field's value of the running second, composed once a second.
-///
-/// Belongs to one event loop.
-package struct HTTPDateCache {
-    private var second = Int64.min
-    private var bytes: [UInt8] = []
-
-    package init() {}
-
-    /// The 29 bytes for `now`, in seconds.
-    package mutating func value(at now: Int64) -> [UInt8] {
-        if now != second {
-            bytes.removeAll(keepingCapacity: true)
-            HTTPDate.write(now, to: &bytes)
-            second = now
-        }
-        return bytes
-    }
-}
-
 extension Int64 {
     /// Division that rounds towards minus infinity, for a positive divisor.
     fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {

@@ -22,8 +22,7 @@ public struct HTTPError: Error, Sendable {
 
     /// The one table from facts about files to statuses, for every door.
     ///
-    /// A door that means another one (405 for MKCOL on
-    /// a taken name, 412 for `Overwrite: F`) catches that case before.
+    /// A door that means another one (405 for MKCOL on a taken name, 412 for `Overwrite: F`) catches that case before.
     public init(_ error: RootError) {
         switch error {
         case .notFound: self.init(.notFound, "There is nothing at this address.")

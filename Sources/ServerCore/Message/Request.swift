@@ -137,8 +137,7 @@ public struct Request: Sendable {
 
 /// What all copies of one ``Request`` share.
 ///
-/// Filled by the connection before the request is shown to a handler, and not
-/// changed afterwards.
+/// Filled by the connection before the request is shown to a handler, and not changed afterwards.
 package final class RequestStorage: @unchecked Sendable {
     var head: RequestHead
     var method: Method
@@ -217,8 +216,7 @@ public struct RequestFields: Sendable {
 
     /// The field's value, several lines joined by `, ` (RFC 9110 §5.3); nil when absent.
     ///
-    /// Bytes above 0x7F are read as UTF-8
-    /// where valid.
+    /// Bytes above 0x7F are read as UTF-8 where valid.
     /// - Parameter name: lower case.
     public subscript(name: String) -> String? {
         let lines = head.lines(name)

@@ -103,30 +103,3 @@ package struct RequestHeadView: Sendable {
     /// The header fields.
     package var fields: RequestFields { RequestFields(head: head) }
 }
-
-/// Everybody may come in.
-package struct OpenAccess: AccessControl {
-    private let share: Share
-    private let prefix: String
-
-    /// Lets everybody see `share`.
-    /// - Parameters:
-    ///   - share: the whole share.
-    ///   - prefix: the server's path prefix.
-    package init(share: Share, prefix: String) {
-        self.share = share
-        self.prefix = prefix
-    }
-
-    package func rulesForEverybody(_ head: RequestHead) -> UInt64? { 0 }
-
-    package func admit(_ head: RequestHeadView) -> Admission {
-        if head.target.isAsterisk { return .allow(share, prefix: prefix, path: .root) }
-        do {
-            return .allow(
-                share, prefix: prefix, path: try RequestTarget.decode(path: head.target.path, below: prefix).path)
-        } catch {
-            return .refuse(Response(error))
-        }
-    }
-}

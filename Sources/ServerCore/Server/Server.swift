@@ -6,7 +6,6 @@ import Synchronization
 public final class Server: Sendable {
     private struct State {
         var handlers: [any Handler] = []
-        var access: (any AccessControl)?
         var runtime: Runtime?
     }
 
@@ -36,26 +35,16 @@ public final class Server: Sendable {
         for handler in state.withLock({ $0.handlers }) { handler.accessChanges() }
     }
 
-    /// Has every request admitted by `access` before a handler sees it; without one, by the rules of the
-    /// configuration.
-    ///
-    /// Before ``start()``.
-    package func setAccess(_ access: any AccessControl) {
-        state.withLock { $0.access = access }
-    }
-
     /// Begins to listen.
     ///
     /// - Returns: where, with the real numbers of ports that were given as 0.
     /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for what the configuration says about TLS and proxies.
     @discardableResult
     public func start() async throws -> [ListenAddress] {
-        var (handlers, access) = state.withLock { ($0.handlers, $0.access) }
-        let told = handlers
-        let logIn = LogInHandler(gate) { for handler in told { handler.sessionEnds() } }
-        handlers.insert(logIn, at: 0)
+        let handlers = state.withLock { $0.handlers }
+        let logIn = LogInHandler(gate) { for handler in handlers { handler.sessionEnds() } }
         let runtime = try await Runtime.start(
-            configuration, handlers: handlers, access: access ?? gate, counters: counters)
+            configuration, handlers: [logIn] + handlers, access: gate, counters: counters)
         state.withLock { $0.runtime = runtime }
         return runtime.addresses
     }

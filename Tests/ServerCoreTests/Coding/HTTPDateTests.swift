@@ -56,12 +56,4 @@ struct HTTPDateTests {
     func extremes(seconds: Int64) {
         #expect(HTTPDate.text(seconds).utf8.count == 29)
     }
-
-    @Test("The cache follows the clock")
-    func cache() {
-        var cache = HTTPDateCache()
-        #expect(cache.value(at: 0) == Array("Thu, 01 Jan 1970 00:00:00 GMT".utf8))
-        #expect(cache.value(at: 0) == Array("Thu, 01 Jan 1970 00:00:00 GMT".utf8))
-        #expect(cache.value(at: 1) == Array("Thu, 01 Jan 1970 00:00:01 GMT".utf8))
-    }
 }

@@ -80,8 +80,7 @@ struct Origins: Sendable {
 
     /// Whether an origin's host and port are those that a request was sent to.
     ///
-    /// The scheme may differ behind a proxy that
-    /// ends TLS.
+    /// The scheme may differ behind a proxy that ends TLS.
     private static func isSame(_ origin: String, _ authority: String) -> Bool {
         let text = Array(origin.lowercased().utf8)
         for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where text.starts(with: scheme.utf8) {

@@ -55,12 +55,18 @@ import CSyscalls
         return false
     }
 
-    /// Starts over.
-    mutating func rewind() throws(RootError) {
-        try check(sys_rewind(descriptor), "lseek")
-        position = 0
-        filled = 0
-        isAtEnd = false
+    /// Looks through all names of a directory until `isSought` is true for one.
+    /// - Parameters:
+    ///   - directory: opened for whatever purpose; who reads from it goes on where they were.
+    ///   - isSought: gets a name, valid during the call only.
+    /// - Returns: whether it is listed.
+    /// - Throws: what the disk says.
+    static func lists(
+        in directory: Int32, _ isSought: (UnsafeBufferPointer<UInt8>) -> Bool
+    ) throws(RootError) -> Bool {
+        let opened = try unsafe Descriptor(sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        var reader = DirectoryReader(descriptor: opened.number)
+        return try unsafe reader.each { (record) throws(RootError) in unsafe !isSought(record.bytes) }
     }
 }
 

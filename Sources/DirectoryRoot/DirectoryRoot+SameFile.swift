@@ -59,11 +59,6 @@ extension DirectoryRoot {
 
     /// Whether a directory lists exactly this name.
     private static func lists(_ name: [UInt8], in directory: borrowing Descriptor) throws(RootError) -> Bool {
-        let opened = try unsafe Descriptor(sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
-        var reader = DirectoryReader(descriptor: opened.number)
-        while let record = try unsafe reader.next() {
-            if unsafe record.bytes.elementsEqual(name) { return true }
-        }
-        return false
+        try unsafe DirectoryReader.lists(in: directory.number) { unsafe $0.elementsEqual(name) }
     }
 }

@@ -81,11 +81,11 @@ struct FolderNames: ~Copyable {
     /// Whether the folder lists a name that is like this one, so that it is not the short name of another.
     func listsLike(_ name: some Collection<UInt8>) -> Bool {
         let key = NameKey(name)
-        return lists { NameKey($0) == key }
+        return unsafe lists { unsafe NameKey($0) == key }
     }
 
     /// Whether the folder lists exactly this name.
-    func lists(_ name: [UInt8]) -> Bool { lists { $0 == name } }
+    func lists(_ name: [UInt8]) -> Bool { unsafe lists { unsafe $0.elementsEqual(name) } }
 
     private enum Comparison {
         case apart
@@ -113,8 +113,8 @@ struct FolderNames: ~Copyable {
     private var mayIgnoreCase: Bool {
         var tries = 0
         var answer = true
-        _ = lists { name in
-            switch compare(name, NameKey.swapped(name)) {
+        _ = unsafe lists { name in
+            switch unsafe compare(Array(name), NameKey.swapped(name)) {
             case .apart: answer = false
             case .one: answer = true
             case .unknown: return false
@@ -127,15 +127,8 @@ struct FolderNames: ~Copyable {
 
     private static let mostTries = 8
 
-    private func lists(_ isSought: ([UInt8]) -> Bool) -> Bool {
-        guard isReadable,
-            let opened = try? unsafe Descriptor(
-                sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
-        else { return false }
-        var reader = DirectoryReader(descriptor: opened.number)
-        while let record = try? unsafe reader.next() {
-            if unsafe isSought(Array(record.bytes)) { return true }
-        }
-        return false
+    /// No where the folder cannot be read.
+    private func lists(_ isSought: (UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
+        unsafe (try? isReadable && DirectoryReader.lists(in: folder.number, isSought)) ?? false
     }
 }

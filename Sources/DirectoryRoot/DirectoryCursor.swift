@@ -97,8 +97,7 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// The next names only, at most `limit` of them; empty at the end.
     ///
-    /// Asks the disk about single names only where the
-    /// directory itself does not say what they are.
+    /// Asks the disk about single names only where the directory itself does not say what they are.
     public func nextNames(_ limit: Int = 4_096) throws(RootError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         names.reserveCapacity(min(limit, 4_096))
@@ -163,7 +162,7 @@ public final class DirectoryCursor: @unchecked Sendable {
             }
         } catch {
             // A member that vanished, or that we may not look at, is not there.
-            guard [.notFound, .notDirectory, .forbidden, .invalidName].contains(error) else { throw error }
+            guard error.meansAbsent else { throw error }
             return nil
         }
         guard let attributes = FileAttributes(status),

@@ -97,14 +97,15 @@ private struct Walk: ~Copyable {
         guard failure == -ELOOP || failure == -ENOTDIR || failure == -EMLINK else {
             throw RootError(failure, "openat")
         }
-        guard let target = readLink(name) else { throw RootError(failure, "openat") }
+        guard let target = try readLink(name) else { throw RootError(failure, "openat") }
         links += 1
         guard links <= Resolver.mostLinks, target.first != SharePath.slash else { throw .notFound }
         pending += target.split(separator: SharePath.slash).reversed()
         guard pending.count <= SharePath.longestPath else { throw .notFound }
     }
 
-    private func readLink(_ name: ArraySlice<UInt8>) -> [UInt8]? {
+    /// Where a link leads; nil when the name is none, or none any more.
+    private func readLink(_ name: ArraySlice<UInt8>) throws(RootError) -> [UInt8]? {
         var count = 0
         let target = unsafe [UInt8](unsafeUninitializedCapacity: SharePath.longestPath + 1) { buffer, used in
             count = unsafe CString.with(name) { name in
@@ -114,6 +115,8 @@ private struct Walk: ~Copyable {
             }
             used = max(0, count)
         }
+        if count == -Int(EINVAL) || count == -Int(ENOENT) { return nil }
+        try check(count, "readlinkat")
         return count > 0 && count <= SharePath.longestPath ? target : nil
     }
 

@@ -37,6 +37,17 @@ public enum RootError: Error, Equatable, Sendable {
     /// Anything else, with the failed call; logged, never sent to a client.
     case system(errno: Int32, call: StaticString)
 
+    /// Whether a walk that came to a name goes on without it: it vanished, became something else, or is not for this
+    /// requester.
+    ///
+    /// Anything else must end the walk, so that what could not be looked at is not taken for what is not there.
+    package var meansAbsent: Bool {
+        switch self {
+        case .notFound, .notDirectory, .forbidden, .invalidName: true
+        default: false
+        }
+    }
+
     /// Equal when the fact is; of system errors the call does not matter.
     public static func == (a: RootError, b: RootError) -> Bool {
         switch (a, b) {

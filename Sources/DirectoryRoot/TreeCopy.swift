@@ -108,8 +108,15 @@ struct TreeCopy: ~Copyable {
         if answer == -ENOENT || answer == -ENXIO || answer == -ENODEV { return nil }
         if answer == -ELOOP {
             let path = try level.paths.source.appending(name)
-            guard let target = try? share.root.resolver.walk(path, flags: flags), let real = target.realPath,
-                share.root.shows(real), share.base.contains(real), share.maySee(real, isDirectory: false)
+            let target: Resolved
+            do throws(RootError) {
+                target = try share.root.resolver.walk(path, flags: flags)
+            } catch {
+                guard error.meansAbsent else { throw error }
+                return nil
+            }
+            guard let real = target.realPath, share.root.shows(real), share.base.contains(real),
+                share.maySee(real, isDirectory: false)
             else { return nil }
             return CopyMember(descriptor: target.descriptor, realPath: real)
         }

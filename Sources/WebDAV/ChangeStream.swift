@@ -111,8 +111,8 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     private func append(_ path: SharePath) throws {
         let place = try target.appending(path)
         guard let attributes = try share.existing(place) else { return }
-        let dead = selection.needsDead ? (try? share.properties(of: place)) ?? [] : []
-        if selection.needsChecksums { writer.checksums = (try? share.checksums(of: place)) ?? [:] }
+        let dead: [DeadProperty]
+        (dead, writer.checksums) = try selection.kept(of: place, in: share)
         var folder = place.parent.bytes
         if !folder.isEmpty { folder.append(UInt8(ascii: "/")) }
         writer.append(in: folder, name: place.name, attributes: attributes, dead: dead, locks: locks.covering(place))

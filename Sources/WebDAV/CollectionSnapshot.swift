@@ -89,9 +89,7 @@ struct CollectionSnapshot: Sendable {
                 cursor = try share.list(try path.appending(folder))
             } catch {
                 // Gone since it was listed, or not to be read: its members are not there.
-                guard !folder.isRoot, error == .notFound || error == .notDirectory || error == .forbidden else {
-                    throw error
-                }
+                guard !folder.isRoot, error.meansAbsent else { throw error }
                 continue
             }
             // Links can lead back up: each folder is entered once.

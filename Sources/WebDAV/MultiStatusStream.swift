@@ -36,8 +36,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private static let smallBatch = 64
     /// Each member may carry a megabyte of properties, and every lock that covers it.
     ///
-    /// A piece of this size costs next to
-    /// nothing more by the byte than a larger one, and stays in the processor's cache until it is sent.
+    /// A piece of this size costs next to nothing more by the byte than a larger one, and stays in the processor's cache
+    /// until it is sent.
     private static let enoughBytes = 1 << 17
 
     /// Begins the answer.
@@ -103,7 +103,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         return writer.xml.take()
     }
 
-    private func open(_ path: SharePath) throws {
+    private func open(_ path: SharePath) throws(RootError) {
         let cursor = try share.list(path)
         cursor.looksForProperties = needsProperties
         self.cursor = cursor
@@ -164,10 +164,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     ) throws(RootError) {
         let path = looksForProperties || hasLocks ? try unsafe folder.appending(name) : folder
         var dead: [DeadProperty] = []
-        if selection.needsChecksums {
-            writer.checksums = looksForProperties ? (try? share.checksums(of: path)) ?? [:] : [:]
-        }
-        if looksForProperties, selection.needsDead { dead = (try? share.properties(of: path)) ?? [] }
+        writer.checksums = [:]
+        if looksForProperties { (dead, writer.checksums) = try selection.kept(of: path, in: share) }
         unsafe writer.append(
             in: folderBytes, name: name, attributes: attributes, dead: dead, locks: hasLocks ? locks.covering(path) : []
         )
@@ -177,11 +175,10 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private func openNext() throws {
         cursor = nil
         while let next = foldersAhead.popLast() {
-            do {
-                try open(next)
-                return
-            } catch RootError.notFound, RootError.notDirectory, RootError.forbidden {
-                continue
+            do throws(RootError) {
+                return try open(next)
+            } catch {
+                guard error.meansAbsent else { throw error }
             }
         }
     }

@@ -159,7 +159,7 @@ extension ArchivePlan {
         private func readableMembers(of path: SharePath) throws -> SortedFolder? {
             do {
                 return try sortedMembers(of: path)
-            } catch RootError.notFound, RootError.forbidden, RootError.notDirectory {
+            } catch let error as RootError where error.meansAbsent {
                 return nil
             }
         }

@@ -81,7 +81,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
                 cursor = try share.list(path)
             } catch {
                 // Gone meanwhile, or not for this requester: nothing to find there.
-                guard [.notFound, .forbidden, .notDirectory].contains(error) else { throw error }
+                guard error.meansAbsent else { throw error }
                 return []
             }
         }

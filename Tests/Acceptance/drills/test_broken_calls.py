@@ -29,7 +29,7 @@ CHANGES = {
 # What touches files. Not `close`, which the kernel does even where it reports a failure, and an injected failure keeps it from.
 CALLS = {
     "copy_file_range", "fallocate", "fchmod", "fcntl", "fgetxattr", "fsetxattr", "fstatfs", "fsync", "ftruncate", "getdents64", "getxattr",
-    "linkat", "lseek", "mkdirat", "openat", "openat2", "pread64", "pwrite64", "renameat", "renameat2", "setxattr", "statx",
+    "linkat", "lseek", "mkdirat", "openat", "openat2", "pread64", "pwrite64", "readlinkat", "renameat", "renameat2", "setxattr", "statx",
     "sync_file_range", "unlinkat", "utimensat",
 }
 
@@ -44,6 +44,7 @@ def fill(server):
                 assert ask(server, "DELETE", f"/{name}").status == 204
         else:
             assert ask(server, method, target, body=body).status == 201
+    os.symlink("a", os.path.join(server.root, "tree", "link"))
     assert ask(server, "PROPPATCH", "/file", body=SET.format("kept", "value")).status == 207
 
 

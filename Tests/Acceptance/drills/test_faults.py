@@ -360,6 +360,28 @@ def test_properties_that_cannot_be_read_are_not_replaced(serve):
     assert "kept" in found and "added" not in found
 
 
+@pytest.mark.parametrize("method, fields, body", [
+    ("PROPFIND", ["Depth: 1,noroot"], None),
+    ("REPORT", [], '<sync-collection xmlns="DAV:"><sync-token/><sync-level>1</sync-level><prop><p xmlns="urn:t"/></prop></sync-collection>'),
+], ids=["propfind", "report"])
+def test_properties_that_cannot_be_read_are_not_left_out_of_a_listing(serve, method, fields, body):
+    server = serve()
+    (server.root / "folder").mkdir()
+    for name in ("a", "b"):
+        (server.root / "folder" / name).write_text("x")
+        assert ask(server, "PROPPATCH", f"/folder/{name}", body=(
+            f'<propertyupdate xmlns="DAV:"><set><prop><p xmlns="urn:t">kept {name}</p></prop></set></propertyupdate>')).status == 207
+    assert ask(server, method, "/folder/", *fields, body=body).text.count("kept") == 2
+    with failing(server, "fgetxattr", "getxattr"):
+        try:
+            answer = ask(server, method, "/folder/", *fields, body=body)
+        except (ConnectionClosed, ConnectionError):
+            answer = None
+    assert answer is None or answer.status >= 500, answer.text
+    (server.root / "folder" / "b").unlink()
+    assert ask(server, method, "/folder/", *fields, body=body).text.count("kept") == 1
+
+
 def test_file_system_that_calls_missing_attributes_a_failure(serve):
     """Some in programs behind FUSE do, for files; of the root they say what is true."""
     server = serve()

@@ -5,8 +5,9 @@ extension AccessRules {
     /// What the settings say about who may do what; reads the password file anew.
     init(_ settings: Settings) throws(StartError) {
         self.init()
+        let rules = try settings.list("auth")
         do throws(AccessRuleError) {
-            for rule in settings.list("auth") { try add(rule: rule) }
+            for rule in rules { try add(rule: rule) }
         } catch {
             throw .usage("auth: \(error.reason)")
         }
@@ -22,9 +23,9 @@ extension AccessRules {
             // A file that became empty must not open the share to everybody.
             guard isOn else { throw .usage("\(path) names nobody") }
         }
-        allowedHosts = settings.commaSeparatedList("allowed-host")
-        corsOrigins = settings.commaSeparatedList("cors")
-        trustedProxies = settings.commaSeparatedList("trusted-proxy")
+        allowedHosts = try settings.commaSeparatedList("allowed-host")
+        corsOrigins = try settings.commaSeparatedList("cors")
+        trustedProxies = try settings.commaSeparatedList("trusted-proxy")
         if let host = allowedHosts.first(where: {
             $0.contains("/") || $0.contains(" ") || $0.utf8.count { $0 == UInt8(ascii: ":") } == 1
         }) {

@@ -7,7 +7,7 @@ extension ListenAddress {
     static func all(_ settings: Settings, port: Int) throws(StartError) -> [ListenAddress] {
         let everywhere: [ListenAddress] = [.anyIPv6(port: port), .anyIPv4(port: port)]
         var places: [ListenAddress] = []
-        for text in settings.commaSeparatedList("bind") {
+        for text in try settings.commaSeparatedList("bind") {
             let named = text == "*" ? everywhere : [try ListenAddress(setting: text, port: port)]
             places += named.filter { !places.contains($0) }
         }

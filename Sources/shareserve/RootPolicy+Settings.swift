@@ -9,8 +9,8 @@ extension RootPolicy {
         refusesOverwrite = try settings.isOn("no-overwrite")
         refusesAppleFiles = try settings.isOn("no-apple-files")
         waitsForDisk = try settings.isOn("fsync")
-        hidden = settings.list("hidden")
-        allowedExtensions = settings.commaSeparatedList("allow-extensions").map { name in
+        hidden = try settings.list("hidden")
+        allowedExtensions = try settings.commaSeparatedList("allow-extensions").map { name in
             String(name.lowercased().drop { $0 == "." })
         }
         maxUploadSize = try settings.bytes("max-upload-size")

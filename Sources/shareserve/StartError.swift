@@ -15,4 +15,7 @@ struct StartError: Error {
     static func usage(_ message: String) -> Self {
         Self(status: .usage, message: message)
     }
+
+    /// A setting that is given, and given nothing.
+    static func emptyValue(of setting: String) -> Self { usage("\(setting): the value is empty") }
 }

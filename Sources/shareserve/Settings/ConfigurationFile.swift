@@ -12,7 +12,7 @@ struct ConfigurationFile {
     ///   - json: the file's bytes.
     ///   - path: its place, for messages.
     ///   - settings: every setting there is; another name is a mistake, most likely a misspelt one.
-    /// - Throws: ``StartError`` for anything but such an object.
+    /// - Throws: ``StartError`` for anything but such an object, and for an empty value in it.
     init(
         json: [UInt8], path: String, settings: [(name: String, value: SettingValue)]
     ) throws(StartError) {
@@ -25,6 +25,7 @@ struct ConfigurationFile {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         let kinds = Dictionary(settings.map { ($0.name, $0.value) }) { first, _ in first }
         for (name, member) in members {
+            guard !member.texts.contains("") else { throw .usage("\(path): '\(name)' is empty") }
             let content: ConfigContent
             switch (kinds[name], member) {
             case (.none, _):
@@ -47,6 +48,13 @@ struct ConfigurationFile {
     private enum Member: Decodable {
         case text(String)
         case list([String])
+
+        var texts: [String] {
+            switch self {
+            case .text(let text): [text]
+            case .list(let list): list
+            }
+        }
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()

@@ -13,18 +13,19 @@ struct Settings {
 
     /// - Parameters:
     ///   - given: what the command line says about each setting, of all that there are.
-    ///   - environment: variables; those that begin with `SHARESERVE_` count.
+    ///   - environment: variables; those that begin with `SHARESERVE_` count, unless they are empty.
     ///   - readFile: gives the text of the configuration file at a path.
     /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting, and for an empty value on
-    ///   the command line. There it is most likely a script's variable that was never set, and `--auth "$RULES"` must
-    ///   not open a share.
+    ///   the command line or in the file. It is most likely a script's variable that was never set, and
+    ///   `--auth "$RULES"` must not open a share.
     init(
         given: [(name: String, value: SettingValue)], environment: [String: String],
         readFile: (String) throws(StartError) -> [UInt8]
     ) throws(StartError) {
-        if let empty = given.first(where: \.value.isEmptyText) { throw .usage("\(empty.name): the value is empty") }
+        if let empty = given.first(where: \.value.isEmptyText) { throw .emptyValue(of: empty.name) }
         var sources: [any ConfigProvider] = [InMemoryProvider(name: "command line", values: Self.values(of: given))]
-        let variables = environment.filter { $0.key.hasPrefix("SHARESERVE_") }
+        // An empty variable says nothing, and must not hide what the file says.
+        let variables = environment.filter { $0.key.hasPrefix("SHARESERVE_") && !$0.value.isEmpty }
         if variables.isEmpty {
             // The usual start, and this source is slow: it spells the variable's name anew for each setting that is read.
             unknownVariables = []
@@ -34,7 +35,7 @@ struct Settings {
             sources.append(EnvironmentVariablesProvider(environmentVariables: variables, arraySeparator: "|"))
         }
         let first = ConfigReader(providers: sources)
-        guard let path = first.string(forKey: Self.key("config")), !path.isEmpty else {
+        guard let path = first.string(forKey: Self.key("config")) else {
             reader = first
             return
         }
@@ -43,20 +44,23 @@ struct Settings {
         reader = ConfigReader(providers: sources)
     }
 
-    /// The value of a setting that has one; nil when no source names it, or names it empty.
-    func text(_ name: String) -> String? {
-        guard let text = reader.string(forKey: Self.key(name)), !text.isEmpty else { return nil }
-        return text
-    }
+    /// The value of a setting that has one; nil when no source names it.
+    func text(_ name: String) -> String? { reader.string(forKey: Self.key(name)) }
 
     /// The values of a setting that may be given several times; in a variable they stand with `|` between them.
-    func list(_ name: String) -> [String] {
-        reader.stringArray(forKey: Self.key(name), default: []).filter { !$0.isEmpty }
-    }
+    func list(_ name: String) throws(StartError) -> [String] { try list(name) { [$0] } }
 
     /// As ``list(_:)``, and each value may itself hold several with commas between them.
-    func commaSeparatedList(_ name: String) -> [String] {
-        list(name).flatMap { $0.split(separator: ",").map { $0.trimming(" ") } }.filter { !$0.isEmpty }
+    func commaSeparatedList(_ name: String) throws(StartError) -> [String] {
+        try list(name) { $0.split(separator: ",").map { $0.trimming(" ") } }
+    }
+
+    /// - Throws: ``StartError`` where a source names the setting with nothing but separators, as for an empty value.
+    private func list(_ name: String, parts: (String) -> [String]) throws(StartError) -> [String] {
+        let given = reader.stringArray(forKey: Self.key(name), default: [])
+        let values = given.flatMap(parts).filter { !$0.isEmpty }
+        guard given.isEmpty || !values.isEmpty else { throw .emptyValue(of: name) }
+        return values
     }
 
     /// Whether a flag is given; a variable or file says `true` or `false`.

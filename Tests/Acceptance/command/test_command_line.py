@@ -98,6 +98,8 @@ def test_every_option_of_the_help_is_taken():
     (["--auth", ""], "auth"),
     (["--port", ""], "port"),
     (["link", ""], "empty"),
+    (["--allow-extensions", ","], "allow-extensions"),
+    (["--bind", " , "], "bind"),
 ])
 def test_bad_option_is_one_line_and_64(arguments, said):
     ended = run(*arguments)
@@ -142,6 +144,30 @@ def test_a_link_to_nothing_is_66(folder):
 
 def test_an_empty_variable_is_no_setting(serve):
     assert serve(environment={"SHARESERVE_CONFIG": "", "SHARESERVE_AUTH": ""}).urls
+
+
+def test_an_empty_variable_does_not_hide_the_file(serve, folder):
+    file = folder / "settings.json"
+    file.write_text(json.dumps({"auth": ["anna:secret@/:rw"], "path-prefix": "/file", "read-only": True}))
+    server = serve("--config", file, environment={
+        "SHARESERVE_AUTH": "", "SHARESERVE_PATH_PREFIX": "", "SHARESERVE_READ_ONLY": "", "SHARESERVE_NO_SUCH": ""})
+    assert server.urls[0].endswith("/file/")
+    assert ask(server, "GET", "/file/").status == 401
+    assert not any("SHARESERVE" in line for line in server.printed)
+
+
+@pytest.mark.parametrize("value", [" ", "|", " | "])
+def test_a_variable_of_separators_alone_opens_nothing(folder, value):
+    ended = run(folder, environment={"SHARESERVE_AUTH": value})
+    assert ended.returncode == 64 and "auth: the value is empty" in one_line(ended)
+
+
+@pytest.mark.parametrize("settings", [{"auth": ""}, {"auth": ["anna:secret@/:rw", ""]}, {"auth-file": ""}, {"port": ""}])
+def test_an_empty_value_in_the_file_is_refused(folder, settings):
+    file = folder / "settings.json"
+    file.write_text(json.dumps(settings))
+    ended = run(folder, "--config", file)
+    assert ended.returncode == 64 and f"'{next(iter(settings))}' is empty" in one_line(ended)
 
 
 def test_a_file_is_no_directory(folder):

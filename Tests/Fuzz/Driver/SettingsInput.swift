@@ -35,7 +35,10 @@ struct SettingsInput {
             let root = Self.root, let policy = try? RootPolicy(settings)
         else { return }
         precondition(policy.maxUploadSize ?? 0 >= 0 && policy.minFreeSpace >= 0, "less than nothing")
-        guard ["auth", "auth-file", "tls-cert", "tls-key", "client-ca"].allSatisfy({ settings.list($0).isEmpty }),
+        guard
+            ["auth", "auth-file", "tls-cert", "tls-key", "client-ca"].allSatisfy({
+                (try? settings.list($0))?.isEmpty == true
+            }),
             let logger = try? Logger(settings),
             let configuration = try? ServerConfiguration(settings, root: root, logger: logger)
         else { return }

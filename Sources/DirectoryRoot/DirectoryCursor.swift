@@ -17,7 +17,8 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     private let share: Share
     private let descriptor: Int32
-    private let realPath: SharePath
+    /// Where it is, from the root and without links.
+    let realPath: SharePath
     private let hasUniformRights: Bool
     private let isReadable: Bool
 

@@ -81,29 +81,21 @@ struct CollectionSnapshot: Sendable {
     init(of path: SharePath, in share: Share, isRecursive: Bool) throws(RootError) {
         place = try share.base.appending(path)
         self.isRecursive = isRecursive
-        var ahead = [SharePath.root]
-        var entered: Set<DirectoryIdentity> = []
-        while let folder = ahead.popLast() {
-            let cursor: DirectoryCursor
-            do {
-                cursor = try share.list(try path.appending(folder))
-            } catch {
-                // Gone since it was listed, or not to be read: its members are not there.
-                guard !folder.isRoot, error.meansAbsent else { throw error }
-                continue
-            }
-            // Links can lead back up: each folder is entered once.
-            guard entered.insert(DirectoryIdentity(cursor.attributes)).inserted else { continue }
+        var (folder, cursor) = (SharePath.root, try share.list(path))
+        var ahead = FoldersAhead(below: path, entered: cursor)
+        while true {
             while true {
                 let found = try cursor.next(512)
                 guard !found.isEmpty else { break }
                 for member in found {
                     let place = try folder.appending(member.name)
                     append(place.bytes[...], Member(member.attributes))
-                    if isRecursive, member.attributes.isDirectory { ahead.append(place) }
+                    if isRecursive, member.attributes.isDirectory { ahead.add(try path.appending(place)) }
                 }
                 guard rows.count <= Self.maxMembers, names.count <= Self.maxNameBytes else { throw .tooMany }
             }
+            guard let next = try ahead.next(in: share), let below = next.path.relative(to: path) else { break }
+            (folder, cursor) = (below, next.cursor)
         }
         let names = names
         rows.sort { Self.name(of: $0, in: names).lexicographicallyPrecedes(Self.name(of: $1, in: names)) }

@@ -15,7 +15,6 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private let share: Share
     private let target: SharePath
     private let selection: PropertySelection
-    private let isRecursive: Bool
     private let needsProperties: Bool
     private let locks: KnownLocks
     private let hasLocks: Bool
@@ -25,9 +24,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private var folder: SharePath
     private var folderBytes: [UInt8] = []
     private var templates: (files: MemberTemplate?, folders: MemberTemplate?) = (nil, nil)
-    private var foldersAhead: [SharePath] = []
-    /// Links can lead back up: each folder is entered once.
-    private var entered: Set<DirectoryIdentity> = []
+    /// Of a listing of infinite depth.
+    private var foldersAhead: FoldersAhead?
 
     /// Members of the first piece: few, so that it is soon there.
     private static let firstBatch = 32
@@ -63,8 +61,6 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         self.selection = selection
         membersLeft = maxMembers
         folder = target
-        isRecursive = depth.reach == .infinity
-        entered = [DirectoryIdentity(attributes)]
         let listsMembers = attributes.isDirectory && depth.reach != .zero
         let space = selection.needsSpace ? try share.space(at: target) : nil
         writer = MultiStatusWriter(
@@ -89,7 +85,9 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         }
         writer.syncToken = nil
         if listsMembers {
-            try open(target)
+            let cursor = try share.list(target)
+            if depth.reach == .infinity { foldersAhead = FoldersAhead(below: target, entered: cursor) }
+            enter(target, cursor)
             try fill(Self.firstBatch)
         } else {
             end(&writer)
@@ -103,8 +101,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         return writer.xml.take()
     }
 
-    private func open(_ path: SharePath) throws(RootError) {
-        let cursor = try share.list(path)
+    private func enter(_ path: SharePath, _ cursor: DirectoryCursor) {
         cursor.looksForProperties = needsProperties
         self.cursor = cursor
         folder = path
@@ -119,7 +116,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         while wanted > 0, !isAtEnd, writer.xml.count < Self.enoughBytes {
             guard let cursor else { return end(&writer) }
             // The writer is taken once for all of them: each access to it would be checked for another under way.
-            if try !write(&wanted, from: cursor, to: &writer) { try openNext() }
+            if try !write(&wanted, from: cursor, to: &writer) { try enterNext() }
         }
     }
 
@@ -131,6 +128,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         let (files, folders) = hasLocks ? (nil, nil) : templates
         let needsProperties = needsProperties
         let isLimited = membersLeft != nil
+        let isRecursive = foldersAhead != nil
         return try unsafe cursor.visit { (name, attributes, mayHaveProperties) throws(RootError) in
             if isLimited, !takePlace() {
                 endAtLimit(&writer)
@@ -142,9 +140,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
             } else {
                 try unsafe append(name, attributes, looksForProperties: looks, to: &writer)
             }
-            if isRecursive, attributes.isDirectory, entered.insert(DirectoryIdentity(attributes)).inserted {
-                foldersAhead.append(try unsafe folder.appending(name))
-            }
+            if isRecursive, attributes.isDirectory { foldersAhead?.add(try unsafe folder.appending(name)) }
             wanted -= 1
             return wanted > 0 && writer.xml.count < Self.enoughBytes
         }
@@ -172,15 +168,9 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     }
 
     /// Goes on with a folder further down; one that has gone, or may not be read, is left as it was listed.
-    private func openNext() throws {
+    private func enterNext() throws {
         cursor = nil
-        while let next = foldersAhead.popLast() {
-            do throws(RootError) {
-                return try open(next)
-            } catch {
-                guard error.meansAbsent else { throw error }
-            }
-        }
+        if let (path, cursor) = try foldersAhead?.next(in: share) { enter(path, cursor) }
     }
 
     private func end(_ writer: inout MultiStatusWriter) {

@@ -57,6 +57,24 @@ struct PropfindTests {
         #expect(try Set(reply.hrefs()) == ["/", "/a.txt", "/sub/", "/sub/deep/", "/sub/deep/b.html"])
     }
 
+    @Test("Members are listed at their own place, however many links lead there", arguments: ["/", "/there", "/sub"])
+    func linksBesideFolders(top: String) async throws {
+        let fixture = try fixture()
+        try fixture.directory.write("", to: "beside/c")
+        try fixture.directory.link("there", to: ".")
+        for index in 0..<8 {
+            try fixture.directory.link("link\(index)", to: "sub")
+            try fixture.directory.link("sub/link\(index)", to: "deep")
+        }
+        try fixture.directory.link("sub/outside", to: "../beside")
+        let base = top == "/" ? "" : top
+        let hrefs = try await fixture.send("PROPFIND", top, [("Depth", "infinity")]).hrefs()
+        #expect(hrefs.count == Set(hrefs).count)
+        let below = top == "/sub" ? base : base + "/sub"
+        #expect(hrefs.filter { $0.hasSuffix("/b.html") } == [below + "/deep/b.html"])
+        #expect(hrefs.filter { $0.hasSuffix("/c") } == [top == "/sub" ? "/sub/outside/c" : base + "/beside/c"])
+    }
+
     @Test("§9.1 infinity is refused with propfind-finite-depth when it is switched off")
     func finiteDepth() async throws {
         var options = WebDAVOptions()

@@ -39,6 +39,17 @@ struct ReportTests {
         #expect(try await fixture.send("REPORT", "/", [], body(token(later))).hrefs().isEmpty)
     }
 
+    @Test("A new link to a folder takes nothing from that folder")
+    func links() async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("", to: "folder/deep/file")
+        let first = try await fixture.send("REPORT", "/", [], body("", level: "infinite"))
+        for index in 0..<20 { try fixture.directory.link("link\(index)", to: "folder") }
+        let second = try await fixture.send("REPORT", "/", [], body(token(first), level: "infinite"))
+        #expect(second.status == 207)
+        #expect(try Set(second.hrefs()) == Set((0..<20).map { "/link\($0)/" }))
+    }
+
     @Test("§3.3 sync-level infinite reaches all below, and its tokens serve level 1 too")
     func infinite() async throws {
         let fixture = try DAVFixture()

@@ -14,11 +14,9 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private let pattern: NamePattern
     private let member: JSONMember
     private var writer = TextWriter(capacity: 16 * 1024)
-    private var waiting: [SharePath]
+    private var ahead: FoldersAhead
     private var cursor: DirectoryCursor?
     private var folder: SharePath
-    /// Directories that were entered, so that links that lead back end there.
-    private var entered: Set<DirectoryIdentity> = []
     private var results = 0
     private var state = State.begin
 
@@ -40,10 +38,9 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         self.pattern = pattern
         member = JSONMember(base: address)
         folder = top
-        waiting = []
-        cursor = try share.list(top)
-        let attributes = try share.attributes(of: top)
-        entered = [DirectoryIdentity(attributes)]
+        let cursor = try share.list(top)
+        self.cursor = cursor
+        ahead = FoldersAhead(below: top, entered: cursor)
     }
 
     func next() throws -> [UInt8]? {
@@ -75,15 +72,8 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private func nextMembers() throws -> [DirectoryMember]? {
         guard results < Self.maxResults else { return nil }
         if cursor == nil {
-            guard let path = waiting.popLast() else { return nil }
-            folder = path
-            do {
-                cursor = try share.list(path)
-            } catch {
-                // Gone meanwhile, or not for this requester: nothing to find there.
-                guard error.meansAbsent else { throw error }
-                return []
-            }
+            guard let next = try ahead.next(in: share) else { return nil }
+            (folder, cursor) = next
         }
         let members = try cursor?.next() ?? []
         if members.isEmpty { cursor = nil }
@@ -100,9 +90,6 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
             // The line ends here, not where the next begins: the page shows what it has a whole line of.
             writer.raw("\n")
         }
-        let identity = DirectoryIdentity(found.attributes)
-        if found.attributes.isDirectory, entered.count < Self.maxFolders, entered.insert(identity).inserted {
-            waiting.append(path)
-        }
+        if found.attributes.isDirectory, ahead.count < Self.maxFolders { ahead.add(path) }
     }
 }

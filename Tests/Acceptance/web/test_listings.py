@@ -146,6 +146,8 @@ def test_search(server):
         (server.root / name).parent.mkdir(parents=True, exist_ok=True)
         (server.root / name).write_text("x")
     (server.root / "a" / "round").symlink_to("..")
+    for number in range(20):
+        (server.root / f"link {number}").symlink_to("a")
 
     def found(**query):
         answer = requests.get(server.url + "/.shareserve/search", params=query, timeout=20)

@@ -108,6 +108,8 @@ struct CollectionSnapshot: Sendable {
     }
 
     /// Reads what ``bytes`` wrote; nil for anything else.
+    ///
+    /// What somebody knows who was told only of some changes may be more than a collection has at once: twice as much.
     init?(_ bytes: [UInt8]) {
         var record = SnapshotRecord(bytes: bytes)
         do {
@@ -117,6 +119,9 @@ struct CollectionSnapshot: Sendable {
                 let name = try record.name()
                 if let last = rows.last {
                     guard Self.name(of: last, in: names).lexicographicallyPrecedes(name) else { return nil }
+                }
+                guard rows.count < 2 * Self.maxMembers, name.count <= 2 * Self.maxNameBytes - names.count else {
+                    return nil
                 }
                 append(name, try Member(&record))
             }

@@ -2,22 +2,24 @@ import DirectoryRoot
 
 /// Finds names below a folder, result by result, however large the tree.
 ///
-/// Bounded: at most ``maxResults`` results and ``maxFolders`` folders; a blank line goes out while nothing is found, so
-/// that a client that has gone ends the walk.
+/// Bounded: at most ``maxResults`` results and a million folders, and the answer says so where there may be more; a blank
+/// line goes out while nothing is found, so that a client that has gone ends the walk.
 final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private static let maxResults = 10_000
-    private static let maxFolders = 1_000_000
     private static let membersAtOnce = 4096
 
     private let share: Share
     private let top: SharePath
     private let pattern: NamePattern
     private let member: JSONMember
+    private let maxFolders: Int
     private var writer = TextWriter(capacity: 16 * 1024)
     private var ahead: FoldersAhead
     private var cursor: DirectoryCursor?
     private var folder: SharePath
     private var results = 0
+    /// There are folders that nobody looked into.
+    private var isCut = false
     private var state = State.begin
 
     private enum State {
@@ -31,8 +33,12 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     ///   - top: the folder to begin with.
     ///   - share: decides what the requester may see.
     ///   - address: the percent-encoded address of the whole share, with its last slash.
+    ///   - maxFolders: no more than these are looked into.
     /// - Throws: ``RootError`` when the folder cannot be listed.
-    init(for pattern: NamePattern, below top: SharePath, in share: Share, address: [UInt8]) throws {
+    init(
+        for pattern: NamePattern, below top: SharePath, in share: Share, address: [UInt8], maxFolders: Int = 1_000_000
+    ) throws {
+        self.maxFolders = maxFolders
         self.share = share
         self.top = top
         self.pattern = pattern
@@ -55,7 +61,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
             var looked = 0
             while looked < Self.membersAtOnce, writer.count < 12 * 1024 {
                 guard let members = try nextMembers() else {
-                    writer.raw(results < Self.maxResults ? "]}\n" : "],\"more\":true}\n")
+                    writer.raw(isCut || results >= Self.maxResults ? "],\"more\":true}\n" : "]}\n")
                     state = .done
                     break
                 }
@@ -90,6 +96,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
             // The line ends here, not where the next begins: the page shows what it has a whole line of.
             writer.raw("\n")
         }
-        if found.attributes.isDirectory, ahead.count < Self.maxFolders { ahead.add(path) }
+        guard found.attributes.isDirectory else { return }
+        if ahead.count < maxFolders { ahead.add(path) } else { isCut = true }
     }
 }

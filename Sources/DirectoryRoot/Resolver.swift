@@ -65,11 +65,22 @@ package struct Resolver: Sendable {
     package func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
-        if waiting { home.look() }
+        // Nothing is left to be found in a directory that was removed; itself it can still be opened.
+        if waiting, path.isRoot || looksHomeNext { home.look() }
         guard waiting || !path.hasShortNames else { throw .wouldBlock }
-        let found = try find(path, flags: flags, waiting: waiting)
+        let found = try findAgain(path, flags: flags, waiting: waiting)
         if (found.realPath ?? path).hasShortNames { try refuseShortNames(in: found.realPath ?? path) }
         return found
+    }
+
+    /// As ``find(_:flags:waiting:)``, in a new directory where the one that was open is gone.
+    private func findAgain(_ path: SharePath, flags: Int32, waiting: Bool) throws(RootError) -> Resolved {
+        do throws(RootError) {
+            return try find(path, flags: flags, waiting: waiting)
+        } catch .notFound where waiting && home.isGone {
+            home.look()
+            return try find(path, flags: flags, waiting: true)
+        }
     }
 
     /// The same for a path whose names are known to be listed.

@@ -65,9 +65,10 @@ extension Share {
     /// Gives a file's new content, which has no name yet, the dead properties of the old one.
     ///
     /// RFC 4918 §9.7.1 leaves them alone.
-    func keepProperties(of old: borrowing Location, in new: Int32) throws(RootError) {
-        guard let status = old.status, let attributes = FileAttributes(status),
-            try root.state.properties.hints().mayHaveProperties(attributes)
+    func keepProperties(
+        of old: borrowing Location, in new: Int32, _ hints: PropertyHints
+    ) throws(RootError) {
+        guard let status = old.status, let attributes = FileAttributes(status), hints.mayHaveProperties(attributes)
         else { return }
         let answer = unsafe old.withName { unsafe sys_openat(old.directory.number, $0, sys_o_path | O_NOFOLLOW, 0) }
         let opened = try Descriptor(answer, "openat")

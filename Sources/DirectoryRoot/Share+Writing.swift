@@ -129,9 +129,14 @@ extension Share {
         try requireFileTarget(location, asked: path, replacing)
         let old = location.status
         guard old == nil || isAlone else { return nil }
+        let status = try file.status()
+        guard let attributes = FileAttributes(status) else { throw .notFound }
+        var mayHaveProperties = false
         if let old {
-            try keepProperties(of: location, in: file.descriptor)
-            try file.keepPermissions(of: old)
+            let hints = try root.state.properties.hints()
+            mayHaveProperties = hints.marker != nil
+            try keepProperties(of: location, in: file.descriptor, hints)
+            try file.keepPermissions(of: old, where: status)
         }
         let kept = try keepInTrash(location)
         var isDone = false
@@ -139,9 +144,9 @@ extension Share {
         if kept.isAway { try location.refresh() }
         try file.place(at: location, of: root)
         isDone = true
-        if let old { try forgetProperties(of: old) }
+        if let old, mayHaveProperties { try forgetProperties(of: old) }
         if root.policy.waitsForDisk { try location.syncDirectory() }
-        return (try file.attributes(), old == nil)
+        return (attributes, old == nil)
     }
 }
 
@@ -157,9 +162,11 @@ extension TemporaryFile {
     }
 
     /// Takes over the permission bits of the file that will be replaced, when it belongs to the same user.
-    func keepPermissions(of old: sys_attributes) throws(RootError) {
-        var new = sys_attributes()
-        try unsafe check(sys_fstat(descriptor, &new), "fstat")
+    /// - Parameters:
+    ///   - old: that file.
+    ///   - new: what this one is.
+    /// - Throws: what the disk says.
+    func keepPermissions(of old: sys_attributes, where new: sys_attributes) throws(RootError) {
         guard old.isFile, old.owner == new.owner, old.mode != new.mode else { return }
         try check(sys_chmod(descriptor, old.mode & 0o777), "fchmod")
     }

@@ -54,12 +54,17 @@ package final class TemporaryFile: @unchecked Sendable {
         self.init(descriptor: descriptor.release(), scratch: place)
     }
 
-    /// What the file is now.
+    /// What the share shows of the file now.
     func attributes() throws(RootError) -> FileAttributes {
+        guard let attributes = FileAttributes(try status()) else { throw .notFound }
+        return attributes
+    }
+
+    /// What the file is now.
+    func status() throws(RootError) -> sys_attributes {
         var status = sys_attributes()
         try unsafe check(sys_fstat(descriptor, &status), "fstat")
-        guard let attributes = FileAttributes(status) else { throw .notFound }
-        return attributes
+        return status
     }
 
     /// Leaves the file where it stands, named.
@@ -109,15 +114,24 @@ package final class TemporaryFile: @unchecked Sendable {
     /// Gives an unnamed file a name that no door shows.
     func nameInScratch(near directory: borrowing Descriptor, of root: DirectoryRoot) throws(RootError) -> ScratchPlace {
         if let scratch { return scratch }
+        // Nearly always it is where it was: to find out otherwise costs one call then, and four each time.
+        if let place = root.scratch.likelyPlace(), link(place) == 0 {
+            scratch = place
+            return place
+        }
         var place = try root.scratch.place(near: directory)
-        var answer = unsafe place.withName { unsafe sys_link_descriptor(descriptor, place.directory.number, $0) }
+        var answer = link(place)
         if answer == -EXDEV {
             place = try root.scratch.place(near: directory, besides: true)
-            answer = unsafe place.withName { unsafe sys_link_descriptor(descriptor, place.directory.number, $0) }
+            answer = link(place)
         }
         try check(answer, "linkat")
         scratch = place
         return place
+    }
+
+    private func link(_ place: ScratchPlace) -> Int32 {
+        unsafe place.withName { unsafe sys_link_descriptor(descriptor, place.directory.number, $0) }
     }
 
     /// The name has been given away: nothing is left to clean up.

@@ -23,6 +23,9 @@ pytestmark = [
 MANY = 200
 # As measured, with a little room.
 PUT_CALLS = 23
+# Only of the shared folder itself it must be asked whether it is gone.
+PUT_BELOW_CALLS = 21
+REPLACING_CALLS = 29
 # Into a share in memory, where one call less tells of a state folder while the root stays as it is.
 FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12
@@ -73,9 +76,9 @@ def get(wire, count, target):
         assert wire.ask("GET", target).status == 200
 
 
-def put(wire, count, name):
+def put(wire, count, name, status=201):
     for index in range(count):
-        assert wire.ask("PUT", f"/{name}{index}", body=b"x" * 1_000).status == 201
+        assert wire.ask("PUT", f"/{name}{index}", body=b"x" * 1_000).status == status
 
 
 @pytest.fixture
@@ -131,6 +134,25 @@ def test_calls_of_a_put(warm, folder):
             put(wire, MANY, "new")
     calls = trace.each(MANY)
     assert total(calls) <= PUT_CALLS, calls
+
+
+def test_calls_of_a_put_below_a_folder(warm, folder):
+    with Wire(warm) as wire:
+        put(wire, 5, "many/before")
+        with Trace(warm, folder) as trace:
+            put(wire, MANY, "many/new")
+    calls = trace.each(MANY)
+    assert total(calls) <= PUT_BELOW_CALLS, calls
+
+
+def test_calls_of_a_put_over_a_file(warm, folder):
+    with Wire(warm) as wire:
+        put(wire, MANY, "file")
+        put(wire, 20, "file", 204)
+        with Trace(warm, folder) as trace:
+            put(wire, MANY, "file", 204)
+    calls = trace.each(MANY)
+    assert total(calls) <= REPLACING_CALLS, calls
 
 
 def calls_of_puts_in_memory(serve, folder, name):

@@ -6,34 +6,36 @@ extension CommitLock {
     ///
     /// - Parameters:
     ///   - root: whose lock this is.
-    ///   - body: told whether there may be locks to look for.
+    ///   - body: told what is known of locks and properties. But where there is no state folder, no other process comes
+    ///     between what it looks at and what it does.
     /// - Returns: nil when another thread holds the lock.
     /// - Throws: what `body` throws; ``RootError/tooMany`` when another process holds the lock;
     ///   ``RootError/notFound`` when there is a state folder without a lock file;
     ///   ``RootError/wouldBlock`` when the root is no longer in memory.
     func withLockAtOnce<Answer>(
-        in root: DirectoryRoot, _ body: (Bool) throws(RootError) -> Answer
+        in root: DirectoryRoot, _ body: (StateGlance.Finding) throws(RootError) -> Answer
     ) throws(RootError) -> Answer? {
         try inProcess.withLockIfAvailable { (kept) throws(RootError) -> Answer in
-            if let folder = kept.glance.folder, let lock = try Self.lock(folder, in: root, kept) {
+            if let (folder, hints) = kept.glance.folder, let lock = try Self.lock(folder, in: root, kept) {
                 defer { lock.release() }
-                return try body(false)
+                return try body(.noLocks(hints))
             }
             let before = try Self.status(of: root)
-            if let before, kept.glance.tellsNothing(before) { return try body(false) }
+            if let before, kept.glance.tellsNothing(before) { return try body(.nothing) }
             kept.glance.forget()
             guard let folder = try state.descriptor(creating: false) else {
                 if let before { kept.glance.noteNothing(before, at: root.state.clock.wall()) }
-                return try body(false)
+                return try body(.nothing)
             }
             // On a full disk the last room is for the file, not for the lock.
             let lock = try StateLock(
                 named: "commit", folder: folder, kept: &kept.file, creating: false, patience: .zero)
             defer { lock.release() }
             let seen = Self.stamp(of: folder, in: root)
-            let answer = try body(true)
+            let answer = try body(.tables)
             if let seen, root.state.locks.wasAbsent {
-                kept.glance.noteNoLocks(in: folder, seen, at: root.state.clock.wall())
+                let hints = try root.state.properties.hints()
+                kept.glance.noteNoLocks(in: folder, seen, hints, at: root.state.clock.wall())
             }
             return answer
         }

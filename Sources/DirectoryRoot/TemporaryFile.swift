@@ -54,12 +54,6 @@ package final class TemporaryFile: @unchecked Sendable {
         self.init(descriptor: descriptor.release(), scratch: place)
     }
 
-    /// What the share shows of the file now.
-    func attributes() throws(RootError) -> FileAttributes {
-        guard let attributes = FileAttributes(try status()) else { throw .notFound }
-        return attributes
-    }
-
     /// What the file is now.
     func status() throws(RootError) -> sys_attributes {
         var status = sys_attributes()

@@ -1,18 +1,27 @@
 import CSyscalls
 
-/// What the last look for the state folder and the table of locks found, and how to see that another would find the
-/// same.
+/// What the last look for the state folder and the tables in it found, and how to see that another would find the same.
 ///
 /// To look for a name that is not there costs several times as much as to ask a directory when its names changed last:
 /// file systems in memory keep nothing of such a look. That change time moves with every name that comes, goes or is
 /// replaced. It is only relied on where it lies so far back that the next change is sure to get another one, and only for
 /// file systems in memory, whose clock is this machine's.
 struct StateGlance {
+    /// What who holds the commit lock may go by.
+    enum Finding {
+        /// There is no state folder: no lock is in force and nothing has properties, but no other process is kept out.
+        case nothing
+        /// No lock is in force, and nothing but this may have properties.
+        case noLocks(PropertyHints)
+        /// The tables must be asked.
+        case tables
+    }
+
     private enum Known {
         /// There is no state folder, as long as the root is this.
         case nothing(Stamp)
         /// There is this one, and no table of locks in it.
-        case noLocks(OpenDescriptor, Stamp)
+        case noLocks(OpenDescriptor, Stamp, PropertyHints)
     }
 
     /// A directory at a moment.
@@ -29,8 +38,9 @@ struct StateGlance {
             changed = Timestamp(seconds: found.changed, nanoseconds: Int32(truncatingIfNeeded: found.changed_ns))
         }
 
-        /// Whether a change that comes after `now` is sure to change it.
-        func isSettled(at now: Timestamp) -> Bool { now.since(changed) > .seconds(1) }
+        /// Whether a change that comes after `now` is sure to change it: the clock of the slowest kernels moves on ten
+        /// times in a tenth of a second.
+        func isSettled(at now: Timestamp) -> Bool { now.since(changed) > .milliseconds(100) }
     }
 
     private var known: Known?
@@ -40,9 +50,12 @@ struct StateGlance {
         known = root.isSettled(at: now) ? .nothing(root) : nil
     }
 
-    /// Notes that there was no table of locks in `folder` after that was seen as `stamp`, before `now`.
-    mutating func noteNoLocks(in folder: OpenDescriptor, _ stamp: Stamp, at now: Timestamp) {
-        known = stamp.isSettled(at: now) ? .noLocks(folder, stamp) : nil
+    /// Notes that there was no table of locks in `folder`, and what may have properties, after that was seen as `stamp`,
+    /// before `now`.
+    mutating func noteNoLocks(
+        in folder: OpenDescriptor, _ stamp: Stamp, _ hints: PropertyHints, at now: Timestamp
+    ) {
+        known = stamp.isSettled(at: now) ? .noLocks(folder, stamp, hints) : nil
     }
 
     mutating func forget() { known = nil }
@@ -53,15 +66,16 @@ struct StateGlance {
         return stamp == root
     }
 
-    /// The state folder that has no table of locks, where it is known; for ``tellsNoLocks(_:)``.
-    var folder: OpenDescriptor? {
-        guard case .noLocks(let folder, _) = known else { return nil }
-        return folder
+    /// The state folder that has no table of locks, and what may have properties, where that is known; for
+    /// ``tellsNoLocks(_:)``.
+    var folder: (OpenDescriptor, PropertyHints)? {
+        guard case .noLocks(let folder, _, let hints) = known else { return nil }
+        return (folder, hints)
     }
 
     /// Whether ``folder`` still has none, where `now` is what has its name.
     func tellsNoLocks(_ now: Stamp) -> Bool {
-        guard case .noLocks(_, let stamp) = known else { return false }
+        guard case .noLocks(_, let stamp, _) = known else { return false }
         return stamp == now
     }
 }

@@ -12,8 +12,7 @@ extension Exchange {
         return bytes
     }
 
-    /// Answers a PUT for which neither the network nor a disk has to be waited for: a new, small file in a share in
-    /// memory.
+    /// Answers a PUT for which neither the network nor a disk has to be waited for: a small file in a share in memory.
     ///
     /// On the event loop: two changes of threads would cost more than all the rest of it.
     /// - Parameters:
@@ -25,9 +24,10 @@ extension Exchange {
         guard request.share.root.isInMemory, fields["if"] == nil, let promises = try? UploadPromises(request),
             promises.digests.isEmpty, promises.length ?? 0 <= Int64(content.count)
         else { return nil }
-        let attributes = request.share.createAtOnce(
+        let written = request.share.writeAtOnce(
             request.path, content, replacing: Conditions(fields).replacement, modified: promises.modified)
-        guard let attributes else { return nil }
-        return Response(.created, fields: promises.fields(after: attributes, promises.digests))
+        guard let (attributes, created) = written else { return nil }
+        return Response(
+            created ? .created : .noContent, fields: promises.fields(after: attributes, promises.digests))
     }
 }

@@ -29,6 +29,7 @@ REPLACING_CALLS = 29
 # Into a share in memory, where one call less tells of a state folder while the root stays as it is.
 FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12
+FAST_REPLACING_CALLS = 16
 MEMBER_CALLS = 1.3
 START_ALLOCATIONS = 5_000
 CACHED_ALLOCATIONS = 1
@@ -155,7 +156,7 @@ def test_calls_of_a_put_over_a_file(warm, folder):
     assert total(calls) <= REPLACING_CALLS, calls
 
 
-def calls_of_puts_in_memory(serve, folder, name):
+def calls_of_puts_in_memory(serve, folder, name, over=False):
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("there is no file system in memory at /dev/shm")
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="shareserve-test-") as place:
@@ -163,11 +164,15 @@ def calls_of_puts_in_memory(serve, folder, name):
         os.mkdir(os.path.join(place, "folder"))
         with Wire(warm) as wire:
             put(wire, 20, f"{name}before")
-            # A root that has just changed is not relied on.
-            wait_until(lambda: time.time() - os.stat(place).st_ctime > 2, "the root has been as it is for a while")
+            if over:
+                put(wire, MANY, f"{name}new")
+                put(wire, 20, f"{name}new", 204)
+            # A folder that has just changed is not relied on.
+            watched = os.path.join(place, ".shareserve") if over else place
+            wait_until(lambda: time.time() - os.stat(watched).st_ctime > 2, "the folder has been as it is for a while")
             put(wire, 20, f"{name}warm")
             with Trace(warm, folder) as trace:
-                put(wire, MANY, f"{name}new")
+                put(wire, MANY, f"{name}new", 204 if over else 201)
     # One thread does it all, but for the look at the root that one upload a second takes.
     return trace.each(MANY)
 
@@ -180,6 +185,11 @@ def test_calls_of_a_put_in_memory(serve, folder):
 def test_calls_of_a_put_below_a_folder_in_memory(serve, folder):
     calls = calls_of_puts_in_memory(serve, folder, "folder/")
     assert total(calls) <= FASTEST_PUT_CALLS, calls
+
+
+def test_calls_of_a_put_over_a_file_in_memory(serve, folder):
+    calls = calls_of_puts_in_memory(serve, folder, "", over=True)
+    assert total(calls) <= FAST_REPLACING_CALLS, calls
 
 
 def test_calls_of_a_member_in_propfind(warm, folder):

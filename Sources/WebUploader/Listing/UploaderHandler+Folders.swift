@@ -111,7 +111,7 @@ extension UploaderHandler {
         let chosen = try names(request)
         if !chosen.isEmpty {
             let (members, rights) = try await request.io.run {
-                (request.share.members(chosen, of: request.path), request.share.effectiveRights(at: request.path))
+                (try request.share.members(chosen, of: request.path), request.share.effectiveRights(at: request.path))
             }
             var format = format(rights)
             var writer = TextWriter()
@@ -218,10 +218,16 @@ final class EmptyProducer: ChunkProducer {
 
 extension Share {
     /// Those of the named members that are there.
-    func members(_ names: [[UInt8]], of folder: SharePath) -> [DirectoryMember] {
-        names.compactMap { name in
-            guard let path = try? folder.appending(name), let attributes = try? attributes(of: path) else { return nil }
-            return DirectoryMember(name: name, attributes: attributes, mayHaveProperties: true)
+    func members(_ names: [[UInt8]], of folder: SharePath) throws(RootError) -> [DirectoryMember] {
+        var members: [DirectoryMember] = []
+        for name in names {
+            do throws(RootError) {
+                let attributes = try attributes(of: folder.appending(name))
+                members.append(DirectoryMember(name: name, attributes: attributes, mayHaveProperties: true))
+            } catch {
+                guard error.meansAbsent else { throw error }
+            }
         }
+        return members
     }
 }

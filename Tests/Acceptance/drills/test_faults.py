@@ -397,8 +397,10 @@ def test_file_system_that_calls_missing_attributes_a_failure(serve):
 
 
 @pytest.mark.parametrize("method, target, fields", [
-    ("GET", "/folder/", ["Accept: application/json"]), ("GET", "/folder/?archive=tar", []), ("PROPFIND", "/folder/", ["Depth: 1"]),
-], ids=["json", "tar", "propfind"])
+    ("GET", "/folder/", ["Accept: application/json"]),
+    ("GET", "/folder/?json&" + "&".join(f"name=member%20{number}" for number in range(4)) + "&name=a%20link", []),
+    ("GET", "/folder/?archive=tar", []), ("PROPFIND", "/folder/", ["Depth: 1"]),
+], ids=["json", "chosen", "tar", "propfind"])
 def test_listing_of_a_broken_disk_leaves_nothing_out(serve, method, target, fields):
     """Who keeps a copy in step would delete what is missing."""
     server = serve()

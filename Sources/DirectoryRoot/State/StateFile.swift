@@ -132,10 +132,7 @@ struct StateFile: Sendable {
             _ = unsafe sys_unlinkat(lock.folder.number, temporary, 0)
             throw error
         }
-        if state.waitsForDisk {
-            let status = sys_fsync(lock.folder.number)
-            guard status == 0 || status == -EINVAL else { throw RootError(status, "fsync state") }
-        }
+        if state.waitsForDisk { try Self.sync(lock.folder) }
         // A rename changes the change time, on most file systems.
         var found = sys_attributes()
         return unsafe sys_statat(lock.folder.number, name, &found) == 0 ? Identity(found) : identity
@@ -163,6 +160,13 @@ struct StateFile: Sendable {
             _ = unsafe sys_unlinkat(folder.number, name, 0)
             throw error
         }
+    }
+
+    /// Waits until the disk has the names in a folder.
+    static func sync(_ folder: OpenDescriptor) throws(RootError) {
+        let status = sys_fsync(folder.number)
+        // Some file systems have no such call for folders.
+        guard status == 0 || status == -EINVAL else { throw RootError(status, "fsync state") }
     }
 
     static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(RootError) {

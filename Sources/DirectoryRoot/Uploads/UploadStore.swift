@@ -178,6 +178,7 @@ package final class UploadStore: Sendable {
     func remove(_ id: String) throws(RootError) {
         guard let (folder, _) = try find(id) else { throw .unknownToken }
         try remove(id, in: folder)
+        if state.waitsForDisk { try StateFile.sync(folder) }
     }
 
     /// Removes what is over, and what a crash left behind.

@@ -83,8 +83,10 @@ extension Share {
     /// - Throws: what the disk says.
     func keepInTrash(_ location: borrowing Location) throws(RootError) -> Trash.Kept {
         guard root.policy.trashDays > 0, let status = location.status else { return .nothing }
-        if status.isFile, let record = try root.state.trash.keep(location, user: user) { return .second(record) }
-        return try root.state.trash.take(location, user: user).map { .only($0) } ?? .nothing
+        if status.isFile, let record = try root.state.trash.keep(location, of: root, user: user) {
+            return .second(record)
+        }
+        return try root.state.trash.take(location, of: root, user: user).map { .only($0) } ?? .nothing
     }
 
     /// Called for each thing that is removed with a tree; nil when nobody keeps anything about it.

@@ -25,7 +25,7 @@ extension Share {
             let location = try locateSource(path, followsLink: false)
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
-            guard let record = try root.state.trash.take(location, user: user) else { return nil }
+            guard let record = try root.state.trash.take(location, of: root, user: user) else { return nil }
             try root.dropLocks(below: location.path)
             if root.policy.waitsForDisk { try location.syncDirectory() }
             return record.id
@@ -75,6 +75,11 @@ extension Share {
     /// Removes an item for good.
     /// - Throws: ``RootError/unknownToken`` when it is not there; ``RootError/forbidden`` without the right to delete.
     public func deleteFromTrash(_ id: String) throws(RootError) {
+        try erase(id)
+        try root.state.trash.settle()
+    }
+
+    private func erase(_ id: String) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         guard let item = try root.state.trash.find(id), mayReach(item.record) else { throw .unknownToken }
         guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
@@ -90,13 +95,14 @@ extension Share {
         let items = try trashItems()
         for item in items {
             do throws(RootError) {
-                try deleteFromTrash(item.id)
+                try erase(item.id)
             } catch .unknownToken {
                 continue
             } catch .forbidden {
                 kept += 1
             }
         }
+        try root.state.trash.settle()
         if kept > 0, kept == items.count { throw .forbidden }
     }
 
@@ -120,7 +126,7 @@ extension Share {
                 try requireRights(throughout: [.overwrite, .delete], at: full, location.path)
                 try requireReplaceable(location, asked: full)
                 try checkLocks(WriteUse(trees: [location.path]))
-                guard let record = try root.state.trash.take(location, user: user) else { throw .exists }
+                guard let record = try root.state.trash.take(location, of: root, user: user) else { throw .exists }
                 replaced = .only(record)
             }
             defer { if !isDone { root.state.trash.giveBack(replaced, to: location, of: root) } }

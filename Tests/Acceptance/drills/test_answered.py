@@ -4,8 +4,10 @@ On btrfs, since it writes only the names that it is told to: on others, one `fsy
 """
 
 import base64
+import json
 import os
 import subprocess
+import urllib.parse
 
 import pytest
 
@@ -19,6 +21,7 @@ NOTE = '<propfind xmlns="DAV:"><prop><note xmlns="urn:t"/></prop></propfind>'
 FORM = b'--edge\r\nContent-Disposition: form-data; name="files"; filename="sent/below/%s"\r\n\r\nform\r\n--edge--\r\n'
 TUS = "Tus-Resumable: 1.0.0"
 PIECE = "Content-Type: application/offset+octet-stream"
+JSON = "Content-Type: application/json"
 
 
 @pytest.fixture
@@ -59,6 +62,21 @@ def tells(target, what, asked):
 
 def has_come(upload, count):
     return lambda server: ask(server, "HEAD", upload, TUS)["Upload-Offset"] == str(count)
+
+
+def trashed(server):
+    return json.loads(done(ask(server, "GET", "/.shareserve/trash"), 200).body)["items"]
+
+
+def restore(server):
+    """Has everything back; tells where it is now."""
+    wanted = {"ids": [item["id"] for item in trashed(server)], "conflict": "keep"}
+    answer = ask(server, "POST", "/.shareserve/trash/restore", JSON, body=json.dumps(wanted))
+    return [urllib.parse.quote(item["path"]) for item in json.loads(done(answer, 200).body)["items"]]
+
+
+def can_be_restored(content):
+    return lambda server: any(ask(server, "GET", path).body == content for path in restore(server))
 
 
 def changes(server):
@@ -106,16 +124,37 @@ def uploads(server):
     yield "an upload given up", is_gone(first)
 
 
+def changes_with_trash(server):
+    for folder in ("/one", "/two"):
+        done(ask(server, "MKCOL", folder), 201)
+    for name in ("/one/a", "/one/b", "/two/c"):
+        done(ask(server, "PUT", name, body=b"first " + name.encode()), 201)
+    done(ask(server, "PUT", "/one/a", body=b"second"), 204)
+    yield "PUT over a file", can_be_restored(b"first /one/a")
+    done(ask(server, "DELETE", "/one/b"), 204)
+    yield "DELETE", can_be_restored(b"first /one/b")
+    done(ask(server, "DELETE", "/two"), 204)
+    yield "DELETE of a folder", lambda server: "/two" in restore(server) and holds("/two/c", b"first /two/c")(server)
+    done(ask(server, "POST", "/.shareserve/trash", JSON, body=json.dumps({"paths": ["/one/a"]})), 200)
+    yield "the page's delete", can_be_restored(b"second")
+    restore(server)
+    yield "what came back", holds("/one/b", b"first /one/b")
+    done(ask(server, "DELETE", "/one/b"), 204)
+    done(ask(server, "DELETE", "/.shareserve/trash"), 204)
+    yield "an emptied trash", lambda server: not trashed(server)
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("is_settled", [False, True], ids=["new", "settled"])
-def test_all_that_was_answered_is_on_the_disk(serve, disk, is_settled):
+@pytest.mark.parametrize("options, change", [([], changes), (["--trash", "7"], changes_with_trash)], ids=["", "trash"])
+def test_all_that_was_answered_is_on_the_disk(serve, disk, options, change, is_settled):
     """Both what has just been made on the disk and what has been there for long: they are written in different ways."""
     image, place = disk
     (place / "share").mkdir()
     os.sync()
-    server = serve("--fsync", root=place / "share")
+    server = serve("--fsync", *options, root=place / "share")
     made = []
-    for name, look in changes(server):
+    for name, look in change(server):
         copy = image.with_name(f"copy-{len(made)}.img")
         subprocess.run(["cp", "--sparse=always", str(image), str(copy)], check=True)
         made.append((name, look, copy))
@@ -126,7 +165,7 @@ def test_all_that_was_answered_is_on_the_disk(serve, disk, is_settled):
     lost = []
     for name, look, copy in made:
         subprocess.run(["mount", "-o", "loop", str(copy), str(place)], check=True)
-        server = serve("--fsync", root=place / "share")
+        server = serve("--fsync", *options, root=place / "share")
         if not look(server):
             lost.append(name)
         server.stop()

@@ -55,21 +55,24 @@ def upload(size):
     return work
 
 
-def small_uploads(files, connections):
+def small_uploads(files, connections, keeps=False):
+    """New files each time, or, where it `keeps` them, the same ones once more: only the first round makes them."""
+    name = "kept" if keeps else "f"
+
     def work(peer):
         body = b"x" * 10_240
         opened = [Connection(peer) for _ in range(connections)]
         for index in range(files):
             connection = opened[index % connections]
             connection.socket.sendall(
-                f"PUT /put/f{index} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                f"PUT /put/{name}{index} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
             if index % connections == connections - 1:
                 for other in opened:
                     expect(other.answer(), 200, 201, 204)
         for connection in opened:
             connection.close()
-        for index in range(files):
-            os.remove(peer.root / "put" / f"f{index}")
+        for index in range(0 if keeps else files):
+            os.remove(peer.root / "put" / f"{name}{index}")
         return {"units": files / 1000}
     return work
 
@@ -178,7 +181,9 @@ WORKLOADS = [
     Workload("put-disk", "PUT 1 GiB, disk", upload(GIBIBYTE), ["nginx", "lighttpd"], [("cpu", "CPU s/GiB", Goal(0.75))], disk=True),
     Workload("put-small", "PUT 2,000 × 10 KiB, 1 connection", small_uploads(2000, 1), [*WEB, "wsgidav"],
              [("cpu", "CPU s/1000", Goal(0.6, "nginx"))]),
-    Workload("put-small-disk", "the same on a disk", small_uploads(2000, 1), ["nginx", "lighttpd"],
+    Workload("put-small-over", "the same over files that are there", small_uploads(2000, 1, keeps=True), ["nginx", "lighttpd"],
+             [("cpu", "CPU s/1000", None)]),
+    Workload("put-small-disk", "new ones on a disk", small_uploads(2000, 1), ["nginx", "lighttpd"],
              [("cpu", "CPU s/1000", Goal(0.6, "nginx"))], disk=True),
     Workload("put-small-8", "PUT 2,000 × 10 KiB, 8 connections", small_uploads(2000, 8), ["nginx", "lighttpd"],
              [("cpu", "CPU s/1000", None)]),

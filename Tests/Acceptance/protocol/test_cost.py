@@ -29,7 +29,7 @@ REPLACING_CALLS = 29
 # Into a share in memory, where one call less tells of a state folder while the root stays as it is.
 FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12
-FAST_REPLACING_CALLS = 16
+FAST_REPLACING_CALLS = 17
 MEMBER_CALLS = 1.3
 START_ALLOCATIONS = 5_000
 CACHED_ALLOCATIONS = 1

@@ -83,10 +83,19 @@ extension Share {
     /// - Throws: what the disk says.
     func keepInTrash(_ location: borrowing Location) throws(RootError) -> Trash.Kept {
         guard root.policy.trashDays > 0, let status = location.status else { return .nothing }
-        if status.isFile, let record = try root.state.trash.keep(location, of: root, user: user) {
+        if status.isFile, let record = try root.state.trash.keep(location, user: user) {
             return .second(record)
         }
-        return try root.state.trash.take(location, of: root, user: user).map { .only($0) } ?? .nothing
+        return try root.state.trash.take(location, user: user).map { .only($0) } ?? .nothing
+    }
+
+    /// Makes a change of names durable; what it put into the trash first, or after a power cut that could be in neither
+    /// place.
+    ///
+    /// Only after the whole change: a replaced folder is out of its place until then.
+    func syncDirectory(of location: borrowing Location, _ kept: Trash.Kept) throws(RootError) {
+        if !kept.isNothing { try root.state.trash.settle() }
+        try location.syncDirectory()
     }
 
     /// Called for each thing that is removed with a tree; nil when nobody keeps anything about it.

@@ -100,7 +100,7 @@ extension Share {
         }
         isDone = true
         if let old { try didRemove(location.path, isKept || replaced != nil ? nil : old) }
-        if request.isDurable(root) { try location.syncDirectory() }
+        if request.isDurable(root) { try syncDirectory(of: location, kept) }
         if let departure, !departure.isTheCopy {
             do throws(RootError) {
                 try request.takingAway?(departure)
@@ -154,7 +154,7 @@ extension Share {
             }
             isPlaced = true
             if !created { try didRemove(location.path, nil) }
-            if request.isDurable(root) { try location.syncDirectory() }
+            if request.isDurable(root) { try syncDirectory(of: location, kept) }
             if let departure { try request.takingAway?(departure) }
             return (created, location.status == nil ? nil : place)
         }

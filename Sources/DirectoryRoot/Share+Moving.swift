@@ -123,7 +123,7 @@ extension Share {
             if answer == -EXDEV { return .otherFileSystem }
             try check(answer, "renameat")
             isDone = true
-            try finish(from, to)
+            try finish(from, to, kept)
             return .done(created: false, replaced: nil)
         }
         let outcome = try swapAndDetach(from, to)
@@ -162,10 +162,12 @@ extension Share {
         return .done(created: false, replaced: replaced)
     }
 
-    private func finish(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
+    private func finish(
+        _ from: borrowing Location, _ to: borrowing Location, _ kept: Trash.Kept = .nothing
+    ) throws(RootError) {
         try didMove(from.path, from.status, to: to.path)
         guard root.policy.waitsForDisk else { return }
-        try to.syncDirectory()
+        try syncDirectory(of: to, kept)
         try from.syncDirectory()
     }
 

@@ -42,7 +42,7 @@ extension Share {
             isDone = true
             // What can't be hidden is taken apart in its place, and is not gone yet.
             if doomed?.isInPlace != true { try didRemove(location.path, isKept || doomed != nil ? nil : status) }
-            if root.policy.waitsForDisk { try location.syncDirectory() }
+            if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
             return doomed
         }
         let failures = try doomed.map { (doomed) throws(RootError) in try takeApart(doomed) } ?? []

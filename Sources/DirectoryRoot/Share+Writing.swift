@@ -145,7 +145,7 @@ extension Share {
         try file.place(at: location, of: root)
         isDone = true
         if let old, mayHaveProperties { try forgetProperties(of: old) }
-        if root.policy.waitsForDisk { try location.syncDirectory() }
+        if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
         return (attributes, old == nil)
     }
 }

@@ -25,9 +25,9 @@ extension Share {
             let location = try locateSource(path, followsLink: false)
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
-            guard let record = try root.state.trash.take(location, of: root, user: user) else { return nil }
+            guard let record = try root.state.trash.take(location, user: user) else { return nil }
             try root.dropLocks(below: location.path)
-            if root.policy.waitsForDisk { try location.syncDirectory() }
+            if root.policy.waitsForDisk { try syncDirectory(of: location, .only(record)) }
             return record.id
         }
         if id != nil { tell(.delete(path)) }
@@ -76,7 +76,7 @@ extension Share {
     /// - Throws: ``RootError/unknownToken`` when it is not there; ``RootError/forbidden`` without the right to delete.
     public func deleteFromTrash(_ id: String) throws(RootError) {
         try erase(id)
-        try root.state.trash.settle()
+        if root.policy.waitsForDisk { try root.state.trash.settle() }
     }
 
     private func erase(_ id: String) throws(RootError) {
@@ -102,7 +102,7 @@ extension Share {
                 kept += 1
             }
         }
-        try root.state.trash.settle()
+        if root.policy.waitsForDisk { try root.state.trash.settle() }
         if kept > 0, kept == items.count { throw .forbidden }
     }
 
@@ -126,7 +126,7 @@ extension Share {
                 try requireRights(throughout: [.overwrite, .delete], at: full, location.path)
                 try requireReplaceable(location, asked: full)
                 try checkLocks(WriteUse(trees: [location.path]))
-                guard let record = try root.state.trash.take(location, of: root, user: user) else { throw .exists }
+                guard let record = try root.state.trash.take(location, user: user) else { throw .exists }
                 replaced = .only(record)
             }
             defer { if !isDone { root.state.trash.giveBack(replaced, to: location, of: root) } }
@@ -134,7 +134,7 @@ extension Share {
             isDone = true
             if replaced.isAway { try root.dropLocks(below: location.path) }
             try root.state.trash.forget(id)
-            if root.policy.waitsForDisk { try location.syncDirectory() }
+            if root.policy.waitsForDisk { try syncDirectory(of: location, replaced) }
         }
     }
 

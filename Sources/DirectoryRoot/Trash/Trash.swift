@@ -32,32 +32,22 @@ package final class Trash: Sendable {
     /// Moves what is at a place into the trash.
     /// - Parameters:
     ///   - location: where something is.
-    ///   - root: whose trash this is.
     ///   - user: who deletes it.
     /// - Returns: the item's record; nil when it is on another file system than the trash, and stays where it is.
     /// - Throws: what forbids to rename it.
-    func take(
-        _ location: borrowing Location, of root: DirectoryRoot, user: String?
-    ) throws(RootError) -> TrashRecord? {
-        guard let (trash, record) = try newRecord(for: location, user: user) else { return nil }
-        let answer = unsafe location.withName {
-            unsafe sys_renameat(location.directory.number, $0, trash.number, record.id + ".item")
+    func take(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
+        try add(location, user: user) { (name, directory, item) in
+            unsafe location.withName { unsafe sys_renameat(location.directory.number, $0, directory, item) }
         }
-        guard try isDone(answer, record, in: trash) else { return nil }
-        return try settle(.only(record), in: trash, location, of: root)
     }
 
     /// Keeps a file that is about to be replaced, which has its name until then.
     /// - Returns: the item's record; nil when the file system can't give it a second name.
-    func keep(
-        _ location: borrowing Location, of root: DirectoryRoot, user: String?
-    ) throws(RootError) -> TrashRecord? {
-        guard let (trash, record) = try newRecord(for: location, user: user) else { return nil }
-        let answer = unsafe location.withName {
-            unsafe sys_linkat(location.directory.number, $0, trash.number, record.id + ".item")
+    func keep(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
+        let kept = try? add(location, user: user) { (name, directory, item) in
+            unsafe location.withName { unsafe sys_linkat(location.directory.number, $0, directory, item) }
         }
-        guard (try? isDone(answer, record, in: trash)) == true else { return nil }
-        return try settle(.second(record), in: trash, location, of: root)
+        return kept.flatMap { $0 }
     }
 
     /// What the trash has of something that is about to be replaced.
@@ -74,11 +64,9 @@ package final class Trash: Sendable {
             return false
         }
 
-        var record: TrashRecord? {
-            switch self {
-            case .nothing: nil
-            case .second(let record), .only(let record): record
-            }
+        var isNothing: Bool {
+            if case .nothing = self { return true }
+            return false
         }
     }
 
@@ -103,10 +91,9 @@ package final class Trash: Sendable {
         if answer == 0 { _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0) }
     }
 
-    /// Writes what is known of an item that comes; nil when its place is on another file system than the trash.
-    private func newRecord(
-        for location: borrowing Location, user: String?
-    ) throws(RootError) -> (trash: OpenDescriptor, record: TrashRecord)? {
+    private func add(
+        _ location: borrowing Location, user: String?, _ call: (String, Int32, String) -> Int32
+    ) throws(RootError) -> TrashRecord? {
         guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
         guard location.status?.device == trash.device else { return nil }
         let record = TrashRecord(
@@ -114,31 +101,11 @@ package final class Trash: Sendable {
         let bytes = StateEnvelope(generation: 1, payload: record.payload).encoded()
         _ = try StateFile.create(
             record.id + ".record", in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
-        return (trash, record)
-    }
-
-    /// Whether an item came; false when it is on another file system than the trash.
-    private func isDone(
-        _ answer: Int32, _ record: TrashRecord, in trash: OpenDescriptor
-    ) throws(RootError) -> Bool {
-        if answer == 0 { return true }
+        let answer = call(record.id, trash.number, record.id + ".item")
+        if answer == 0 { return record }
         _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
-        if answer == -EXDEV { return false }
+        if answer == -EXDEV { return nil }
         throw RootError(answer, "renameat to the trash")
-    }
-
-    /// Waits until the disk has an item's name in the trash, where the policy says so: before it has that the old name is
-    /// gone, or after a power cut the item would have neither.
-    private func settle(
-        _ kept: Kept, in trash: OpenDescriptor, _ location: borrowing Location, of root: DirectoryRoot
-    ) throws(RootError) -> TrashRecord? {
-        do throws(RootError) {
-            if state.waitsForDisk { try StateFile.sync(trash) }
-            return kept.record
-        } catch {
-            giveBack(kept, to: location, of: root)
-            throw error
-        }
     }
 
     /// All that is there, in no order, without what is over.
@@ -171,9 +138,9 @@ package final class Trash: Sendable {
         if status != -ENOENT { try check(status, "unlink a trash record") }
     }
 
-    /// Waits until the disk has what was deleted for good, where the policy says so.
+    /// Waits until the disk has the names in the trash.
     func settle() throws(RootError) {
-        guard state.waitsForDisk, let trash = try state.subfolder(Self.folder, creating: false) else { return }
+        guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
         try StateFile.sync(trash)
     }
 

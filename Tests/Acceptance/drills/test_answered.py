@@ -12,6 +12,7 @@ import urllib.parse
 import pytest
 
 from server import wait_until
+from tracing import traced
 from wire import ask
 
 LOCK = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
@@ -172,3 +173,18 @@ def test_all_that_was_answered_is_on_the_disk(serve, disk, options, change, is_s
         unmount(place)
         copy.unlink()
     assert lost == []
+
+
+def test_a_replaced_folder_is_out_of_its_place_for_no_longer_than_two_renames(serve, folder):
+    """It goes to the trash, and the new one comes: the disk, which may take long, is asked for nothing in between."""
+    server = serve("--fsync", "--trash", "7")
+    for name in ("new", "old"):
+        (server.root / name).mkdir()
+        (server.root / name / "file").write_text(name)
+    trace = folder / "trace"
+    with traced(server, "-o", str(trace), "-e", "trace=renameat,renameat2,fsync"):
+        done(ask(server, "MOVE", "/new", "Destination: /old", "Overwrite: T"), 204)
+    assert (server.root / "old" / "file").read_text() == "new"
+    calls = [line for line in trace.read_text().splitlines() if "rename" in line or "fsync" in line]
+    gone = next(index for index, line in enumerate(calls) if "rename" in line and ".item" in line)
+    assert "rename" in calls[gone + 1], calls

@@ -171,9 +171,7 @@ extension HTTP1Connection {
             // The rest of a body that nobody wanted; bounded by the choice made in `respond`.
             return false
         }
-        engine.record(
-            head, peer: view?.peer ?? peer, user: user, version: head.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0",
-            status: status, bytes: isHeadOnly ? 0 : sentBytes, beganAt: beganAt)
+        record(status: status, bytes: isHeadOnly ? 0 : sentBytes)
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
         pipe = nil
@@ -194,6 +192,20 @@ extension HTTP1Connection {
         phase = .head
         setDeadline(seconds: engine.idleSeconds)
         return true
+    }
+
+    /// Records a request with which the connection ended: what of its answer was sent, if there was one.
+    func recordBrokenOff() {
+        guard isAnswering else { return record(status: AccessRecord.abandoned, bytes: 0) }
+        var unsent = Int64(outstanding)
+        if case .file(let span, _) = outgoing { unsent &+= Int64(span.count) }
+        record(status: status, bytes: isHeadOnly ? 0 : max(0, sentBytes &- unsent))
+    }
+
+    private func record(status: Int, bytes: Int64) {
+        engine.record(
+            head, peer: view?.peer ?? peer, user: user, version: head.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0",
+            status: status, bytes: bytes, beganAt: beganAt)
     }
 
     // MARK: - Refusing

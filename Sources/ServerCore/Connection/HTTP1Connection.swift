@@ -197,6 +197,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     private func becomeClosed() {
+        if phase == .exchange { recordBrokenOff() }
         phase = .closed
         if roomIndex >= 0 {
             room.leave(self)

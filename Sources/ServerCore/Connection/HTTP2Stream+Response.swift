@@ -242,16 +242,23 @@ extension HTTP2Stream {
     /// Ends the stream within a body, so that nobody takes the part for the whole.
     func reset(_ reason: HTTP2ErrorCode = .internalError) {
         guard !isOver else { return }
-        if isAnswering { record() }
         context?.writeAndFlush(wrapOutboundOut(.rstStream(reason)), promise: nil)
         becomeOver()
     }
 
-    private func record() {
+    private func record() { record(status: status, bytes: isHeadOnly ? 0 : sentBytes) }
+
+    /// Records a request whose stream ended within it: what of its answer was sent, if there was one.
+    func recordBrokenOff() {
+        guard isAnswering else { return record(status: AccessRecord.abandoned, bytes: 0) }
+        record(status: status, bytes: max(0, sentBody &- Int64(outstanding)))
+    }
+
+    private func record(status: Int, bytes: Int64) {
         guard !isRecorded else { return }
         isRecorded = true
         engine.record(
-            head, peer: view?.peer ?? peer, user: user, version: "HTTP/2", status: status,
-            bytes: isHeadOnly ? 0 : sentBytes, beganAt: beganAt)
+            head, peer: view?.peer ?? peer, user: user, version: "HTTP/2", status: status, bytes: bytes,
+            beganAt: beganAt)
     }
 }

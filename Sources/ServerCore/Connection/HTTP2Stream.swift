@@ -112,6 +112,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     func becomeOver() {
         room.leave(self)
         guard !isOver else { return }
+        if hasHead { recordBrokenOff() }
         isOver = true
         finishPipe(.failure(HTTPError(.badRequest, "The stream ended within the body.")))
         exchange?.detach(cancelling: true)

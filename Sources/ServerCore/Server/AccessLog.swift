@@ -1,5 +1,6 @@
 /// One line for each request, in one of three forms.
 ///
+/// Of an answer that was broken off it tells how much was sent; a request whose client went before any has status 499.
 /// Whatever a client sent stands in it escaped: no line holds another line, and nothing commands a terminal.
 public struct AccessLog: Sendable {
     /// How a line looks.

@@ -15,6 +15,9 @@ struct AccessRecord {
     var referer: ArraySlice<UInt8>?
     var agent: ArraySlice<UInt8>?
 
+    /// The status of a request whose client went before it was answered, as nginx writes it.
+    static let abandoned = 499
+
     /// The wall clock, in milliseconds since 1970.
     static var now: Int64 {
         var seconds: Int64 = 0

@@ -8,11 +8,13 @@ import pty
 import re
 import signal
 import socket
+import struct
 import subprocess
 import termios
 
 import pytest
 
+from frames import Frames
 from server import binary, free_port, wait_until
 from wire import ConnectionClosed, Wire, ask
 
@@ -411,6 +413,58 @@ def test_access_log_combined(serve):
     server.stop()
     expected = r'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET /missing HTTP/1\.1" 404 \d+ "http://localhost/x" ".*quoted.*"'
     assert any(re.fullmatch(expected, line) for line in server.logged().splitlines()), server.logged()
+
+
+def broken_off(server, break_off):
+    """The log's line of a GET of 64 MiB that `break_off` does not read to its end."""
+    with open(server.root / "large", "wb") as file:
+        file.truncate(64 << 20)
+
+    def found():
+        lines = [json.loads(line) for line in server.logged().splitlines() if line.startswith("{")]
+        return [line for line in lines if line.get("target") == "/large"]
+
+    break_off()
+    wait_until(found, "the line of a download that was broken off")
+    assert len(found()) == 1
+    return found()[0]
+
+
+def test_access_log_tells_of_what_was_broken_off(serve):
+    server = serve("--log-format", "json")
+
+    def break_off():
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(100_000).startswith(b"HTTP/1.1 200 ")
+
+    line = broken_off(server, break_off)
+    assert line["status"] == 200 and 0 < line["bytes"] < 64 << 20, line
+
+
+def test_access_log_tells_of_a_stream_that_was_broken_off(serve):
+    server = serve("--log-format", "json", "--tls-self-signed")
+
+    def break_off():
+        client = Frames(server)
+        client.send(client.head(1, path="/large"))
+        assert client.socket.recv(1_000)
+        client.socket.close()
+
+    line = broken_off(server, break_off)
+    assert line["status"] == 200 and line["bytes"] < 64 << 20, line
+
+
+def test_access_log_tells_who_went_before_the_answer(serve):
+    server = serve("--log-format", "json")
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(
+            b"PUT /half HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+        assert client.recv(1_000).startswith(b"HTTP/1.1 100 ")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wait_until(lambda: '"/half"' in server.logged(), "the line of an upload that was broken off")
+    line = next(json.loads(line) for line in server.logged().splitlines() if '"/half"' in line)
+    assert line["status"] in (400, 499), line
 
 
 def test_interrupted_password_leaves_a_terminal_that_shows_what_is_typed():

@@ -185,11 +185,12 @@ extension HTTP1Connection {
         } else {
             head.reset()
         }
+        // It is recorded, however the connection ends now.
+        phase = .head
         if closesAfter || engine.isShuttingDown {
             linger()
             return false
         }
-        phase = .head
         setDeadline(seconds: engine.idleSeconds)
         return true
     }

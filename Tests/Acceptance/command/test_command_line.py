@@ -415,6 +415,20 @@ def test_access_log_combined(serve):
     assert any(re.fullmatch(expected, line) for line in server.logged().splitlines()), server.logged()
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_access_log_has_one_line_for_each_request(serve, version):
+    server = serve("--log-format", "json")
+    for number in range(3):
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(b"GET /missing%d HTTP/%b\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                           % (number, version.encode()))
+            while client.recv(10_000):
+                pass
+    server.stop()
+    lines = [json.loads(line) for line in server.logged().splitlines() if '"target"' in line]
+    assert [line["target"] for line in lines] == ["/missing0", "/missing1", "/missing2"]
+
+
 def broken_off(server, break_off):
     """The log's line of a GET of 64 MiB that `break_off` does not read to its end."""
     with open(server.root / "large", "wb") as file:

@@ -90,20 +90,22 @@ def test_idle_connection_ends_with_goodbye(secure):
     assert client.says_goodbye(last=1)
 
 
-def test_connection_that_its_client_ends_is_gone(secure):
+def test_connections_that_their_clients_end_are_gone(secure):
     server = secure()
     before = server.open_files()
-    client = Client(server)
-    client.begin(1, "GET", "/a")
-    assert client.status(1) == "200"
-    client.socket.settimeout(0)
-    try:
-        # close_notify; the answer to it is not waited for.
-        client.socket.unwrap()
-    except OSError:
-        pass
-    client.socket.close()
-    wait_until(lambda: server.open_files() <= before, "the connection is gone")
+    for _ in range(5):
+        client = Client(server)
+        client.begin(1, "GET", "/a")
+        assert client.status(1) == "200"
+        client.socket.settimeout(0)
+        try:
+            # close_notify; the answer to it is not waited for.
+            client.socket.unwrap()
+        except OSError:
+            pass
+        client.socket.close()
+    # A server that has just begun may still have opened a timer of its own.
+    wait_until(lambda: server.open_files() <= before + 2, "the connections are gone")
 
 
 def test_shut_down_lets_streams_end_and_takes_no_new_ones(secure):

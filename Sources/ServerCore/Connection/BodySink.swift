@@ -182,6 +182,9 @@ final class BodySink: Sendable {
         return waiter
     }
 
+    /// Bytes of the body, with the frames of a chunk that was cut, that the writer has sent by itself so far.
+    var sentAround: Int64 { state.withLock { $0.sentAround - Int64($0.leftover.count) } }
+
     /// Nobody sends any more: the writer fails.
     func close() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in

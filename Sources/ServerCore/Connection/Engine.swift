@@ -94,11 +94,11 @@ final class Engine: Sendable {
         counters.openConnections < maxConnections || room.shed(1) > 0
     }
 
-    /// Counts an answer, and writes its line in the access log.
+    /// Counts an answer, if there was one, and writes the request's line in the access log.
     func record(
         _ head: RequestHead, peer: String, user: String?, version: String, status: Int, bytes: Int64, beganAt: Int64
     ) {
-        counters.answered(status)
+        if status != AccessRecord.abandoned { counters.answered(status) }
         guard let log else { return }
         let isBrief = log.format == .text
         let record = AccessRecord(

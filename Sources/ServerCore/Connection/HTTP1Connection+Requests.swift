@@ -198,9 +198,11 @@ extension HTTP1Connection {
     /// Records a request with which the connection ended: what of its answer was sent, if there was one.
     func recordBrokenOff() {
         guard isAnswering else { return record(status: AccessRecord.abandoned, bytes: 0) }
-        var unsent = Int64(outstanding)
-        if case .file(let span, _) = outgoing { unsent &+= Int64(span.count) }
-        record(status: status, bytes: isHeadOnly ? 0 : max(0, sentBytes &- unsent))
+        var sent = sentBytes &- Int64(outstanding)
+        if case .file(let span, _) = outgoing { sent &-= span.count }
+        // Of a whole body these are counted.
+        if !isAnswered, let exchange { sent &+= exchange.sink.sentAround }
+        record(status: status, bytes: isHeadOnly ? 0 : max(0, sent))
     }
 
     private func record(status: Int, bytes: Int64) {

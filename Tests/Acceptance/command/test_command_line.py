@@ -429,14 +429,14 @@ def test_access_log_has_one_line_for_each_request(serve, version):
     assert [line["target"] for line in lines] == ["/missing0", "/missing1", "/missing2"]
 
 
-def broken_off(server, break_off):
-    """The log's line of a GET of 64 MiB that `break_off` does not read to its end."""
+def broken_off(server, break_off, target="/large"):
+    """The log's line of a request, as a GET of 64 MiB, whose answer `break_off` does not read to its end."""
     with open(server.root / "large", "wb") as file:
         file.truncate(64 << 20)
 
     def found():
         lines = [json.loads(line) for line in server.logged().splitlines() if line.startswith("{")]
-        return [line for line in lines if line.get("target") == "/large"]
+        return [line for line in lines if line.get("target") == target]
 
     break_off()
     wait_until(found, "the line of a download that was broken off")
@@ -454,6 +454,26 @@ def test_access_log_tells_of_what_was_broken_off(serve):
 
     line = broken_off(server, break_off)
     assert line["status"] == 200 and 0 < line["bytes"] < 64 << 20, line
+
+
+def test_access_log_tells_of_a_listing_that_was_broken_off(serve):
+    server = serve("--log-format", "json")
+    (server.root / "many").mkdir()
+    for number in range(20_000):
+        (server.root / "many" / f"a name that takes some room in a listing {number}").touch()
+    wanted = 3 << 20
+    got = 0
+
+    def break_off():
+        nonlocal got
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(b"PROPFIND /many/ HTTP/1.1\r\nHost: localhost\r\nDepth: 1\r\nContent-Length: 0\r\n\r\n")
+            while got < wanted:
+                got += len(client.recv(65_536))
+
+    line = broken_off(server, break_off, "/many/")
+    # Beside the body, the client got the head and the frames of chunks.
+    assert line["status"] == 207 and wanted * 0.95 < line["bytes"], (line, got)
 
 
 def test_access_log_tells_of_a_stream_that_was_broken_off(serve):

@@ -190,7 +190,8 @@ int sys_reopen(int descriptor, int flags) {
 
 static int attributes(int directory, const char *name, int flags, struct sys_attributes *out) {
     struct statx info;
-    int result = RETRY(statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &info));
+    unsigned wanted = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID;
+    int result = RETRY(statx(directory, name, flags | AT_NO_AUTOMOUNT, wanted, &info));
     if (result < 0) return result;
     *out = (struct sys_attributes){
         .mode = info.stx_mode,

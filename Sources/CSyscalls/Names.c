@@ -23,7 +23,8 @@ enum {
     BCACHEFS = 0xCA451A4E,
 };
 
-// XFS can be made to ignore the case of ASCII letters, which no flag of a folder tells. Its own headers are seldom there.
+// XFS can be made to ignore the case of ASCII letters, which no flag of a folder tells. Its own headers are seldom
+// there.
 struct xfs_geometry {
     uint64_t counts[8];
     uint8_t uuid[16];

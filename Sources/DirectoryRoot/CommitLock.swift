@@ -22,7 +22,8 @@ package final class CommitLock: Sendable {
         try withLock(creating: true) { (_) throws(RootError) in try body(()) }
     }
 
-    /// The same, for what may do without keeping out other processes: a new name, which is never made where there is one.
+    /// The same, for what may do without keeping out other processes: a new name, which is never made where there is
+    /// one.
     /// - Parameters:
     ///   - creating: makes the state folder that other processes are kept out with, where that can be.
     ///   - body: told whether they are kept out.

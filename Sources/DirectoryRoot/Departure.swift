@@ -10,8 +10,8 @@ import CSyscalls
 
 /// The source of a move to another file system, on its way out: it goes when its copy stands.
 ///
-/// Made, and used, under the commit lock. All that could fail for want of memory or descriptors is done when it is made,
-/// before the copy gets its name.
+/// Made, and used, under the commit lock. All that could fail for want of memory or descriptors is done when it is
+/// made, before the copy gets its name.
 final class Departure {
     private let place: ScratchPlace
     private let status: sys_attributes
@@ -31,8 +31,8 @@ final class Departure {
         hidden = status.isDirectory ? try root.hiding(place) : []
     }
 
-    /// Whether the copy that just got its name is what is under the source's name now: the two were one place, by a mount
-    /// of one directory at two.
+    /// Whether the copy that just got its name is what is under the source's name now: the two were one place, by a
+    /// mount of one directory at two.
     var isTheCopy: Bool {
         var now = sys_attributes()
         return unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &now) } == 0

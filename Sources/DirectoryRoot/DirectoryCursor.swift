@@ -29,7 +29,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     private var reader: DirectoryReader
     /// How this directory tells names apart; nil until one is like a hidden one.
     private var names: FolderNames?
-    /// What the disk makes of this directory's own path, where rules have it in other letters: the same for every member.
+    /// What the disk makes of this directory's own path, where rules have it in other letters: the same for every
+    /// member.
     private var confusions: [OtherSpelling: Bool] = [:]
 
     /// - Parameters:
@@ -74,8 +75,8 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// Shows the members that come next, as ``next(_:)`` gives them, without a copy of their names.
     ///
-    /// - Parameter body: gets a name, valid during the call only, what it is, and whether it may have properties; answers
-    ///   false when it has enough.
+    /// - Parameter body: gets a name, valid during the call only, what it is, and whether it may have properties;
+    ///   answers false when it has enough.
     /// - Throws: what the disk says, and what `body` throws.
     /// - Returns: false when there are no more.
     package func visit(

@@ -9,8 +9,8 @@ import CSyscalls
 #endif
 
 extension DirectoryRoot {
-    /// Whether two names lead to one file: by its number, and, since not every file system that ignores case has numbers
-    /// that last, by names that only differ in their letters and of which the directory lists one.
+    /// Whether two names lead to one file: by its number, and, since not every file system that ignores case has
+    /// numbers that last, by names that only differ in their letters and of which the directory lists one.
     func isOneFile(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> Bool {
         guard let moved = from.status, let old = to.status else { return false }
         if old.isSame(as: moved) { return true }
@@ -21,9 +21,9 @@ extension DirectoryRoot {
 
     /// Moves something to another name of its own: a second hard link, or the same name in other letters.
     ///
-    /// A rename has nothing to do then, and where names are not told apart by case, the name that goes after it would be the
-    /// only one. What the directories list tells which it is; what a name leads to does not, and may be remembered from
-    /// before. Under the commit lock.
+    /// A rename has nothing to do then, and where names are not told apart by case, the name that goes after it would
+    /// be the only one. What the directories list tells which it is; what a name leads to does not, and may be
+    /// remembered from before. Under the commit lock.
     /// - Throws: ``RootError/selfReference`` when both are one name, or a mount of one directory at two places.
     func renameToItself(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
         let (source, target) = (try from.directory.status(), try to.directory.status())

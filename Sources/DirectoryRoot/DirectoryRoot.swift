@@ -11,8 +11,8 @@ import Synchronization
 
 /// The one open directory that is shared, and the rules that hold for everybody.
 ///
-/// Nothing outside of it is ever opened, read, listed or changed through it: see ``Resolver``. What is reserved or hidden
-/// does not exist for any ``Share``.
+/// Nothing outside of it is ever opened, read, listed or changed through it: see ``Resolver``. What is reserved or
+/// hidden does not exist for any ``Share``.
 public final class DirectoryRoot: Sendable {
     /// The rules that hold for everybody.
     public let policy: RootPolicy
@@ -36,7 +36,8 @@ public final class DirectoryRoot: Sendable {
     let meetsTakenNames = Atomic<Bool>(false)
 
     /// Opens the directory at `path` (in the process's own terms), and removes old leftovers of uploads.
-    /// - Throws: ``RootError/notFound``, ``RootError/notDirectory``, ``RootError/forbidden``, ``RootError/system(errno:call:)``.
+    /// - Throws: ``RootError/notFound``, ``RootError/notDirectory``, ``RootError/forbidden``,
+    ///   ``RootError/system(errno:call:)``.
     public convenience init(
         path: String, policy: RootPolicy = RootPolicy(), clock: RootClock = .system
     ) throws(RootError) {

@@ -32,8 +32,8 @@ public final class Entry: Sendable {
         return try unsafe check(sys_pread(descriptor, buffer.baseAddress, buffer.count, offset), "pread")
     }
 
-    /// The same for what is in memory already, with the kernel's answer: a count, `-EAGAIN` when the disk would have to be
-    /// waited for, `-EOPNOTSUPP` when the kernel can't tell.
+    /// The same for what is in memory already, with the kernel's answer: a count, `-EAGAIN` when the disk would have to
+    /// be waited for, `-EOPNOTSUPP` when the kernel can't tell.
     package func peek(_ bytes: UnsafeMutableRawPointer?, _ count: Int, at offset: Int64) -> Int {
         if isInMemory { return unsafe sys_pread(descriptor, bytes, count, offset) }
         let answer = unsafe sys_pread_nowait(descriptor, bytes, count, offset)

@@ -68,8 +68,8 @@ public struct FileAttributes: Hashable, Sendable {
 
 /// A strong entity tag: size, modification time to the nanosecond, inode and (where kept) birth time.
 ///
-/// RFC 9110 §8.8.3. Uploads stamp their files with the clock's full nanoseconds, or make a new file in memory, whose number
-/// no other had: two contents written through the server within one kernel tick differ too.
+/// RFC 9110 §8.8.3. Uploads stamp their files with the clock's full nanoseconds, or make a new file in memory, whose
+/// number no other had: two contents written through the server within one kernel tick differ too.
 public struct EntityTag: Hashable, Sendable {
     private let size: Int64
     private let seconds: Int64

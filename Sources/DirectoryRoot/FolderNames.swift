@@ -10,9 +10,9 @@ import CSyscalls
 
 /// How one folder tells names apart: letter by letter, or taking other spellings for one.
 ///
-/// What the file system says of itself, and where it says nothing, what it does with names that are there. What cannot be
-/// found out counts as a folder that takes names for each other. All of it may wait for the disk; asked only where a name
-/// was used that is like one that matters.
+/// What the file system says of itself, and where it says nothing, what it does with names that are there. What cannot
+/// be found out counts as a folder that takes names for each other. All of it may wait for the disk; asked only where a
+/// name was used that is like one that matters.
 struct FolderNames: ~Copyable {
     private let folder: Descriptor
     private let kind: Int32

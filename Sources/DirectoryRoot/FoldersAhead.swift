@@ -1,7 +1,8 @@
-/// The folders of a tree that a walk has yet to enter: each is entered once, and by its own path where that is in the tree.
+/// The folders of a tree that a walk has yet to enter: each is entered once, and by its own path where that is in the
+/// tree.
 ///
-/// Links may lead to any folder, also back up. What is behind one waits for all that is reached without: else a link would
-/// take the members of another folder to a place that is not theirs, now and then, as the disk's order has it.
+/// Links may lead to any folder, also back up. What is behind one waits for all that is reached without: else a link
+/// would take the members of another folder to a place that is not theirs, now and then, as the disk's order has it.
 package struct FoldersAhead {
     /// The path that the walk began with, and where that is from the root.
     private let top: (path: SharePath, real: SharePath)

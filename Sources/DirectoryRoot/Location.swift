@@ -10,8 +10,8 @@ package import CSyscalls
 
 /// A name in an open directory, and what is there: where a write happens.
 ///
-/// The directory was opened beneath the root; whatever happens to the path meanwhile, `*at` calls with the one name can't
-/// lead anywhere else.
+/// The directory was opened beneath the root; whatever happens to the path meanwhile, `*at` calls with the one name
+/// can't lead anywhere else.
 package struct Location: ~Copyable {
     /// The directory that holds the name; good for `*at` calls only.
     package let directory: Descriptor

@@ -35,8 +35,8 @@ struct NameKey: Hashable {
         return (String(shown).uppercased().lowercased(), true)
     }
 
-    /// The part of a name that names a file where `:` begins a stream of it, and where a network file system writes what
-    /// Windows has no letters for in others; without the dots and blanks at its end.
+    /// The part of a name that names a file where `:` begins a stream of it, and where a network file system writes
+    /// what Windows has no letters for in others; without the dots and blanks at its end.
     static func kept(_ folded: String) -> String {
         let scalars = folded.unicodeScalars
         var end = scalars.firstIndex { mark in

@@ -10,8 +10,8 @@ import CSyscalls
 
 /// A new content on its way to a name.
 ///
-/// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on the
-/// target's file system; the name changes by one rename.
+/// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on
+/// the target's file system; the name changes by one rename.
 public final class PendingUpload: UploadWriter, @unchecked Sendable {
     /// Bytes written so far.
     public private(set) var written: Int64 = 0
@@ -57,8 +57,8 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
 
     /// Appends all the bytes, or throws; waits for the disk.
     ///
-    /// - Throws: ``RootError/noSpace``, ``RootError/tooLarge`` and whatever else the disk has against it; the upload can't
-    ///   go on then.
+    /// - Throws: ``RootError/noSpace``, ``RootError/tooLarge`` and whatever else the disk has against it; the upload
+    ///   can't go on then.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         try guarded { (file) throws(RootError) in
             try self.admit(Int64(bytes.count))
@@ -99,7 +99,8 @@ public final class PendingUpload: UploadWriter, @unchecked Sendable {
     /// - Parameters:
     ///   - count: so many of them.
     ///   - entry: an open file that has them.
-    /// - Throws: ``RootError/preconditionFailed`` when it has become shorter; and as ``write(_:)-(UnsafeRawBufferPointer)``.
+    /// - Throws: ``RootError/preconditionFailed`` when it has become shorter; and as
+    ///   ``write(_:)-(UnsafeRawBufferPointer)``.
     public func begin(with count: Int64, of entry: Entry) throws(RootError) {
         try guarded { (file) throws(RootError) in
             guard self.written == 0, count >= 0 else { throw .preconditionFailed }

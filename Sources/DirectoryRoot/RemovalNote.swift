@@ -10,8 +10,8 @@ import CSyscalls
 
 /// A note in the scratch folder about a tree that was hidden to be taken apart: where it stood.
 ///
-/// Who takes the tree apart holds a lock on the note. One that nobody holds is of a process that was killed, and the next
-/// to look goes on: what can't be removed gets its name back, and is never left out of sight.
+/// Who takes the tree apart holds a lock on the note. One that nobody holds is of a process that was killed, and the
+/// next to look goes on: what can't be removed gets its name back, and is never left out of sight.
 ///
 /// Made, found and locked under the commit lock.
 final class RemovalNote: Sendable {

@@ -10,11 +10,11 @@ import CSyscalls
 
 /// Turns a path into an open descriptor beneath the root, and never into anything else.
 ///
-/// The common path has no symbolic link: one `openat2` that must stay beneath the root and follows none. When the kernel
-/// reports a link (or has no `openat2`), ``walk(_:flags:)`` goes component by component, never lets the kernel follow a
-/// link, and reads links that stay inside itself. So either form knows the real path of what it opened, and rules about
-/// paths (hidden names, rights, locks) hold for where a link leads too. What leaves the root, an absolute link, and a
-/// dangling one do not exist.
+/// The common path has no symbolic link: one `openat2` that must stay beneath the root and follows none. When the
+/// kernel reports a link (or has no `openat2`), ``walk(_:flags:)`` goes component by component, never lets the kernel
+/// follow a link, and reads links that stay inside itself. So either form knows the real path of what it opened, and
+/// rules about paths (hidden names, rights, locks) hold for where a link leads too. What leaves the root, an absolute
+/// link, and a dangling one do not exist.
 package struct Resolver: Sendable {
     /// How links and openat2 are met.
     package enum Method: Sendable {
@@ -106,8 +106,8 @@ package struct Resolver: Sendable {
         }
     }
 
-    /// Opens a directory of the root's own file system where nobody has to be waited for: neither a disk nor a mount point
-    /// nor a link is on the way.
+    /// Opens a directory of the root's own file system where nobody has to be waited for: neither a disk nor a mount
+    /// point nor a link is on the way.
     /// - Parameter path: from the root.
     /// - Returns: the directory, for `*at` calls.
     /// - Throws: ``RootError/wouldBlock`` for every other, there or not.

@@ -1,8 +1,8 @@
 extension RightsMap {
     /// What may be done at `path` where a disk may take other spellings for it: the least of what holds for any.
     ///
-    /// A rule holds as written where it is written letter by letter; a rule for the same place in other letters can only
-    /// take rights away.
+    /// A rule holds as written where it is written letter by letter; a rule for the same place in other letters can
+    /// only take rights away.
     /// - Parameters:
     ///   - path: from the root.
     ///   - areOne: whether the disk takes all of these names for each other; asked only where a rule is alike.

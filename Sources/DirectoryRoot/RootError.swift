@@ -12,7 +12,8 @@ public enum RootError: Error, Equatable, Sendable {
     case notDirectory
     /// A name or path that this file system cannot hold: too long, or refused bytes.
     case invalidName
-    /// The requester's rights, a policy (`--no-delete`, `--no-overwrite`, `--allow-extensions`) or the file system's permissions refuse.
+    /// The requester's rights, a policy (`--no-delete`, `--no-overwrite`, `--allow-extensions`) or the file system's
+    /// permissions refuse.
     case forbidden
     /// The whole share, or the file system below it, is read-only.
     case readOnly

@@ -73,8 +73,8 @@ package enum ReservedName {
 
     /// A fresh name for a file of ours: when it was made, to the second, and a random number.
     ///
-    /// The time is in the name because no time that a file system keeps tells it everywhere: a rename leaves all of them
-    /// alone on some, and the change time is the modification time on others.
+    /// The time is in the name because no time that a file system keeps tells it everywhere: a rename leaves all of
+    /// them alone on some, and the change time is the modification time on others.
     package static func fresh() -> String {
         var seconds: Int64 = 0
         var fraction: Int32 = 0

@@ -40,8 +40,8 @@ package final class ScratchFolder: Sendable {
         return ScratchPlace(directory: SharedDescriptor(copy), name: Array(ReservedName.fresh().utf8))
     }
 
-    /// A fresh name in the folder that was found last, which may be gone by now or on another file system than is wanted:
-    /// nothing can be put there then.
+    /// A fresh name in the folder that was found last, which may be gone by now or on another file system than is
+    /// wanted: nothing can be put there then.
     /// - Returns: nil when it was never looked for.
     func likelyPlace() -> ScratchPlace? {
         open.withLock { $0 }.map { ScratchPlace(directory: $0, name: Array(ReservedName.fresh().utf8)) }

@@ -36,7 +36,8 @@ extension Share {
         if let status { try forgetProperties(of: status) }
     }
 
-    /// Forgets what is kept elsewhere of something that lost a name, unless it has another one left: one in the trash, too.
+    /// Forgets what is kept elsewhere of something that lost a name, unless it has another one left: one in the trash,
+    /// too.
     func forgetProperties(of status: sys_attributes) throws(RootError) {
         guard root.policy.trashDays == 0, status.isDirectory || status.links <= 1 else { return }
         try root.state.properties.removed(inode: status.inode, device: status.device)

@@ -20,8 +20,8 @@ extension Share {
     ///   - recursive: false copies a folder without its members.
     ///   - replacing: what may be at the target.
     /// - Returns: whether the target is new, and the members that could not be copied.
-    /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``, ``RootError/selfReference``,
-    ///   ``RootError/noSpace``, …
+    /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``,
+    ///   ``RootError/selfReference``, ``RootError/noSpace``, …
     public func copy(
         _ source: SharePath, to target: SharePath, recursive: Bool = true, replacing: Replacement
     ) throws(RootError) -> TransferResult {
@@ -192,8 +192,8 @@ extension Share {
         }
     }
 
-    /// Makes sure that what was copied is what will be taken away, or what the precondition is asked about: the file that
-    /// is under the name now.
+    /// Makes sure that what was copied is what will be taken away, or what the precondition is asked about: the file
+    /// that is under the name now.
     /// - Returns: of a move, what will be taken away.
     private func requireUnchanged(
         _ request: CopyRequest, _ status: sys_attributes
@@ -236,7 +236,7 @@ struct CopyRequest {
 
     var isMove: Bool { takingAway != nil }
 
-    /// Whether the copy must be on the disk before anything else happens: a move's, whose source goes from another disk,
-    /// which may be quicker to note that.
+    /// Whether the copy must be on the disk before anything else happens: a move's, whose source goes from another
+    /// disk, which may be quicker to note that.
     func isDurable(_ root: DirectoryRoot) -> Bool { isMove || root.policy.waitsForDisk }
 }

@@ -18,7 +18,8 @@ extension Share {
     ///   - target: whose parent must exist.
     ///   - replacing: what may be at the target.
     /// - Returns: whether the target is new, and the members that could not be moved (then nothing was).
-    /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``, ``RootError/selfReference``, …
+    /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``,
+    ///   ``RootError/selfReference``, …
     public func move(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
@@ -137,8 +138,8 @@ extension Share {
         // source's name until it is hidden in the next call. A kill in between is made good at the next start.
         guard let old = to.status else { throw .notFound }
         let source = try from.place()
-        // All that may fail for want of descriptors comes first: after the swap, a client that is told to try again would
-        // move the wrong thing.
+        // All that may fail for want of descriptors comes first: after the swap, a client that is told to try again
+        // would move the wrong thing.
         let hidden = try root.hiding(source)
         let journal = MoveJournal(old, at: from.path, in: root.scratch)
         let answer = root.swap(source, with: to)
@@ -153,7 +154,8 @@ extension Share {
             return failure == 0
         }
         guard let replaced else {
-            // What can't be moved away stays, and so does all else. If not even that can be, the note tells the next start.
+            // What can't be moved away stays, and so does all else. If not even that can be, the note tells the next
+            // start.
             if root.swap(source, with: to) == 0 { journal?.end() }
             throw RootError(failure, "renameat")
         }
@@ -173,8 +175,8 @@ extension Share {
 
     /// The long way across file systems: the source goes only when the copy stands.
     ///
-    /// Where somebody wrote to the source meanwhile, it is copied again; who goes on writing has the move answered as one
-    /// to try again.
+    /// Where somebody wrote to the source meanwhile, it is copied again; who goes on writing has the move answered as
+    /// one to try again.
     private func moveByCopying(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {

@@ -11,8 +11,8 @@ import CSyscalls
 extension Share {
     /// Removes a file or tree with its locks and properties.
     ///
-    /// A tree vanishes from its name at once and is taken apart out of sight; what can't be removed comes back under its
-    /// name. Of a link, the link itself goes.
+    /// A tree vanishes from its name at once and is taken apart out of sight; what can't be removed comes back under
+    /// its name. Of a link, the link itself goes.
     /// - Parameters:
     ///   - path: must exist.
     ///   - precondition: what may be there.

@@ -26,8 +26,8 @@ extension Share {
     }
 
     /// The place of something that shall be written, there or not.
-    /// - Throws: ``RootError/forbidden`` to a requester without any right there, who must not learn what is there either,
-    ///   from a precondition that is looked at before the rights; and what keeps the place from being found.
+    /// - Throws: ``RootError/forbidden`` to a requester without any right there, who must not learn what is there
+    ///   either, from a precondition that is looked at before the rights; and what keeps the place from being found.
     func locateTarget(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
         let location = try locateShown(path, followsLink: followsLink)
         let (real, isDirectory) = (location.path, location.status?.isDirectory == true)

@@ -13,8 +13,10 @@ extension Share {
     ///
     /// - Parameters:
     ///   - path: whose parent must exist.
-    ///   - replacing: nothing is ever replaced; the closure of ``Replacement/when(_:)`` is asked before the name is looked at.
-    /// - Throws: ``RootError/exists``, ``RootError/parentMissing``, ``RootError/preconditionFailed`` and what forbids it.
+    ///   - replacing: nothing is ever replaced; the closure of ``Replacement/when(_:)`` is asked before the name is
+    ///     looked at.
+    /// - Throws: ``RootError/exists``, ``RootError/parentMissing``, ``RootError/preconditionFailed`` and what forbids
+    ///   it.
     public func createDirectory(at path: SharePath, replacing: Replacement = .nothing) throws(RootError) {
         let path = try writable(path, orElse: .exists)
         try ask(.createDirectory(path))
@@ -34,8 +36,8 @@ extension Share {
     /// Starts writing a new content for `path`; nothing shows under the name before ``PendingUpload/commit()``.
     ///
     /// Checks rights, locks, parent and precondition at once, so that a hopeless body need not be read; all are checked
-    /// again in the commit. A link to a file inside the root stays, and the file that it points at is replaced. A replaced
-    /// file's permission bits are kept when it belongs to the process's user, and its dead properties always.
+    /// again in the commit. A link to a file inside the root stays, and the file that it points at is replaced. A
+    /// replaced file's permission bits are kept when it belongs to the process's user, and its dead properties always.
     /// - Parameters:
     ///   - path: a file, there or not, whose parent exists.
     ///   - replacing: what may be there.
@@ -151,8 +153,8 @@ extension Share {
 }
 
 extension TemporaryFile {
-    /// Stamps the modification time, in the clock's full resolution where none is given: two contents written within one
-    /// tick of the kernel's coarse clock must differ in their entity tags.
+    /// Stamps the modification time, in the clock's full resolution where none is given: two contents written within
+    /// one tick of the kernel's coarse clock must differ in their entity tags.
     func setModified(_ time: Timestamp?) throws(RootError) {
         var now = Timestamp(seconds: 0)
         unsafe sys_now(&now.seconds, &now.nanoseconds)

@@ -7,7 +7,8 @@ extension DirectoryRoot {
 }
 
 extension Share {
-    /// Creates or replaces a file with its whole content, and waits for nobody: neither for a disk nor for another write.
+    /// Creates or replaces a file with its whole content, and waits for nobody: neither for a disk nor for another
+    /// write.
     ///
     /// Holds to all that ``beginUpload(to:replacing:size:)`` and its commit hold to.
     /// - Parameters:
@@ -49,8 +50,8 @@ extension Share {
         }
     }
 
-    /// Names are taken one after the other, or free one after the other: to look at a free one costs more than to find out
-    /// by taking it.
+    /// Names are taken one after the other, or free one after the other: to look at a free one costs more than to find
+    /// out by taking it.
     private func lookWhereLikelyTaken(_ location: inout Location) throws(RootError) {
         guard root.meetsTakenNames.load(ordering: .relaxed) else { return }
         try location.refresh()
@@ -69,8 +70,8 @@ extension Share {
         try checkLocks(old == nil ? WriteUse(bindings: [location.path]) : WriteUse(changes: [location.path]))
     }
 
-    /// - Throws: ``RootError/wouldBlock`` for what is no small file on the root's own file system, has properties to keep,
-    ///   goes to the trash, or might be changed by another process meanwhile.
+    /// - Throws: ``RootError/wouldBlock`` for what is no small file on the root's own file system, has properties to
+    ///   keep, goes to the trash, or might be changed by another process meanwhile.
     private func requireReplaceableAtOnce(
         _ old: sys_attributes, _ state: StateGlance.Finding
     ) throws(RootError) {

@@ -13,8 +13,8 @@ public struct Share: Sendable {
     public let root: DirectoryRoot
     /// Where this view begins.
     ///
-    /// Every path given to it, or returned by it, is relative to this one, and nothing beside or above it exists. May be a
-    /// single file (then only ``SharePath/root`` exists). Share links use it.
+    /// Every path given to it, or returned by it, is relative to this one, and nothing beside or above it exists. May
+    /// be a single file (then only ``SharePath/root`` exists). Share links use it.
     public var base: SharePath
     /// What this requester may do, by path from the root (not from ``base``).
     public var rights: RightsMap
@@ -46,7 +46,8 @@ public enum Replacement: Sendable {
     /// The name must be free; else ``RootError/exists``.
     case nothing
     case anything
-    /// The closure sees what is there now (nil when nothing) and returns whether to go on; else ``RootError/preconditionFailed``.
+    /// The closure sees what is there now (nil when nothing) and returns whether to go on; else
+    /// ``RootError/preconditionFailed``.
     case when(@Sendable (FileAttributes?) -> Bool)
 }
 

@@ -3,8 +3,8 @@ extension SharePath {
     ///
     /// Empty segments collapse. `.` and `..`, however they are spelled, are resolved among the segments before them.
     /// - Parameter urlPath: the path's bytes as sent; leading and trailing slashes do not matter.
-    /// - Throws: ``RootError/invalidName`` for an encoded slash, a NUL, a broken escape, a `..` above the root, a segment
-    ///   of more than 255 or a path of more than 4,095 bytes.
+    /// - Throws: ``RootError/invalidName`` for an encoded slash, a NUL, a broken escape, a `..` above the root, a
+    ///   segment of more than 255 or a path of more than 4,095 bytes.
     public init(decoding urlPath: UnsafeRawBufferPointer) throws(RootError) {
         self = try unsafe Self.read(urlPath, decodes: true)
     }

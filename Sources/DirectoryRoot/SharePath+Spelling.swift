@@ -56,8 +56,8 @@ extension SharePath {
         SharePath(unchecked: Array(bytes[..<max(bytes.startIndex, name.startIndex - 1)]))
     }
 
-    /// Whether the first letter in which both differ, other than in its case, leaves them a chance: nearly all paths are
-    /// told apart by it, at no cost.
+    /// Whether the first letter in which both differ, other than in its case, leaves them a chance: nearly all paths
+    /// are told apart by it, at no cost.
     private func mayBeAlike(_ other: SharePath) -> Bool {
         for (own, known) in zip(bytes, other.bytes) where NameKey.lowered(own) != NameKey.lowered(known) {
             return NameKey.isOdd(own) || NameKey.isOdd(known)
@@ -68,8 +68,8 @@ extension SharePath {
     /// Whether some name may be a short one, as FAT and Windows give a long name (`PRIVAT~1`) beside it.
     var hasShortNames: Bool { bytes.contains(UInt8(ascii: "~")) && components.contains(where: Self.mayBeShort) }
 
-    /// Whether a name has the form of a short one: up to eight letters, of which the last are a tilde and a number, and up
-    /// to three more.
+    /// Whether a name has the form of a short one: up to eight letters, of which the last are a tilde and a number, and
+    /// up to three more.
     static func mayBeShort(_ name: some Collection<UInt8>) -> Bool {
         guard name.contains(UInt8(ascii: "~")) else { return false }
         let parts = NameKey.kept(NameKey.folded(name).text).split(separator: ".", omittingEmptySubsequences: false)

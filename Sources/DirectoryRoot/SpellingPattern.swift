@@ -45,8 +45,8 @@ struct HiddenSpellings: Sendable {
         arePlain = patterns.allSatisfy(\.isPlain)
     }
 
-    /// Whether some name in `path` that is shown as it is written is hidden in another spelling, which may be the same to
-    /// the disk.
+    /// Whether some name in `path` that is shown as it is written is hidden in another spelling, which may be the same
+    /// to the disk.
     func mayHave(_ path: SharePath) -> Bool {
         !patterns.isEmpty && path.components.contains { mayHave(name: $0) }
     }

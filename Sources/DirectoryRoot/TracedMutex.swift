@@ -9,8 +9,8 @@
 
     /// A `Mutex` that the thread sanitizer understands; every room uses it in place of the library's own in that build.
     ///
-    /// The library's waits on a futex where the sanitizer can't see it, and each access to what it guards is reported as a
-    /// race.
+    /// The library's waits on a futex where the sanitizer can't see it, and each access to what it guards is reported
+    /// as a race.
     @safe package final class TracedMutex<Value>: @unchecked Sendable {
         private var value: Value
         private let lock: UnsafeMutablePointer<pthread_mutex_t>

@@ -21,8 +21,8 @@ enum WriteBack {
     /// - Parameters:
     ///   - descriptor: of the file; it stays open.
     ///   - durably: wait for the disk itself, its journal and cache too.
-    ///   - flushes: ask as `close` does. File systems over a network or in a program of their own may say only then that
-    ///     they could not keep what was written, or that there was no room.
+    ///   - flushes: ask as `close` does. File systems over a network or in a program of their own may say only then
+    ///     that they could not keep what was written, or that there was no room.
     /// - Throws: what writing back met, such as ``RootError/noSpace`` on file systems that only now look for room.
     static func wait(for descriptor: Int32, durably: Bool, flushes: Bool = true) throws(RootError) {
         if flushes { try check(sys_flush(descriptor), "close") }

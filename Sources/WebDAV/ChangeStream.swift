@@ -3,8 +3,8 @@ internal import ServerCore
 
 /// What changed in a collection since a token was given out, made piece by piece while it is sent.
 ///
-/// Used by one task at a time; each call waits for the disk. The token that the answer ends with is kept before the first
-/// byte goes out, so that whatever keeps it from being kept can still be told. RFC 6578 §3.
+/// Used by one task at a time; each call waits for the disk. The token that the answer ends with is kept before the
+/// first byte goes out, so that whatever keeps it from being kept can still be told. RFC 6578 §3.
 final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     private(set) var first: [UInt8] = []
     private(set) var isAtEnd = false

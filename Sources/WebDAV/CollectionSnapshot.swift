@@ -186,8 +186,8 @@ struct CollectionSnapshot: Sendable {
         }
     }
 
-    /// What changes on the way from `before` to this, as places in order of the bytes of their paths, so that a folder comes
-    /// before what is in it.
+    /// What changes on the way from `before` to this, as places in order of the bytes of their paths, so that a folder
+    /// comes before what is in it.
     /// - Returns: the new and changed members, in this; those that are gone, in `before`.
     func changes(since before: CollectionSnapshot) -> (changed: [Int], gone: [Int]) {
         var changes: (changed: [Int], gone: [Int]) = ([], [])
@@ -201,7 +201,8 @@ struct CollectionSnapshot: Sendable {
         return changes
     }
 
-    /// The state of somebody who had `before` and was told only of some changes; what they do not know of comes next time.
+    /// The state of somebody who had `before` and was told only of some changes; what they do not know of comes next
+    /// time.
     ///
     /// RFC 6578 §3.6.
     /// - Parameters:

@@ -37,7 +37,8 @@ struct Exchange: Sendable {
         try DAVBody.read(body, charset: DAVBody.charset(of: request), maxDepth: options.maxXMLDepth)
     }
 
-    /// Runs `work` where the disk may be waited for, behind others that also take as long as a tree or a large file does.
+    /// Runs `work` where the disk may be waited for, behind others that also take as long as a tree or a large file
+    /// does.
     func onDiskInTurn<T: Sendable>(_ work: @escaping @Sendable (Share) throws -> T) async throws -> T {
         try await request.io.walk { [share] in try work(share) }
     }

@@ -9,7 +9,8 @@ protocol MultiStatusPieces: AnyObject, Sendable {
     /// Whether ``first`` is all, or ``next(isCrowded:)`` has given the last piece.
     var isAtEnd: Bool { get }
     /// Makes the next piece.
-    /// - Parameter isCrowded: many others are listing; the piece should be small, since a slow client holds it for long.
+    /// - Parameter isCrowded: many others are listing; the piece should be small, since a slow client holds it for
+    ///   long.
     /// - Throws: what the disk says.
     /// - Returns: nil when all has been said.
     func next(isCrowded: Bool) throws -> [UInt8]?
@@ -24,7 +25,8 @@ extension Response {
         return Response(.multiStatus, fields: compressed(fields), body: .bytes(deflater.finish(bytes)))
     }
 
-    /// A multistatus of any length, sent as it is made: the first members are on their way while the last are being read.
+    /// A multistatus of any length, sent as it is made: the first members are on their way while the last are being
+    /// read.
     ///
     /// Its place among those that list is kept until the last byte.
     static func multiStatus(

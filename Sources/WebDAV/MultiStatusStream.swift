@@ -34,8 +34,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private static let smallBatch = 64
     /// Each member may carry a megabyte of properties, and every lock that covers it.
     ///
-    /// A piece of this size costs next to nothing more by the byte than a larger one, and stays in the processor's cache
-    /// until it is sent.
+    /// A piece of this size costs next to nothing more by the byte than a larger one, and stays in the processor's
+    /// cache until it is sent.
     private static let enoughBytes = 1 << 17
 
     /// Begins the answer.

@@ -7,10 +7,10 @@ import ServerCore
 enum Confinement {
     /// Confines this thread, and all that it starts, to the shared directory and the files that settings name.
     ///
-    /// The kernel's rules hold for a directory and not for its name. So that a share is still served after it was removed
-    /// and made again, or mounted again, its parent is what is allowed, unless the settings ask for the share alone.
-    /// Before anything starts a thread. Where the kernel cannot do it, the process serves unconfined; who asked for it in
-    /// so many words is told.
+    /// The kernel's rules hold for a directory and not for its name. So that a share is still served after it was
+    /// removed and made again, or mounted again, its parent is what is allowed, unless the settings ask for the share
+    /// alone. Before anything starts a thread. Where the kernel cannot do it, the process serves unconfined; who asked
+    /// for it in so many words is told.
     static func enter(_ settings: Settings, logger: Logger) throws(StartError) {
         let isStrict = try settings.isOn("confine")
         if try settings.isOn("no-confine") {

@@ -134,8 +134,8 @@ struct LinkCommand: ParsableCommand {
         path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Tab-separated: id, path, rights, end, downloads left, password, maker (`*` a visitor without a name, `-` nobody by
-    /// the page).
+    /// Tab-separated: id, path, rights, end, downloads left, password, maker (`*` a visitor without a name, `-` nobody
+    /// by the page).
     private static func line(_ link: ShareLink) -> String {
         [
             link.id, "/" + PercentCoding.path(link.path.bytes), link.rights.contains(.create) ? "upload" : "read",

@@ -17,8 +17,8 @@ enum Program {
 
     /// Serves until the end.
     ///
-    /// The first thread waits here for good, in a plain system call. Swift's own asynchronous main would leave it behind
-    /// as a thread that glibc takes for ended, and that keeps root's rights when all others give them up.
+    /// The first thread waits here for good, in a plain system call. Swift's own asynchronous main would leave it
+    /// behind as a thread that glibc takes for ended, and that keeps root's rights when all others give them up.
     private static func serve(_ words: [String]) -> Never {
         // Whatever else the words ask for, or get wrong, is a matter for the one with the documentation.
         guard let command = try? ServeCommand.parseAsRoot(words) as? ServeCommand else {

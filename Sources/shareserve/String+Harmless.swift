@@ -1,6 +1,6 @@
 extension String {
-    /// Control characters and bidirectional controls as `\u{…}`: a name that is shown must neither steer the terminal nor
-    /// end the line.
+    /// Control characters and bidirectional controls as `\u{…}`: a name that is shown must neither steer the terminal
+    /// nor end the line.
     var harmless: String {
         guard unicodeScalars.contains(where: \.isHarmful) else { return self }
         return unicodeScalars.map { $0.isHarmful ? $0.escaped(asASCII: true) : String($0) }.joined()

@@ -26,8 +26,8 @@ extension Fixture {
         #expect(sys_unlinkat(AT_FDCWD, directory.path(of: file), 0) == 0)
     }
 
-    /// For a clock so far ahead that whatever was changed counts as long ago, the kernel's own must still move on between
-    /// two changes.
+    /// For a clock so far ahead that whatever was changed counts as long ago, the kernel's own must still move on
+    /// between two changes.
     static func passTick() throws {
         let probe = try TemporaryDirectory(in: "/dev/shm")
         func changed() throws -> [Int64] {

@@ -48,8 +48,8 @@ extern const unsigned sys_rename_exchange;
 extern const unsigned sys_sync_write;  // start write-back of a range, do not wait
 extern const unsigned sys_sync_wait;   // write a range back and wait for it (not for the journal or the device's cache)
 
-// From now on what would open more descriptors than this here answers -EMFILE: the rest is for sockets, and for libraries
-// that end the process when they cannot open. What other calls opened does not count.
+// From now on what would open more descriptors than this here answers -EMFILE: the rest is for sockets, and for
+// libraries that end the process when they cannot open. What other calls opened does not count.
 void sys_limit_open_files(int most);
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve);
 int sys_openat(int directory, const char *path, int flags, unsigned mode);
@@ -66,8 +66,8 @@ int sys_statat(int directory, const char *name, struct sys_attributes *out);  //
 int sys_fstat(int descriptor, struct sys_attributes *out);
 int sys_stat(const char *path, struct sys_attributes *out);  // follows links; for files that are not of the share
 int sys_space(int descriptor, struct sys_space *out);
-// How a directory tells names apart: byte by byte; taking some for others; or it does not say, as of a descriptor that is
-// not open for reading.
+// How a directory tells names apart: byte by byte; taking some for others; or it does not say, as of a descriptor that
+// is not open for reading.
 extern const int sys_names_apart, sys_names_confused, sys_names_unknown;
 int sys_names_kind(int directory);
 

@@ -11,8 +11,8 @@ import Synchronization
 
 /// Tells those who look at a folder what changes in it, through whatever door or straight on the disk.
 ///
-/// One thread serves all of them, and lives while there is anybody: it waits for the kernel's events, gathers those that
-/// come within a moment of each other, and looks itself at the folders that can't be watched.
+/// One thread serves all of them, and lives while there is anybody: it waits for the kernel's events, gathers those
+/// that come within a moment of each other, and looks itself at the folders that can't be watched.
 package final class ChangeFeed: Sendable {
     /// Events closer together than this are told as one.
     private static let gathers: Duration = .milliseconds(150)
@@ -191,7 +191,8 @@ package final class ChangeFeed: Sendable {
         return shown.isEmpty ? nil : .names(shown)
     }
 
-    /// Whether other hosts may change the directory without this kernel's knowing: NFS, SMB, CephFS, 9P, FUSE and others.
+    /// Whether other hosts may change the directory without this kernel's knowing: NFS, SMB, CephFS, 9P, FUSE and
+    /// others.
     private static func isShared(_ directory: Int32) -> Bool {
         var space = sys_space()
         guard unsafe sys_space(directory, &space) == 0 else { return true }

@@ -16,7 +16,8 @@ import CSyscalls
         var mask: UInt32
         var name: [UInt8]
 
-        /// Only the content or the attributes changed, of something named as the kernel names files without a name: `#12`.
+        /// Only the content or the attributes changed, of something named as the kernel names files without a name:
+        /// `#12`.
         var mayBeOfUnnamedFile: Bool {
             mask & ~UInt32(0x2 | 0x4 | 0x8) == 0 && name.count > 1 && name[0] == UInt8(ascii: "#")
                 && name.dropFirst().allSatisfy { (0x30...0x39).contains($0) }

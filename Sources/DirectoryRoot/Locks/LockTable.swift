@@ -138,7 +138,8 @@ package final class LockTable: Sendable {
     }
 
     /// Ends a lock.
-    /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another user's.
+    /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another
+    ///   user's.
     package func release(_ path: SharePath, token: LockToken, user: String?) throws(RootError) {
         try change { (snapshot, now) throws(RootError) in
             snapshot.expire(at: now.uptime)

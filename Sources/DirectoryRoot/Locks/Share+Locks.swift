@@ -65,8 +65,8 @@ extension Share {
     }
 
     /// Restarts the time-out of those submitted locks that cover `path`.
-    /// - Throws: ``RootError/preconditionFailed`` when none of ``tokens`` covers it; ``RootError/forbidden`` when they are
-    ///   another user's.
+    /// - Throws: ``RootError/preconditionFailed`` when none of ``tokens`` covers it; ``RootError/forbidden`` when they
+    ///   are another user's.
     public func refreshLocks(at path: SharePath, timeout: Duration?) throws(RootError) -> [ActiveLock] {
         guard !root.policy.isReadOnly else { throw .readOnly }
         return try root.state.locks.refresh(lockPath(path), tokens: tokens, timeout: timeout, user: user)
@@ -74,7 +74,8 @@ extension Share {
     }
 
     /// Ends a lock.
-    /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another user's.
+    /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another
+    ///   user's.
     public func unlock(_ path: SharePath, token: LockToken) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         try root.state.locks.release(lockPath(path), token: token, user: user)

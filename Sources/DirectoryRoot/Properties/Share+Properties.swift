@@ -40,8 +40,8 @@ extension Share {
 
     /// Keeps check sums, by algorithm, of the content with the entity tag `tag`.
     ///
-    /// Those of other contents are forgotten. Called by the server for what it has just written or read: takes no lock into account, for nothing that a client
-    /// sees of the resource changes.
+    /// Those of other contents are forgotten. Called by the server for what it has just written or read: takes no lock
+    /// into account, for nothing that a client sees of the resource changes.
     public func setChecksums(_ sums: [String: [UInt8]], of path: SharePath, for tag: EntityTag) throws(RootError) {
         guard !root.policy.isReadOnly else { return }
         let full = try absolute(path)

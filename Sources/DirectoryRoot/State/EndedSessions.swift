@@ -2,8 +2,8 @@ import Synchronization
 
 /// The sessions that somebody ended before their time, in one file of the state folder.
 ///
-/// A session itself is kept nowhere: its cookie proves it. What is over before its time must be known to every process on
-/// the share, though; asking costs one `fstatat` a second.
+/// A session itself is kept nowhere: its cookie proves it. What is over before its time must be known to every process
+/// on the share, though; asking costs one `fstatat` a second.
 package final class EndedSessions: Sendable {
     private struct Ended {
         var begun: Timestamp

@@ -19,8 +19,8 @@ extension DirectoryRoot {
         }
     }
 
-    /// What is kept under a name, or what `make` gives, kept from now on: of several processes that ask at a time, all get
-    /// the same.
+    /// What is kept under a name, or what `make` gives, kept from now on: of several processes that ask at a time, all
+    /// get the same.
     ///
     /// - Parameters:
     ///   - name: of a file in the state folder.

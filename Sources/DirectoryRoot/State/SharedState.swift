@@ -35,8 +35,8 @@ package final class SharedState: Sendable {
 }
 
 extension DirectoryRoot {
-    /// Removes what is over: uploads that nobody went on with, what was in the trash long enough, and trees whose removal
-    /// was interrupted.
+    /// Removes what is over: uploads that nobody went on with, what was in the trash long enough, and trees whose
+    /// removal was interrupted.
     ///
     /// At the start, and from time to time: every minute is not too often.
     public func sweep() throws(RootError) {

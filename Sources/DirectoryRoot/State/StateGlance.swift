@@ -4,8 +4,8 @@ import CSyscalls
 ///
 /// To look for a name that is not there costs several times as much as to ask a directory when its names changed last:
 /// file systems in memory keep nothing of such a look. That change time moves with every name that comes, goes or is
-/// replaced. It is only relied on where it lies so far back that the next change is sure to get another one, and only for
-/// file systems in memory, whose clock is this machine's.
+/// replaced. It is only relied on where it lies so far back that the next change is sure to get another one, and only
+/// for file systems in memory, whose clock is this machine's.
 struct StateGlance {
     /// What who holds the commit lock may go by.
     enum Finding {
@@ -50,8 +50,8 @@ struct StateGlance {
         known = root.isSettled(at: now) ? .nothing(root) : nil
     }
 
-    /// Notes that there was no table of locks in `folder`, and what may have properties, after that was seen as `stamp`,
-    /// before `now`.
+    /// Notes that there was no table of locks in `folder`, and what may have properties, after that was seen as
+    /// `stamp`, before `now`.
     mutating func noteNoLocks(
         in folder: OpenDescriptor, _ stamp: Stamp, _ hints: PropertyHints, at now: Timestamp
     ) {

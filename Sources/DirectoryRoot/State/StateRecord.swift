@@ -10,8 +10,8 @@
 ///
 ///     token=urn:uuid:…<TAB>path=a/b<LF>
 ///
-/// A backslash, a tab, a line feed and a NUL inside a value are escaped, so that a line is always a line. Unknown fields
-/// are ignored, so that an older program can read what a newer one wrote.
+/// A backslash, a tab, a line feed and a NUL inside a value are escaped, so that a line is always a line. Unknown
+/// fields are ignored, so that an older program can read what a newer one wrote.
 struct StateRecord {
     private(set) var fields: [(key: String, value: [UInt8])] = []
 

@@ -26,8 +26,8 @@ extension ResumableUpload {
 }
 
 extension Share {
-    /// Gives an upload's bytes their name by the one way by which a file's content changes; what has come stays where it
-    /// is when that fails.
+    /// Gives an upload's bytes their name by the one way by which a file's content changes; what has come stays where
+    /// it is when that fails.
     func commit(
         _ part: UploadPart, to target: SharePath, replacing: Replacement, modified: Timestamp?
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {

@@ -10,8 +10,8 @@ import CSyscalls
 
 /// An upload that can be gone on with after a lost connection, a killed server, or on another process.
 ///
-/// Used by one task at a time. What was written stays when this object goes; only ``Share/removeUpload(id:)``, expiry and
-/// ``finish(to:replacing:)`` end an upload. Somebody who resumes it takes it over: then every call here throws
+/// Used by one task at a time. What was written stays when this object goes; only ``Share/removeUpload(id:)``, expiry
+/// and ``finish(to:replacing:)`` end an upload. Somebody who resumes it takes it over: then every call here throws
 /// ``RootError/tooMany``.
 public final class ResumableUpload: UploadWriter, @unchecked Sendable {
     /// What is known of it.
@@ -48,8 +48,8 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
 
     /// Says how many bytes will come in all, when that was not known before.
     ///
-    /// - Throws: ``RootError/preconditionFailed`` when another number was said, or more has come; ``RootError/tooLarge``;
-    ///   ``RootError/noSpace``.
+    /// - Throws: ``RootError/preconditionFailed`` when another number was said, or more has come;
+    ///   ``RootError/tooLarge``; ``RootError/noSpace``.
     public func declareLength(_ length: Int64) throws(RootError) {
         if record.length == length { return }
         guard record.length == nil, length >= offset else { throw .preconditionFailed }
@@ -98,8 +98,8 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         return try unsafe check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
     }
 
-    /// Notes that what comes next counts only when ``vouch()`` says so: whoever goes on with the upload before, on whichever
-    /// process, finds it as it is now.
+    /// Notes that what comes next counts only when ``vouch()`` says so: whoever goes on with the upload before, on
+    /// whichever process, finds it as it is now.
     public func awaitProof() throws(RootError) { try note(vouched: offset) }
 
     /// What has come is what its check sum says.

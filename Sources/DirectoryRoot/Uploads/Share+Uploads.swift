@@ -14,8 +14,9 @@ extension Share {
     /// Asks everything that its end will ask, so that a hopeless one does not begin.
     /// - Parameter spec: what the client wants.
     /// - Returns: the empty upload.
-    /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooManyUploads`` for who has as many as there are
-    ///   places left; ``RootError/tooLarge``; ``RootError/noSpace``; and as ``beginUpload(to:replacing:size:)``.
+    /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooManyUploads`` for who has as many as
+    ///   there are places left; ``RootError/tooLarge``; ``RootError/noSpace``; and as
+    ///   ``beginUpload(to:replacing:size:)``.
     public func createUpload(_ spec: UploadSpec) throws(RootError) -> ResumableUpload {
         try createUpload(spec, parts: [])
     }

@@ -41,7 +41,8 @@ public struct UploadRecord: Equatable, Sendable {
     public var parts: [String]
     /// Who began it; nil for everybody.
     public var user: String?
-    /// Whose place it takes when nobody's name is known: the network that it was begun from; nil where that is not known.
+    /// Whose place it takes when nobody's name is known: the network that it was begun from; nil where that is not
+    /// known.
     public var client: String?
     /// So many bytes are vouched for while more come that a check sum has yet to prove; nil when all are.
     public var vouched: Int64?

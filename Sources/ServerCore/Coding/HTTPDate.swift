@@ -18,7 +18,8 @@ package enum HTTPDate {
     /// Seconds of the wall clock.
     package static var now: Int64 { Int64(time(nil)) }
 
-    /// Appends the 29 bytes of `Sun, 06 Nov 1994 08:49:37 GMT`; a time outside the years 0 to 9999 is moved to their edge.
+    /// Appends the 29 bytes of `Sun, 06 Nov 1994 08:49:37 GMT`; a time outside the years 0 to 9999 is moved to their
+    /// edge.
     package static func write(_ seconds: Int64, to buffer: inout [UInt8]) {
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { text in
             unsafe compose(seconds, in: text)

@@ -11,8 +11,8 @@ package enum Negotiation {
 
     /// The media type that the client prefers.
     ///
-    /// Of two with the same weight, the one that it names itself and not by a range, and of two such the one that it names
-    /// first: text browsers and many libraries give no weights, and what they want comes first.
+    /// Of two with the same weight, the one that it names itself and not by a range, and of two such the one that it
+    /// names first: text browsers and many libraries give no weights, and what they want comes first.
     /// - Parameters:
     ///   - accept: the field's value; nil when absent, which takes anything.
     ///   - offered: types without parameters, in the server's own order of preference.

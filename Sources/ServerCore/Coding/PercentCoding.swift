@@ -57,7 +57,8 @@ package enum PercentCoding {
         return bytes
     }
 
-    /// Undoes the encoding of `application/x-www-form-urlencoded`: `+` is a space, a `%` without digits stands for itself.
+    /// Undoes the encoding of `application/x-www-form-urlencoded`: `+` is a space, a `%` without digits stands for
+    /// itself.
     package static func decodeForm(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

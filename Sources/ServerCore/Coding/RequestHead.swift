@@ -13,7 +13,8 @@ package final class RequestHead: @unchecked Sendable {
     package internal(set) var known = KnownFields()
     /// The known fields that came more than once.
     package internal(set) var repeated = KnownFields()
-    /// The lengths of all names, as a set of bits: most of what is asked for did not come, and is not worth a comparison.
+    /// The lengths of all names, as a set of bits: most of what is asked for did not come, and is not worth a
+    /// comparison.
     private var lengths: UInt64 = 0
     package internal(set) var methodRange = 0..<0
     package internal(set) var targetRange = 0..<0

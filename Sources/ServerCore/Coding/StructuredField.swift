@@ -26,7 +26,8 @@ package enum StructuredField {
 }
 
 extension RequestFields {
-    /// Whether the request begins or continues an upload in parts: it says in so many words whether its content ends one.
+    /// Whether the request begins or continues an upload in parts: it says in so many words whether its content ends
+    /// one.
     ///
     /// draft-ietf-httpbis-resumable-upload; `Upload-Incomplete` in the older versions.
     package var tellsCompleteness: Bool {

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Memory for what of answers their clients are slow to take, of all connections together.
 final class AnswerMemory: Sendable {
-    /// So much of one answer is not counted: clients of ordinary answers are not disturbed by those who leave large ones.
+    /// So much of one answer is not counted: clients of ordinary answers are not disturbed by those who leave large
+    /// ones.
     static let free = 16 * 1_024
 
     private let most: Int

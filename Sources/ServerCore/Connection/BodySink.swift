@@ -124,8 +124,8 @@ final class BodySink: Sendable {
         state.withLock { $0.notify = notify }
     }
 
-    /// Lets the writer send by itself what it writes next, where that is worth it; the connection has sent all, and sends
-    /// nothing until it is told that there is something.
+    /// Lets the writer send by itself what it writes next, where that is worth it; the connection has sent all, and
+    /// sends nothing until it is told that there is something.
     func lend(_ outlet: () -> Outlet?) {
         state.withLock { state in
             // Nothing has come since the connection found nothing.

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Counts connections by where they come from: an IPv4 address, the first 64 bits of an IPv6 one, or Unix-domain sockets.
+/// Counts connections by where they come from: an IPv4 address, the first 64 bits of an IPv6 one, or Unix-domain
+/// sockets.
 final class ConnectionsPerAddress: Sendable {
     private let most: Int
     private let counts = Mutex<[NetworkAddress?: Int]>([:])

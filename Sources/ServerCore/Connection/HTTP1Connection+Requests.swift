@@ -213,8 +213,8 @@ extension HTTP1Connection {
 
     // MARK: - Refusing
 
-    /// Answers a request that cannot be understood or taken, and ends the connection so that nothing after it is read as
-    /// a request.
+    /// Answers a request that cannot be understood or taken, and ends the connection so that nothing after it is read
+    /// as a request.
     func refuse(_ error: HTTPError) {
         let wantsNoBody = asksForHead
         // A head that never became whole has ranges into bytes that were not kept.
@@ -242,8 +242,8 @@ extension HTTP1Connection {
         return inbound.viewBytes(at: start, length: head.methodRange.count)?.elementsEqual("HEAD".utf8) ?? false
     }
 
-    /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us would
-    /// reset it.
+    /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us
+    /// would reset it.
     ///
     /// RFC 9112 §9.6.
     private func linger() {

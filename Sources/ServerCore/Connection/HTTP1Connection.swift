@@ -366,7 +366,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         if outstanding > 0 {
             phase = .lingering
             setDeadline(engine.limits.readerStallTime)
-            // Of a peer that has ended its side, this would end all at once, and what waits for the socket would be lost.
+            // Of a peer that has ended its side, this would end all at once, and what waits for the socket would be
+            // lost.
             if !isInputClosed { context?.close(mode: .output, promise: nil) }
             return
         }

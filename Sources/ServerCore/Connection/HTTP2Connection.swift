@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP2
 
-/// What a connection is when HTTP/2 was agreed on: the frames are SwiftNIO's, each stream is an ``HTTP2Stream`` that tells
-/// of its begin and end here, so that an idle connection ends, and one with streams waits for them.
+/// What a connection is when HTTP/2 was agreed on: the frames are SwiftNIO's, each stream is an ``HTTP2Stream`` that
+/// tells of its begin and end here, so that an idle connection ends, and one with streams waits for them.
 ///
 /// RFC 9113.
 final class HTTP2Connection: ChannelInboundHandler, LoopMember {
@@ -142,11 +142,11 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         closeWhenDone()
     }
 
-    /// Says which streams are still answered: what the client began behind them was not looked at, and may be sent again
-    /// elsewhere.
+    /// Says which streams are still answered: what the client began behind them was not looked at, and may be sent
+    /// again elsewhere.
     ///
-    /// RFC 9113 §6.8. Past the frame layer, which would take the body of a request that crossed this frame for a fault of
-    /// the whole connection; such a stream is refused by itself.
+    /// RFC 9113 §6.8. Past the frame layer, which would take the body of a request that crossed this frame for a fault
+    /// of the whole connection; such a stream is refused by itself.
     private func sayGoodbye(_ reason: HTTP2ErrorCode) {
         isEnding = true
         guard let context,

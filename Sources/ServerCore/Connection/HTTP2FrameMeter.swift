@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Sees what an HTTP/2 client sends before the frame layer does, and ends a connection of frames that bring next to nothing.
+/// Sees what an HTTP/2 client sends before the frame layer does, and ends a connection of frames that bring next to
+/// nothing.
 ///
-/// The frame layer bounds what waits for a reader in bytes of bodies, and a frame with one byte takes a hundred of memory;
-/// frames that open windows by a byte cost time and nothing else.
+/// The frame layer bounds what waits for a reader in bytes of bodies, and a frame with one byte takes a hundred of
+/// memory; frames that open windows by a byte cost time and nothing else.
 final class HTTP2FrameMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

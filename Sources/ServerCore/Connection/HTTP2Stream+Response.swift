@@ -229,8 +229,8 @@ extension HTTP2Stream {
         if !isBodyDone { stopRequest() }
     }
 
-    /// Tells the client to send no more of its request, once it has the whole answer: what is still on its way to it would
-    /// be lost with the stream.
+    /// Tells the client to send no more of its request, once it has the whole answer: what is still on its way to it
+    /// would be lost with the stream.
     ///
     /// RFC 9113 §8.1: a whole answer may come before the whole request.
     private func stopRequest() {

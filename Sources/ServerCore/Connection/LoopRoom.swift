@@ -18,8 +18,8 @@ final class LoopRoom {
     let secureFiles = OpenFileCache()
     /// A whole answer from the cache, while many ask for the same file.
     ///
-    /// Good for one turn of the loop, that is for requests that had begun to come before the file was looked at: to them it
-    /// is as fresh as one made for each.
+    /// Good for one turn of the loop, that is for requests that had begun to come before the file was looked at: to
+    /// them it is as fresh as one made for each.
     private(set) var composed: Composed?
 
     struct Composed {

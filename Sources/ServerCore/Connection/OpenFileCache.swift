@@ -3,10 +3,11 @@ import DirectoryRoot
 /// The files that one loop answered GET with a moment ago: open, with the head composed, so that asking for them again
 /// costs a look at what is there instead of an open and everything behind it.
 ///
-/// Never stale: each use compares what stands at the path now with what was opened; see ``DirectoryRoot/holds(_:at:isNested:)``.
-/// A path that leads through a link is not kept at all. Few, and each only for some seconds after its last use, so that a
-/// deleted file gives its room back and the file system can be unmounted. Only what the kernel opened without asking the
-/// disk comes in, and an open file keeps its directories in the kernel's memory: asking again does not wait either.
+/// Never stale: each use compares what stands at the path now with what was opened; see
+/// ``DirectoryRoot/holds(_:at:isNested:)``. A path that leads through a link is not kept at all. Few, and each only for
+/// some seconds after its last use, so that a deleted file gives its room back and the file system can be unmounted.
+/// Only what the kernel opened without asking the disk comes in, and an open file keeps its directories in the kernel's
+/// memory: asking again does not wait either.
 final class OpenFileCache {
     /// One file, ready to be sent.
     final class File {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The threads behind an ``IOPool``.
 ///
-/// They also run the tasks that answer requests, as their preferred executor (SE-0417): such a task may wait for the disk
-/// right where it is, and a request costs one hop to a thread and one back instead of one for each call.
+/// They also run the tasks that answer requests, as their preferred executor (SE-0417): such a task may wait for the
+/// disk right where it is, and a request costs one hop to a thread and one back instead of one for each call.
 ///
 /// They begin when there is something for them to do: to wait for them took an eighth of the program's start.
 final class PoolThreads: TaskExecutor {

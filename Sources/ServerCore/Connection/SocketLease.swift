@@ -2,12 +2,12 @@ import CSyscalls
 import NIOCore
 import Synchronization
 
-/// A plain connection's socket, lent to the task that reads a body: it receives straight from the socket into a buffer of
-/// its own thread, without the loop between.
+/// A plain connection's socket, lent to the task that reads a body: it receives straight from the socket into a buffer
+/// of its own thread, without the loop between.
 ///
-/// The loop still reads on its own account in two cases: a small read that waits for more bytes when the socket is empty,
-/// and, when the peer ends its side, everything up to there. So both take turns: whoever is about to read says so under
-/// one lock, and bytes that the loop read are handed over, in order, before the task receives again.
+/// The loop still reads on its own account in two cases: a small read that waits for more bytes when the socket is
+/// empty, and, when the peer ends its side, everything up to there. So both take turns: whoever is about to read says
+/// so under one lock, and bytes that the loop read are handed over, in order, before the task receives again.
 final class SocketLease: Sendable {
     /// What one look brought.
     enum Look {
@@ -32,8 +32,8 @@ final class SocketLease: Sendable {
         var waiter: CheckedContinuation<Void, any Error>?
     }
 
-    /// As much as this is gathered of a body that comes in small pieces, before its task is woken: waking it for each would
-    /// let many slow clients keep the threads of the pool from others.
+    /// As much as this is gathered of a body that comes in small pieces, before its task is woken: waking it for each
+    /// would let many slow clients keep the threads of the pool from others.
     static let page = 4_096
 
     /// A descriptor of its own, so that the connection may close meanwhile.

@@ -30,7 +30,8 @@ public struct Request: Sendable {
     /// Runs what may wait for a disk.
     public var io: IOPool { storage.io }
 
-    /// The network that the client is in, as text that only serves to tell one from another: for IPv6 the first 64 bits.
+    /// The network that the client is in, as text that only serves to tell one from another: for IPv6 the first 64
+    /// bits.
     package var network: String {
         NetworkAddress(storage.peer).map { String($0.customer.bits, radix: 16) } ?? storage.peer
     }
@@ -116,7 +117,8 @@ public struct Request: Sendable {
         }
     }
 
-    /// Proxies change ports, and clients leave them out: only two ports that are both said, and differ, tell servers apart.
+    /// Proxies change ports, and clients leave them out: only two ports that are both said, and differ, tell servers
+    /// apart.
     private static func sameServer(_ one: ArraySlice<UInt8>, _ other: String) -> Bool {
         func split(_ text: ArraySlice<UInt8>) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>) {
             guard let colon = text.lastIndex(of: UInt8(ascii: ":")), text[(colon + 1)...].allSatisfy(ASCII.isDigit)

@@ -74,8 +74,8 @@ public struct RequestBody: AsyncSequence, Sendable {
     }
 
     /// The whole body.
-    /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes, 503 when bodies that wait to be whole fill what
-    ///   memory there is for them.
+    /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes, 503 when bodies that wait to be whole fill
+    ///   what memory there is for them.
     public func collect(upTo limit: Int) async throws -> [UInt8] { try await collect(upTo: limit, reserved: 0) }
 
     /// The whole body, for which there is room.

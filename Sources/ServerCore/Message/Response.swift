@@ -42,8 +42,8 @@ public struct Response: Sendable {
         case bytes([UInt8])
         /// The half-open span of an open file; sent by `sendfile` where the connection can.
         case file(Entry, Range<Int64>)
-        /// Written while it is made; chunked when `length` is nil. When the writer throws or writes another number of bytes, the
-        /// connection ends without a proper end of the body, so that nobody takes a part for the whole.
+        /// Written while it is made; chunked when `length` is nil. When the writer throws or writes another number of
+        /// bytes, the connection ends without a proper end of the body, so that nobody takes a part for the whole.
         case stream(length: Int64?, @Sendable (BodyWriter) async throws -> Void)
     }
 }

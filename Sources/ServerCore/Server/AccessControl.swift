@@ -20,15 +20,17 @@ package protocol AccessControl: Sendable {
 
     /// Whether who was let in with this head still is: what it names, a session or a share link, may be over by now.
     ///
-    /// Waits for the disk. Other rules than those of its time are no matter here: ``Handler/accessChanges()`` tells of them.
+    /// Waits for the disk. Other rules than those of its time are no matter here: ``Handler/accessChanges()`` tells of
+    /// them.
     /// - Parameters:
     ///   - head: what was asked and let in.
     ///   - user: the account that asked, if any.
     /// - Returns: false when it is over, or cannot be known not to be.
     func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool
 
-    /// Whether a GET with this head, which carries neither credentials, cookies nor an origin, is let in to the whole share
-    /// with everybody's rights, so that it may get the very answer that another such request for the same target got.
+    /// Whether a GET with this head, which carries neither credentials, cookies nor an origin, is let in to the whole
+    /// share with everybody's rights, so that it may get the very answer that another such request for the same target
+    /// got.
     ///
     /// Asked for every request of the fastest path: must be quick and allocate nothing.
     /// - Returns: the number of the rules that say so, another one after they changed; nil for no.
@@ -39,8 +41,8 @@ package protocol AccessControl: Sendable {
     /// - Returns: nil where the host that it names is this server's, or may be any.
     func misdirection(of head: RequestHeadView) -> Response?
 
-    /// Hears which host names the server's certificate holds, `*.example.com` among them, before it listens and whenever
-    /// they change.
+    /// Hears which host names the server's certificate holds, `*.example.com` among them, before it listens and
+    /// whenever they change.
     func learn(ownNames names: [String])
 }
 
@@ -69,7 +71,8 @@ package enum Admission: Sendable {
     case refuse(Response)
     /// The disk must be asked: ask this on a thread of the pool.
     case check(@Sendable () -> Admission)
-    /// A password must be hashed, which is slow on purpose: ask this on a thread of the pool, behind all who wait for that.
+    /// A password must be hashed, which is slow on purpose: ask this on a thread of the pool, behind all who wait for
+    /// that.
     case verify(@Sendable () -> Admission)
 
     /// The same decision, with `response` for who is let in.

@@ -66,9 +66,9 @@ package struct FileHead: Sendable {
 package enum ContentPolicy {
     /// The `Content-Security-Policy` of a file of that type.
     ///
-    /// A PDF that is asked for with `?view` may stand in a frame of our own page: a copy of it in a `blob:` address would
-    /// inherit the page's `frame-ancestors 'none'`, which WebKit holds against it. Strangers' pages on our origin are
-    /// sandboxed, and so of another one.
+    /// A PDF that is asked for with `?view` may stand in a frame of our own page: a copy of it in a `blob:` address
+    /// would inherit the page's `frame-ancestors 'none'`, which WebKit holds against it. Strangers' pages on our origin
+    /// are sandboxed, and so of another one.
     package static func field(for type: MediaType, isFramed: Bool) -> StaticString {
         if type.name == "application/pdf" {
             return isFramed

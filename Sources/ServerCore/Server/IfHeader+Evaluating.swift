@@ -67,8 +67,8 @@ extension IfHeader {
 }
 
 extension Request {
-    /// The same request, with the lock tokens of its `If` field submitted: its writes hold to that field until their very
-    /// end.
+    /// The same request, with the lock tokens of its `If` field submitted: its writes hold to that field until their
+    /// very end.
     ///
     /// RFC 4918 §10.4.
     package func submitting(_ header: IfHeader) -> Request {

@@ -10,14 +10,15 @@ public struct Limits: Sendable {
     ///
     /// nil for no limit but the disk's.
     public var bodyBytes: Int64?
-    /// Bytes of heads, XML, JSON and small files in memory that have come in part, of all requests together; 503 beyond it.
+    /// Bytes of heads, XML, JSON and small files in memory that have come in part, of all requests together; 503 beyond
+    /// it.
     ///
     /// The first 4 KiB of each are not counted.
     public var requestMemory = 32 << 20
     /// Bytes in memory of answers that their clients are slow to take, of all connections together.
     ///
-    /// The first 16 KiB of each are not counted. Beyond it, those go who have taken nothing for longest. As much again is for
-    /// what waits to be sent over TLS and HTTP/2, where each connection holds little once a quarter is taken.
+    /// The first 16 KiB of each are not counted. Beyond it, those go who have taken nothing for longest. As much again
+    /// is for what waits to be sent over TLS and HTTP/2, where each connection holds little once a quarter is taken.
     public var answerMemory = 64 << 20
     /// How many times larger than what came a gzip body may become, beyond its first MiB.
     public var expansionRatio = 100

@@ -1,4 +1,5 @@
-/// The second that a log has reached, in both forms that its lines have it in: worked out once for all lines of a second.
+/// The second that a log has reached, in both forms that its lines have it in: worked out once for all lines of a
+/// second.
 struct LogClock {
     private var second: Int64 = -1
     /// As in `2026-11-21T00:12:33`.

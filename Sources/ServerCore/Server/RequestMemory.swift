@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Memory for what has come of requests that must be whole before anybody can work on it: heads, XML, JSON, small files.
+/// Memory for what has come of requests that must be whole before anybody can work on it: heads, XML, JSON, small
+/// files.
 ///
-/// However many clients send such a thing slowly, all of it together is bounded. The first 4 KiB of each are not counted,
-/// so that ordinary requests go on while others have filled the rest.
+/// However many clients send such a thing slowly, all of it together is bounded. The first 4 KiB of each are not
+/// counted, so that ordinary requests go on while others have filled the rest.
 final class RequestMemory: Sendable {
     /// Bytes of each request that are not counted.
     static let free = 4_096

@@ -38,7 +38,8 @@ public final class Server: Sendable {
     /// Begins to listen.
     ///
     /// - Returns: where, with the real numbers of ports that were given as 0.
-    /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for what the configuration says about TLS and proxies.
+    /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for what the configuration says about TLS and
+    ///   proxies.
     @discardableResult
     public func start() async throws -> [ListenAddress] {
         let handlers = state.withLock { $0.handlers }

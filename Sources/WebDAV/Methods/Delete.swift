@@ -28,7 +28,8 @@ extension Exchange {
 
     /// A body that would be ignored must be refused.
     ///
-    /// RFC 4918 §8.4. Old clients send a `propertybehavior` with COPY and MOVE (RFC 2518 §12.12), which says nothing new.
+    /// RFC 4918 §8.4. Old clients send a `propertybehavior` with COPY and MOVE (RFC 2518 §12.12), which says nothing
+    /// new.
     /// - Throws: 415.
     func refuseBody() async throws {
         let body = try await body()

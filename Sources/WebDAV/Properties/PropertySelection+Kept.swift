@@ -1,7 +1,8 @@
 internal import DirectoryRoot
 
 extension PropertySelection {
-    /// What is kept of a member of a listing, as far as it is asked for; nothing of one that vanished or may not be opened.
+    /// What is kept of a member of a listing, as far as it is asked for; nothing of one that vanished or may not be
+    /// opened.
     ///
     /// Waits for the disk.
     /// - Throws: what the disk says, so that what it fails to tell is not taken for nothing.

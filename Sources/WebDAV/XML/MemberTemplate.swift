@@ -3,8 +3,8 @@ internal import DirectoryRoot
 /// What the `response` elements of all ordinary files, or all ordinary folders, of one folder have in common: constant
 /// markup, and the values that stand between.
 ///
-/// A large folder's members are written by it, each by a few copies. It says byte for byte what ``MultiStatusWriter`` says
-/// without it; a test compares them.
+/// A large folder's members are written by it, each by a few copies. It says byte for byte what ``MultiStatusWriter``
+/// says without it; a test compares them.
 final class MemberTemplate {
     /// What differs from member to member.
     enum Value {
@@ -22,8 +22,8 @@ final class MemberTemplate {
     /// The values in order, each with the place in ``markup`` where it stands.
     let values: [(place: Int, value: Value)]
 
-    /// Nil when an ordinary member's answer depends on more than its values: what it lacks has to be reported, or properties
-    /// are asked for that are not here.
+    /// Nil when an ordinary member's answer depends on more than its values: what it lacks has to be reported, or
+    /// properties are asked for that are not here.
     /// - Parameters:
     ///   - selection: what is asked.
     ///   - folder: the address of the folder that holds the members, with its last slash, as it stands in an `href`.

@@ -1,8 +1,8 @@
 /// Looks over a body before the parser does, for what would cost the parser more than it is worth.
 ///
 /// libxml2 compares each attribute of an element with all others, so a megabyte of attributes takes minutes; and it
-/// reads document type declarations that nobody wants read. On a well-formed body this scan sees what the parser sees; on any
-/// other the parser stops at the first fault anyway.
+/// reads document type declarations that nobody wants read. On a well-formed body this scan sees what the parser sees;
+/// on any other the parser stops at the first fault anyway.
 struct XMLBounds {
     static let maxDepth = 256
     static let maxAttributes = 256

@@ -3,8 +3,8 @@ internal import DirectoryRoot
 
 /// Reads one request body into elements, with libxml2's SAX2 parser; the only owner of libxml2's memory.
 ///
-/// No network, no document type, no entity but the five predefined ones, and bounds on depth, attributes and names: what a
-/// hostile body costs is in proportion to its bytes.
+/// No network, no document type, no entity but the five predefined ones, and bounds on depth, attributes and names:
+/// what a hostile body costs is in proportion to its bytes.
 @safe final class XMLReader {
     private let context: xmlParserCtxtPtr
 
@@ -120,7 +120,8 @@ private func uri(_ pointer: UnsafePointer<xmlChar>?) -> String {
     return String(decoding: resolvingAmpersands(Array(name.utf8)), as: UTF8.self)
 }
 
-/// Without entity substitution libxml2 leaves each ampersand of an attribute as `&#38;`, for its tree builder to resolve.
+/// Without entity substitution libxml2 leaves each ampersand of an attribute as `&#38;`, for its tree builder to
+/// resolve.
 private func resolvingAmpersands(_ value: [UInt8]) -> [UInt8] {
     guard value.contains(UInt8(ascii: "&")) else { return value }
     var resolved: [UInt8] = []

@@ -3,8 +3,8 @@ import DirectoryRoot
 
 /// What an archive will hold, in its order, and the validator of exactly these bytes.
 ///
-/// The walk is sorted by the bytes of the names within each folder, so that the same tree gives the same archive each time.
-/// Names stand in one buffer; a member costs about 40 bytes and its path, and there are at most ``maxMembers``.
+/// The walk is sorted by the bytes of the names within each folder, so that the same tree gives the same archive each
+/// time. Names stand in one buffer; a member costs about 40 bytes and its path, and there are at most ``maxMembers``.
 struct ArchivePlan: Sendable {
     /// More members than this are refused: the plan would not fit in the memory that one request may have.
     static let maxMembers = 1_000_000
@@ -40,8 +40,8 @@ struct ArchivePlan: Sendable {
     ///   - format: its layout is part of the validator.
     ///   - memory: where what the plan holds is counted.
     /// - Throws: ``RootError/notFound`` when a chosen name is not there, ``RootError/tooLarge`` for more than
-    ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans fill the memory, `CancellationError`
-    ///   when nobody waits for the archive any more.
+    ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans fill the memory,
+    ///   `CancellationError` when nobody waits for the archive any more.
     init(
         of base: SharePath, in share: Share, choosing chosen: [[UInt8]], format: any ArchiveFormat,
         memory: ArchiveMemory

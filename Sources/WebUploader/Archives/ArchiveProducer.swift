@@ -33,8 +33,8 @@ struct ArchiveChanged: Error {}
     private static let pieceSize = 256 * 1024
     /// Files from this size on are sent by the connection's shortest way where no checksum is wanted of them.
     private static let directSize: Int64 = 128 * 1024
-    /// A span of a file is read when the client takes it, out of the kernel's buffers: only when so many bytes more were
-    /// taken has it left them, and can be vouched for.
+    /// A span of a file is read when the client takes it, out of the kernel's buffers: only when so many bytes more
+    /// were taken has it left them, and can be vouched for.
     private static let underWay: Int64 = 24 << 20
     /// So much at the end is read here, that all before it can be looked at in time.
     private static let readAtEnd: Int64 = underWay + 8 << 20

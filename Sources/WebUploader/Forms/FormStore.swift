@@ -152,8 +152,8 @@ final class FormStore: @unchecked Sendable {
 }
 
 extension Share {
-    /// Begins an upload at `path`, or with ``ConflictRule/keep`` at the first free name beside it; makes the folders that
-    /// it needs.
+    /// Begins an upload at `path`, or with ``ConflictRule/keep`` at the first free name beside it; makes the folders
+    /// that it needs.
     func beginUpload(
         to path: SharePath, by rule: ConflictRule, size: Int64? = nil
     ) throws -> (number: Int, upload: PendingUpload) {

@@ -7,8 +7,8 @@ extension UploaderHandler {
         .later { [self] in try await form($0) }
     }
 
-    /// Stores a form's files while they come; each is there as soon as its last byte is, or with a `Content-Digest` when all
-    /// of the form has turned out to be what that says.
+    /// Stores a form's files while they come; each is there as soon as its last byte is, or with a `Content-Digest`
+    /// when all of the form has turned out to be what that says.
     private func form(_ request: Request) async throws -> Response {
         let attributes = try await request.io.run { try request.share.attributes(of: request.path) }
         guard attributes.isDirectory else {

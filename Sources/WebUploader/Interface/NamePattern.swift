@@ -1,7 +1,8 @@
 #if canImport(Darwin)
     import Foundation
 #else
-    // Decomposing text is the standard library's own work; the public way to it, all of Foundation, is most of a program.
+    // Decomposing text is the standard library's own work; the public way to it, all of Foundation, is most of a
+    // program.
     @_spi(_Unicode) import Swift
 #endif
 

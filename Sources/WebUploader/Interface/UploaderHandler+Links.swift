@@ -108,7 +108,8 @@ extension UploaderHandler {
         return Response(.noContent)
     }
 
-    /// The links that this requester made; for visitors without a name, all that such made of places that they may read.
+    /// The links that this requester made; for visitors without a name, all that such made of places that they may
+    /// read.
     ///
     /// Who may do everything everywhere without a name has those that were made at the machine, too.
     private func ownLinks(_ request: Request) throws -> [ShareLink] {

@@ -62,8 +62,8 @@ final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Se
 let listingSortedCount = 1000
 
 extension DirectoryCursor {
-    /// The first members, sorted: all of them when there are at most `count`, else some more than `count` as the disk gives
-    /// them.
+    /// The first members, sorted: all of them when there are at most `count`, else some more than `count` as the disk
+    /// gives them.
     func first(_ count: Int) throws -> (members: [DirectoryMember], isAll: Bool) {
         var members: [DirectoryMember] = []
         var isAll = false

@@ -2,8 +2,8 @@ import DirectoryRoot
 
 /// One name a line, folders with a slash: what `curl` shows and a script reads.
 ///
-/// A name with a control character in it, or one that turns the reading direction, is written percent-encoded in full, so
-/// that a line is always one name and nothing speaks to the terminal.
+/// A name with a control character in it, or one that turns the reading direction, is written percent-encoded in full,
+/// so that a line is always one name and nothing speaks to the terminal.
 struct TextListing: ListingFormat {
     let mediaType = "text/plain; charset=utf-8"
 

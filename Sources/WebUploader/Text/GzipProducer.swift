@@ -9,7 +9,8 @@ final class GzipProducer: ChunkProducer, @unchecked Sendable {
 
     /// - Parameters:
     ///   - source: makes the bytes.
-    ///   - flushes: whether each chunk goes out at once, so that the first rows show while the last are still being read.
+    ///   - flushes: whether each chunk goes out at once, so that the first rows show while the last are still being
+    ///     read.
     ///   - level: 1, fast, to 9, small.
     /// - Throws: `GzipError` when there is no memory.
     init(_ source: any ChunkProducer, flushes: Bool = true, level: Int32 = 4) throws {

@@ -1,6 +1,6 @@
 extension TextWriter {
-    /// Writes text into markup or into a quoted attribute: `&`, `<`, `>`, `"`, `'` as references, controls and what is not
-    /// UTF-8 as U+FFFD, and bidirectional controls as U+FFFD too, so that a name cannot turn its neighbours around.
+    /// Writes text into markup or into a quoted attribute: `&`, `<`, `>`, `"`, `'` as references, controls and what is
+    /// not UTF-8 as U+FFFD, and bidirectional controls as U+FFFD too, so that a name cannot turn its neighbours around.
     mutating func html(_ text: [UInt8]) {
         unsafe text.withUnsafeBufferPointer { unsafe html($0) }
     }

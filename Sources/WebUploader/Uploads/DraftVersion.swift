@@ -2,8 +2,8 @@ import ServerCore
 
 /// One interoperability version of "Resumable Uploads for HTTP", as a client says it speaks it.
 ///
-/// 3 is draft -01, 4 is -02, 5 is -03, 6 is -04 and -05, 7 and 8 are those after. The versions differ in the name of one
-/// field, in one limit's name, and in the status of an append that does not end the upload.
+/// 3 is draft -01, 4 is -02, 5 is -03, 6 is -04 and -05, 7 and 8 are those after. The versions differ in the name of
+/// one field, in one limit's name, and in the status of an append that does not end the upload.
 struct DraftVersion: Equatable, Sendable {
     let number: Int64
 

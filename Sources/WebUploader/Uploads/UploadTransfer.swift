@@ -14,12 +14,13 @@ struct UploadTransfer: Sendable {
 
     /// Writes all the bytes.
     ///
-    /// What fitted before an error stays, but for bytes that a checksum does not vouch for: not when the connection breaks
-    /// off, nor when we are killed.
+    /// What fitted before an error stays, but for bytes that a checksum does not vouch for: not when the connection
+    /// breaks off, nor when we are killed.
     /// - Parameters:
     ///   - request: brings the body.
     ///   - progress: told after each write how far the upload has come.
-    /// - Throws: what the disk or the connection says; ``HTTPError`` with the status ``mismatch`` when the checksum is not met.
+    /// - Throws: what the disk or the connection says; ``HTTPError`` with the status ``mismatch`` when the checksum is
+    ///   not met.
     func run(_ request: Request, progress: @Sendable (Int64) -> Void = { _ in }) async throws {
         let upload = upload
         let start = upload.offset

@@ -15,9 +15,9 @@ struct Settings {
     ///   - given: what the command line says about each setting, of all that there are.
     ///   - environment: variables; those that begin with `SHARESERVE_` count, unless they are empty.
     ///   - readFile: gives the text of the configuration file at a path.
-    /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting, and for an empty value on
-    ///   the command line or in the file. It is most likely a script's variable that was never set, and
-    ///   `--auth "$RULES"` must not open a share.
+    /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting, and for an empty value
+    ///   on the command line or in the file. It is most likely a script's variable that was never set, and `--auth
+    ///   "$RULES"` must not open a share.
     init(
         given: [(name: String, value: SettingValue)], environment: [String: String],
         readFile: (String) throws(StartError) -> [UInt8]
@@ -27,7 +27,8 @@ struct Settings {
         // An empty variable says nothing, and must not hide what the file says.
         let variables = environment.filter { $0.key.hasPrefix("SHARESERVE_") && !$0.value.isEmpty }
         if variables.isEmpty {
-            // The usual start, and this source is slow: it spells the variable's name anew for each setting that is read.
+            // The usual start, and this source is slow: it spells the variable's name anew for each setting that is
+            // read.
             unknownVariables = []
         } else {
             let known = Set(given.map { Self.variable($0.name) })

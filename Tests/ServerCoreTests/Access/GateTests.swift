@@ -335,7 +335,8 @@ struct GateTests {
 
     @Test("The examples of RFC 7616 are computed as it says")
     func rfc7616() throws {
-        // §3.9.1: user Mufasa, password "Circle of Life"; our realm and nonces differ, so only the arithmetic is compared.
+        // §3.9.1: user Mufasa, password "Circle of Life"; our realm and nonces differ, so only the arithmetic is
+        // compared.
         let ha1 = hash(.sha256, "Mufasa:http-auth@example.org:Circle of Life")
         let ha2 = hash(.sha256, "GET:/dir/index.html")
         let nonce = "7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v"

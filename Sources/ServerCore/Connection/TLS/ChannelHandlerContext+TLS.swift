@@ -2,8 +2,8 @@ import NIOCore
 internal import NIOSSL
 
 extension ChannelHandlerContext {
-    /// Ends a TLS connection at once: neither says that all was sent, where that was not said yet, nor waits for its client
-    /// to say so.
+    /// Ends a TLS connection at once: neither says that all was sent, where that was not said yet, nor waits for its
+    /// client to say so.
     ///
     /// RFC 9112 §9.8.
     func closeBelowTLS() {

@@ -14,7 +14,8 @@ struct SelfSignedIdentity {
     /// Seconds that one is good for: no longer than browsers and Apple's systems accept.
     private static let lifetime = 820.0 * 86_400
 
-    /// The one that was kept, when it is still good for a month and for these names; else a new one, kept where that can be.
+    /// The one that was kept, when it is still good for a month and for these names; else a new one, kept where that
+    /// can be.
     static func kept(in root: DirectoryRoot, names: [String]) throws -> SelfSignedIdentity {
         if let text = root.kept(name).map({ String(decoding: $0, as: UTF8.self) }), let old = SelfSignedIdentity(text),
             old.isGood(for: names)

@@ -43,8 +43,8 @@ public struct AccessRules: Sendable {
 
     /// Adds one `--auth` rule: `user:password@/path:rights,/path:rights`, or `@/path:rights` for everybody.
     ///
-    /// The paths begin at the last `@/`, so a password may hold `:` and `@`. Rights are `rw`, `ro`, `w` (a drop box) and
-    /// `none`; `ro` when none is given behind a path, `rw` of everything when no path is given at all.
+    /// The paths begin at the last `@/`, so a password may hold `:` and `@`. Rights are `rw`, `ro`, `w` (a drop box)
+    /// and `none`; `ro` when none is given behind a path, `rw` of everything when no path is given at all.
     /// - Throws: ``AccessRuleError`` saying what is wrong, without the password.
     public mutating func add(rule: String) throws(AccessRuleError) {
         let text = Array(rule.utf8)

@@ -15,7 +15,8 @@ struct AccountBook: Sendable {
     private let accounts: [String: Account]
     /// What everybody may do; nil where only accounts come in.
     let everybody: RightsMap?
-    /// Whether any account can answer a Digest of this kind; all must, since a client that prefers Digest never tries Basic.
+    /// Whether any account can answer a Digest of this kind; all must, since a client that prefers Digest never tries
+    /// Basic.
     let offersSHA256: Bool
     let offersMD5: Bool
     /// A slow password of each kind and cost that some account has.
@@ -154,8 +155,8 @@ struct AccountBook: Sendable {
 
 /// Basic credentials that were found right a while ago, so that crypt(3) is paid once and not with every request.
 ///
-/// Kept as keyed hashes, for ten minutes, at most 4,096; each holds under the rules alone under which it was found right,
-/// so that one whose check was under way while the password changed is worth nothing.
+/// Kept as keyed hashes, for ten minutes, at most 4,096; each holds under the rules alone under which it was found
+/// right, so that one whose check was under way while the password changed is worth nothing.
 final class VerifiedCredentials: Sendable {
     private struct Entry {
         var user: String

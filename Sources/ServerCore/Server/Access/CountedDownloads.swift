@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Downloads through share links that were counted a while ago, so that the same client may go on with one that broke off
-/// without its being counted again.
+/// Downloads through share links that were counted a while ago, so that the same client may go on with one that broke
+/// off without its being counted again.
 ///
 /// Of this process; at another one, and after a restart, what goes on counts once more.
 final class CountedDownloads: Sendable {

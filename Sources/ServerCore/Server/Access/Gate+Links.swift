@@ -96,7 +96,8 @@ extension Gate {
         }
     }
 
-    /// What a link opens: no more than its maker may do now, there and at every place below it that has a rule of its own.
+    /// What a link opens: no more than its maker may do now, there and at every place below it that has a rule of its
+    /// own.
     /// - Returns: nil when its maker is no longer known.
     private func rights(of link: ShareLink, _ rules: Rules) -> RightsMap? {
         var limits = rules.book.everybody ?? RightsMap(rules: [])

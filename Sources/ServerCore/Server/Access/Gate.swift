@@ -329,8 +329,8 @@ package final class Gate: AccessControl {
 
     /// Whether a browser may have sent this, for a page that may be anybody's.
     ///
-    /// Every browser sends `Accept-Language`, and no page can keep it from that. What else asks, asks for the person who
-    /// started it, under the name that they gave: in a container or behind a proxy one without a dot is usual.
+    /// Every browser sends `Accept-Language`, and no page can keep it from that. What else asks, asks for the person
+    /// who started it, under the name that they gave: in a container or behind a proxy one without a dot is usual.
     private static func mayBeBrowser(_ fields: RequestFields) -> Bool {
         let telling = ["accept-language", "origin", "referer", "cookie", "sec-fetch-site", "sec-fetch-mode"]
         return telling.contains { fields[$0] != nil } || fields["user-agent"]?.hasPrefix("Mozilla/") == true

@@ -2,10 +2,10 @@ import Synchronization
 
 /// The nonces of Digest: made without remembering them, remembered once used, refused when used twice.
 ///
-/// A nonce is its time of birth and a random number, sealed with the share's key: every process on the share takes it, and
-/// remembers those that came to itself with a right answer. So one process takes each use of a nonce once; two cannot see
-/// each other's, and a use that was overheard can be repeated once at another process while the nonce lives. What was made
-/// before this process began counts as used. RFC 7616 §5.4, §5.5.
+/// A nonce is its time of birth and a random number, sealed with the share's key: every process on the share takes it,
+/// and remembers those that came to itself with a right answer. So one process takes each use of a nonce once; two
+/// cannot see each other's, and a use that was overheard can be repeated once at another process while the nonce lives.
+/// What was made before this process began counts as used. RFC 7616 §5.4, §5.5.
 final class Nonces: Sendable {
     /// What a nonce and its count are worth.
     enum Verdict {
@@ -24,8 +24,8 @@ final class Nonces: Sendable {
 
     private struct State {
         var uses: [[UInt8]: Use] = [:]
-        /// Nonces born at or before this time that are not in the table may have been used: before this process began, or
-        /// forgotten for want of room.
+        /// Nonces born at or before this time that are not in the table may have been used: before this process began,
+        /// or forgotten for want of room.
         var forgotten: Int64
     }
 

@@ -3,8 +3,8 @@ import DirectoryRoot
 /// Who has logged in through the log-in page, by a cookie that nobody else can make.
 ///
 /// The cookie says who, since when and when it was last renewed, sealed with the share's own key together with the
-/// account's password: every process on the share believes it, before and after a restart, until the password changes. What
-/// must be remembered is who logged out, and that is in the share.
+/// account's password: every process on the share believes it, before and after a restart, until the password changes.
+/// What must be remembered is who logged out, and that is in the share.
 final class Sessions: Sendable {
     /// What a cookie says.
     struct Ticket: Equatable {

@@ -34,32 +34,33 @@ extension Share {
         let full = try absolute(path)
         guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
-        let target = try lockTarget(full)
-        let wanted: Rights = target.exists ? .overwrite : .create
-        guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
-            throw refusal(at: full)
-        }
         let table = root.state.locks
-        let isRespelled = root.mayRespell(target.path)
-        // No write that has asked for locks before may change a name after this one is taken.
-        let lock = try root.commitLock.withLock { (_) throws(RootError) -> ActiveLock in
+        // No write that has asked for locks before may change a name after this one is taken, and nothing may come or go
+        // between the look at what is there and the lock on it.
+        let (lock, exists) = try root.commitLock.withLock { (_) throws(RootError) -> (ActiveLock, Bool) in
+            let target = try lockTarget(full)
+            let wanted: Rights = target.exists ? .overwrite : .create
+            guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
+                throw refusal(at: full)
+            }
             try checkPrecondition()
-            return try translated { () throws(RootError) in
+            let isRespelled = root.mayRespell(target.path)
+            let lock = try translated { () throws(RootError) in
                 try table.take(target.path, request, user: user, isRespelled: isRespelled)
             }
+            return (lock, target.exists)
         }
-        if target.exists { return (seen(lock), false) }
+        if exists { return (seen(lock), false) }
         do throws(RootError) {
             var holder = self
             holder.tokens.append(lock.token)
             holder.precondition = nil
             _ = try holder.beginUpload(to: path, replacing: .nothing, size: 0).commit()
             return (seen(lock), true)
-        } catch .exists {
-            // Somebody else made it just now: a lock on what exists.
-            return (seen(lock), false)
         } catch {
-            try table.release(target.path, token: lock.token, user: user)
+            // Somebody else made it just now: a lock on what exists.
+            if error == .exists || error == .isDirectory { return (seen(lock), false) }
+            try table.release(lock.root, token: lock.token, user: user)
             throw error
         }
     }

@@ -74,10 +74,12 @@ extension Share {
     ) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         let full = try absolute(path)
-        let opened = try openVisible(full, flags: sys_o_path, waiting: true)
-        guard granted(at: opened.realPath).contains(.overwrite), granted(at: full).contains(.overwrite)
-        else { throw .forbidden }
         try root.commitLock.withLock { (_) throws(RootError) in
+            // Opened under the lock: a content that is being replaced, or a file on its way elsewhere, would take the
+            // change along to where nobody looks for it, or where a lock forbids it.
+            let opened = try openVisible(full, flags: sys_o_path, waiting: true)
+            guard granted(at: opened.realPath).contains(.overwrite), granted(at: full).contains(.overwrite)
+            else { throw .forbidden }
             try checkLocks(WriteUse(changes: [opened.realPath]))
             try root.state.properties.update(opened.descriptor.number, at: opened.realPath, body)
         }

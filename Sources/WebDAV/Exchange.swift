@@ -54,11 +54,12 @@ struct Exchange: Sendable {
     /// For methods whose change of the target can't carry them. RFC 9110 §13.2.1, RFC 4918 §10.4.
     /// - Parameters:
     ///   - inTurn: waits behind others that also take long.
+    ///   - needsTarget: for a method that can only answer 404 where nothing is, whatever is asked of it under conditions.
     ///   - work: what is done.
     /// - Returns: what `work` does.
-    /// - Throws: ``RootError/preconditionFailed``.
+    /// - Throws: ``RootError/preconditionFailed``, ``RootError/notFound``.
     func onDiskIfAsked<T: Sendable>(
-        inTurn: Bool = false, _ work: @escaping @Sendable (Share) throws -> T
+        inTurn: Bool = false, needsTarget: Bool = false, _ work: @escaping @Sendable (Share) throws -> T
     ) async throws -> T {
         let asked: @Sendable (Share) throws -> T = { share in
             guard ifHeader != nil || !conditions.isEmpty else { return try work(share) }
@@ -66,7 +67,9 @@ struct Exchange: Sendable {
             let holds: @Sendable () throws(RootError) -> Bool = { () throws(RootError) in
                 if let ifHeader, try !ifHeader.holds(for: request) { return false }
                 guard !conditions.isEmpty else { return true }
-                return conditions.evaluate(try existing(path), isRead: false) == .proceed
+                let target = try existing(path)
+                guard target != nil || !needsTarget else { throw .notFound }
+                return conditions.evaluate(target, isRead: false) == .proceed
             }
             guard try holds() else { throw RootError.preconditionFailed }
             share.precondition = holds

@@ -10,7 +10,7 @@ extension Exchange {
         let digests = try UploadDigests(
             reprDigest: nil, contentDigest: request.fields["content-digest"], ocChecksum: nil,
             isEncoded: request.body.isEncoded)
-        let entry = try await onDiskIfAsked { share in
+        let entry = try await onDiskIfAsked(needsTarget: true) { share in
             let entry = try share.open(path)
             guard !entry.attributes.isDirectory else {
                 throw notAllowed("A folder is at this address.", for: entry.attributes)

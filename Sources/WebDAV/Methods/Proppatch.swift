@@ -8,7 +8,7 @@ extension Exchange {
     func proppatch() async throws -> Response {
         let root = try root(of: try await body())
         let prefer = Prefer(of: request)
-        return try await onDiskIfAsked { share in
+        return try await onDiskIfAsked(needsTarget: true) { share in
             let target = try share.attributes(of: path)
             let update = try PropertyUpdate(root, of: target)
             if update.refusals.isEmpty { try apply(update, to: target, in: share) }

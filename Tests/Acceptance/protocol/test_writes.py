@@ -217,6 +217,20 @@ def test_put_conditions(server):
         assert wire.ask("GET", "/a").text == "5"
 
 
+def test_conditions_on_nothing_are_404_where_nothing_could_be_done_anyway(server):
+    """RFC 9110 §13.2.1: conditions count only where the answer would be a success without them."""
+    requests = [
+        ("DELETE", []), ("COPY", ["Destination: /b"]), ("MOVE", ["Destination: /b"]),
+        ("PATCH", ["X-Update-Range: append"]), ("PROPPATCH", []),
+    ]
+    update = '<propertyupdate xmlns="DAV:"><set><prop><p xmlns="urn:x">v</p></prop></set></propertyupdate>'
+    with Wire(server) as wire:
+        for method, fields in requests:
+            for condition in ('If-Match: "gone"', "If-Match: *"):
+                body = {"PATCH": "x", "PROPPATCH": update}.get(method)
+                assert wire.ask(method, "/a", *fields, condition, body=body).status == 404, (method, condition)
+
+
 def test_partial_put_is_refused(server):
     (server.root / "a").write_text("hello")
     assert ask(server, "PUT", "/a", "Content-Range: bytes 0-0/5", body="j").status == 400

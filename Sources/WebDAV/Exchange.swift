@@ -54,7 +54,7 @@ struct Exchange: Sendable {
     /// For methods whose change of the target can't carry them. RFC 9110 §13.2.1, RFC 4918 §10.4.
     /// - Parameters:
     ///   - inTurn: waits behind others that also take long.
-    ///   - needsTarget: for a method that can only answer 404 where nothing is, whatever is asked of it under conditions.
+    ///   - needsTarget: for a method that can only answer 404 where nothing is, whatever the conditions.
     ///   - work: what is done.
     /// - Returns: what `work` does.
     /// - Throws: ``RootError/preconditionFailed``, ``RootError/notFound``.

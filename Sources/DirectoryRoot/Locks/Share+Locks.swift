@@ -35,8 +35,8 @@ extension Share {
         guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
         let table = root.state.locks
-        // No write that has asked for locks before may change a name after this one is taken, and nothing may come or go
-        // between the look at what is there and the lock on it.
+        // No write that has asked for locks before may change a name after this one is taken, and nothing may come or
+        // go between the look at what is there and the lock on it.
         let (lock, exists) = try root.commitLock.withLock { (_) throws(RootError) -> (ActiveLock, Bool) in
             let target = try lockTarget(full)
             let wanted: Rights = target.exists ? .overwrite : .create

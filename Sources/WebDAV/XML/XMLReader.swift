@@ -41,9 +41,9 @@ internal import DirectoryRoot
             let context = unsafe xmlCreateMemoryParserCtxt(bytes.bindMemory(to: CChar.self).baseAddress, size)
         else { return nil }
         unsafe self.context = unsafe context
-        let options =
-            XML_PARSE_NONET.rawValue | XML_PARSE_NOERROR.rawValue | XML_PARSE_NOWARNING.rawValue
-            | XML_PARSE_IGNORE_ENC.rawValue
+        // No NOERROR and no NOWARNING: since libxml2 2.13 they silence a parser's own events too, and a prefix that is not
+        // declared is told there alone.
+        let options = XML_PARSE_NONET.rawValue | XML_PARSE_IGNORE_ENC.rawValue
         unsafe xmlCtxtUseOptions(context, Int32(options))
     }
 

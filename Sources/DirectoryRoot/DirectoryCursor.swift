@@ -119,6 +119,32 @@ public final class DirectoryCursor: @unchecked Sendable {
         return names
     }
 
+    /// Whether the process may look at what is named here; without that, all members seem to be absent.
+    package func canSearch() -> Bool {
+        let opened = unsafe sys_openat(descriptor, ".", sys_o_path | O_DIRECTORY, 0)
+        guard opened >= 0 else { return RootError(opened, "openat") != .forbidden }
+        _ = sys_close(opened)
+        return true
+    }
+
+    /// Tries whether the process can open a file of this directory for reading.
+    /// - Parameter name: of a member that ``next(_:)`` gave.
+    /// - Throws: why it can't.
+    package func tryReading(_ name: [UInt8]) throws(RootError) {
+        let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
+        let opened = unsafe (name + [0]).withUnsafeBufferPointer { bytes in
+            unsafe bytes.withMemoryRebound(to: CChar.self) { name in
+                unsafe name.baseAddress.map { unsafe sys_openat(descriptor, $0, flags | O_NOFOLLOW, 0) } ?? -ENOENT
+            }
+        }
+        guard opened < 0 else {
+            _ = sys_close(opened)
+            return
+        }
+        guard opened == -ELOOP else { throw RootError(opened, "openat") }
+        _ = try share.root.resolver.open(realPath.appending(name), flags: flags)
+    }
+
     /// Whether a record can be a member of a share; cleans up what is a leftover of ours.
     private func canBeMember(_ record: sys_name) -> Bool {
         switch unsafe record.type {

@@ -32,10 +32,10 @@ def traced(server, *options):
 
 
 @contextlib.contextmanager
-def failing(server, *calls, when="1+"):
+def failing(server, *calls, when="1+", error="EIO"):
     """Lets these system calls of a server fail as a broken disk's do: of each thread's all, or the one of a number."""
     names = ",".join(calls)
-    with traced(server, "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:error=EIO:when={when}"):
+    with traced(server, "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:error={error}:when={when}"):
         yield
 
 

@@ -166,6 +166,20 @@ import Testing
         #expect(RootClock.system.wall() >= change.advanced(by: .milliseconds(10)))
     }
 
+    @Test("the note of what is left out is bounded, and says what it does not list")
+    func note() {
+        var note = ArchiveNote()
+        #expect(note.isEmpty)
+        for index in 0..<100_000 {
+            note.add(Array("folder/\(index)\nclosed: no permission".utf8), isDirectory: false, .permission)
+        }
+        let lines = String(decoding: note.text(), as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        #expect(note.text().count < ArchiveNote.maxBytes + 1024)
+        #expect(lines[2] == "folder/0\u{FFFD}closed: no permission: no permission")
+        #expect(lines.suffix(2) == ["and \(100_000 - (lines.count - 4)) more", ""])
+    }
+
     @Test("numbers past 32 bits take ZIP64 fields, and all lengths agree")
     func large() throws {
         let format = ZipFormat()

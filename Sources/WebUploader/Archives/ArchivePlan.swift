@@ -1,5 +1,6 @@
 import Crypto
 import DirectoryRoot
+import ServerCore
 
 /// What an archive will hold, in its order, and the validator of exactly these bytes.
 ///
@@ -11,7 +12,7 @@ struct ArchivePlan: Sendable {
     /// Nor may their paths take more bytes than this.
     static let maxPathBytes = 256 << 20
 
-    /// A strong tag over the names, sizes, times and inodes of all members, quoted.
+    /// A strong tag over the names, sizes, times and inodes of all members and what is left out, quoted.
     ///
     /// Of files, the time of the last change of any kind is among them: a program may set the other one back.
     let entityTag: String
@@ -20,6 +21,8 @@ struct ArchivePlan: Sendable {
 
     private let records: [Record]
     private let names: [UInt8]
+    /// The text of the last member where something is left out; nil otherwise.
+    private let note: [UInt8]?
     /// What it takes of the memory for all plans; given back with it.
     private let portion: ArchiveMemory.Portion
 
@@ -33,6 +36,9 @@ struct ArchivePlan: Sendable {
     }
 
     /// Walks the tree; waits for the disk.
+    ///
+    /// What the process can't read is left out, and a last member says so: one such file shall neither keep people from
+    /// the others nor go unnoticed. It is found out here, by opening each file, since the length is promised next.
     /// - Parameters:
     ///   - base: the folder.
     ///   - share: decides what the requester may read: what they may not is left out.
@@ -41,7 +47,8 @@ struct ArchivePlan: Sendable {
     ///   - memory: where what the plan holds is counted.
     /// - Throws: ``RootError/notFound`` when a chosen name is not there, ``RootError/tooLarge`` for more than
     ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans fill the memory,
-    ///   `CancellationError` when nobody waits for the archive any more.
+    ///   ``RootError/forbidden`` when nothing of it can be read, `CancellationError` when nobody waits for the
+    ///   archive any more.
     init(
         of base: SharePath, in share: Share, choosing chosen: [[UInt8]], format: any ArchiveFormat,
         memory: ArchiveMemory
@@ -51,6 +58,7 @@ struct ArchivePlan: Sendable {
         var builder = Builder(share: share, hash: SHA256(), memory: portion)
         builder.hash.update(data: Array(format.mediaType.utf8))
         try builder.walk(base, choosing: chosen)
+        note = try builder.finish()
         entityTag = builder.tag()
         records = builder.records
         names = builder.names
@@ -67,6 +75,9 @@ struct ArchivePlan: Sendable {
             path: Array(names[start..<(start + Int(record.nameLength))]), isDirectory: record.isDirectory,
             size: record.size, modified: record.modified)
     }
+
+    /// The content of a member that is no file of the share.
+    func text(at index: Int) -> [UInt8]? { index == count - 1 ? note : nil }
 
     /// Whether `attributes` are still those that the plan was made from.
     func describes(_ attributes: FileAttributes, at index: Int) -> Bool {
@@ -89,6 +100,9 @@ extension ArchivePlan {
         let memory: ArchiveMemory.Portion
         var names: [UInt8] = []
         var records: [Record] = []
+        private var note = ArchiveNote()
+        /// When the archive's folder changed last.
+        private var modified: Int64 = 0
         /// Bytes of the folders that the walk is in.
         private var openBytes = 0
 
@@ -109,29 +123,28 @@ extension ArchivePlan {
         mutating func walk(_ base: SharePath, choosing chosen: [[UInt8]]) throws {
             let top = try share.open(base).attributes
             guard top.isDirectory else { throw RootError.notDirectory }
-            var members = SortedFolder()
-            if chosen.isEmpty {
-                members = try sortedMembers(of: base)
-            } else {
-                for name in Set(chosen) { try members.append(name: name, share.attributes(of: base.appending(name))) }
-                members.sort()
-            }
+            modified = top.modified.seconds
+            var members = try chosen.isEmpty ? sortedMembers(of: base) : sortedMembers(chosen, of: base)
             var levels = [Level(path: base, relative: [], members: members, directory: DirectoryIdentity(top))]
             openBytes = members.byteCount
             // Copied on its first change otherwise.
             members = SortedFolder()
-            while let (name, member) = levels[levels.count - 1].members.next() {
+            while let (name, member, obstacle) = levels[levels.count - 1].members.next() {
                 let parent = levels[levels.count - 1].relative
                 let path = try levels[levels.count - 1].path.appending(name)
                 let relative = parent.isEmpty ? name : parent + [UInt8(ascii: "/")] + name
                 var below: SortedFolder?
                 if member.isDirectory {
                     if !levels.contains(where: { $0.directory == member.directory }) {
-                        below = try readableMembers(of: path)
+                        below = try readableMembers(of: path, relative)
                     }
                     if below != nil { try add(relative, member) }
                 } else if share.mayRead(path) {
-                    try add(relative, member)
+                    if let obstacle {
+                        leaveOut(relative, isDirectory: false, obstacle)
+                    } else {
+                        try add(relative, member)
+                    }
                 }
                 if let below, !below.isEmpty {
                     levels.append(Level(path: path, relative: relative, members: below, directory: member.directory))
@@ -145,6 +158,23 @@ extension ArchivePlan {
             try hold()
         }
 
+        /// Adds the note where something was left out.
+        /// - Returns: its text.
+        mutating func finish() throws -> [UInt8]? {
+            guard !note.isEmpty else { return nil }
+            guard !records.isEmpty else { throw RootError.forbidden }
+            let text = note.text()
+            var name = ArchiveNote.name()
+            // Which no member can have, since a member's name is part of the tag.
+            if hasMember(name) { name = ArchiveNote.name(tag().utf8.dropFirst().dropLast()) }
+            try append(
+                name, isDirectory: false, size: Int64(text.count), modified: modified, identity: 0)
+            hash.update(data: text)
+            hash.update(data: Array(String(modified).utf8))
+            try hold(text.count)
+            return text
+        }
+
         func tag() -> String {
             var hash = hash
             hash.update(data: [0])
@@ -155,24 +185,59 @@ extension ArchivePlan {
             return String(decoding: writer.take(), as: UTF8.self)
         }
 
-        /// The members of a folder below the top; nil when it is not for the requester, or went away meanwhile.
-        private func readableMembers(of path: SharePath) throws -> SortedFolder? {
+        /// The members of a folder below the top; nil when it can't be read, is not for the requester, or went away
+        /// meanwhile.
+        private mutating func readableMembers(of path: SharePath, _ relative: [UInt8]) throws -> SortedFolder? {
             do {
                 return try sortedMembers(of: path)
             } catch let error as RootError where error.meansAbsent {
+                if error == .forbidden { leaveOut(relative, isDirectory: true, .permission) }
                 return nil
+            }
+        }
+
+        /// The chosen members of a folder, none taken yet.
+        private func sortedMembers(_ chosen: [[UInt8]], of base: SharePath) throws -> SortedFolder {
+            var members = SortedFolder()
+            for name in Set(chosen) {
+                let path = try base.appending(name)
+                let attributes = try share.attributes(of: path)
+                var obstacle: ReadingObstacle?
+                if !attributes.isDirectory {
+                    obstacle = try self.obstacle { () throws(RootError) in _ = try share.open(path) }
+                }
+                try members.append(name: name, attributes, obstacle: obstacle)
+            }
+            members.sort()
+            return members
+        }
+
+        /// What keeps `open` from opening a file; nil also for what went meanwhile, which shows when its turn comes.
+        private func obstacle(_ open: () throws(RootError) -> Void) throws(RootError) -> ReadingObstacle? {
+            do throws(RootError) {
+                try open()
+                return nil
+            } catch {
+                return try ReadingObstacle(error)
             }
         }
 
         /// The members of a folder, none taken yet.
         private func sortedMembers(of path: SharePath) throws -> SortedFolder {
             let cursor = try share.list(path)
+            guard cursor.canSearch() else { throw RootError.forbidden }
             var members = SortedFolder()
             while true {
                 try Task.checkCancellation()
                 let more = try cursor.next(1024)
                 if more.isEmpty { break }
-                for member in more { try members.append(name: member.name, member.attributes) }
+                for member in more {
+                    var obstacle: ReadingObstacle?
+                    if !member.attributes.isDirectory {
+                        obstacle = try self.obstacle { () throws(RootError) in try cursor.tryReading(member.name) }
+                    }
+                    try members.append(name: member.name, member.attributes, obstacle: obstacle)
+                }
                 guard members.count + records.count <= maxMembers else { throw RootError.tooLarge }
                 try hold(members.byteCount)
             }
@@ -182,10 +247,26 @@ extension ArchivePlan {
 
         /// Counts what the plan holds, and folders that are being read with it.
         private func hold(_ more: Int = 0) throws(RootError) {
-            try memory.hold(openBytes + more + names.capacity + records.capacity * MemoryLayout<Record>.stride)
+            try memory.hold(
+                openBytes + more + note.byteCount + names.capacity + records.capacity * MemoryLayout<Record>.stride)
         }
 
-        private mutating func add(_ path: [UInt8], _ member: SortedFolder.Facts) throws {
+        private mutating func leaveOut(_ path: [UInt8], isDirectory: Bool, _ obstacle: ReadingObstacle) {
+            note.add(path, isDirectory: isDirectory, obstacle)
+            hash.update(data: [0] + path + [0, isDirectory ? 1 : 0, obstacle.rawValue])
+        }
+
+        /// Whether a member at the top has this name, in whatever letters.
+        private func hasMember(_ name: [UInt8]) -> Bool {
+            records.contains { record in
+                let start = Int(record.nameStart)
+                return ASCII.equalIgnoringCase(names[start..<(start + Int(record.nameLength))], name)
+            }
+        }
+
+        private mutating func append(
+            _ path: [UInt8], isDirectory: Bool, size: Int64, modified: Int64, identity: Int
+        ) throws {
             guard records.count < maxMembers, names.count + path.count <= maxPathBytes,
                 let start = UInt32(exactly: names.count), let length = UInt16(exactly: path.count)
             else { throw RootError.tooLarge }
@@ -193,9 +274,14 @@ extension ArchivePlan {
             if records.count % 1_024 == 0 { try hold() }
             records.append(
                 Record(
-                    nameStart: start, nameLength: length, isDirectory: member.isDirectory,
-                    size: member.isDirectory ? 0 : max(0, member.size), modified: member.modified,
-                    identity: member.identity))
+                    nameStart: start, nameLength: length, isDirectory: isDirectory, size: size, modified: modified,
+                    identity: identity))
+        }
+
+        private mutating func add(_ path: [UInt8], _ member: SortedFolder.Facts) throws {
+            try append(
+                path, isDirectory: member.isDirectory, size: member.isDirectory ? 0 : max(0, member.size),
+                modified: member.modified, identity: member.identity)
             var line = TextWriter(capacity: path.count + 96)
             line.raw(path)
             line.byte(0)

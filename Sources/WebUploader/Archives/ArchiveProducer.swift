@@ -128,6 +128,11 @@ struct ArchiveChanged: Error {}
             if offset >= range.upperBound, file == nil { step = .done }
             if case .done = step { break }
             if case .content(let index) = step {
+                if let text = plan.text(at: index) {
+                    put(length: text.count, into: &bytes) { text }
+                    step = .trailer(index)
+                    continue
+                }
                 if let span = directSpan(index) {
                     guard bytes.isEmpty else { break }
                     return try direct(index, span)
@@ -291,6 +296,9 @@ extension ArchiveProducer {
     private func checksum(of index: Int, size: Int64) throws -> UInt32 {
         guard format.needsChecksums, size > 0 else { return 0 }
         if let known = checksums[index] { return known }
+        if let text = plan.text(at: index) {
+            return unsafe text.withUnsafeBytes { unsafe checksum_crc32(0, $0.baseAddress, $0.count) }
+        }
         let entry = try open(index)
         var checksum: UInt32 = 0
         var position: Int64 = 0

@@ -36,6 +36,7 @@ struct SortedFolder: Sendable {
     private struct Member: Sendable {
         var nameStart: UInt32
         var nameLength: UInt16
+        var obstacle: ReadingObstacle?
         var facts: Facts
     }
 
@@ -49,13 +50,19 @@ struct SortedFolder: Sendable {
     var byteCount: Int { members.capacity * MemoryLayout<Member>.stride + names.capacity }
 
     /// Adds a member behind the others; ``sort()`` puts it in its place.
+    /// - Parameters:
+    ///   - name: its name.
+    ///   - attributes: what it is.
+    ///   - obstacle: why it can't be read.
     /// - Throws: ``RootError/tooLarge`` when the names of the folder are 4 GiB long.
-    mutating func append(name: [UInt8], _ attributes: FileAttributes) throws(RootError) {
+    mutating func append(
+        name: [UInt8], _ attributes: FileAttributes, obstacle: ReadingObstacle?
+    ) throws(RootError) {
         guard let start = UInt32(exactly: names.count), let length = UInt16(exactly: name.count) else {
             throw .tooLarge
         }
         names += name
-        members.append(Member(nameStart: start, nameLength: length, facts: Facts(attributes)))
+        members.append(Member(nameStart: start, nameLength: length, obstacle: obstacle, facts: Facts(attributes)))
     }
 
     /// Puts the first name where ``next()`` takes it.
@@ -65,8 +72,8 @@ struct SortedFolder: Sendable {
     }
 
     /// Takes the next member; nil when there is none left.
-    mutating func next() -> (name: [UInt8], facts: Facts)? {
-        members.popLast().map { (Array(Self.name(of: $0, in: names)), $0.facts) }
+    mutating func next() -> (name: [UInt8], facts: Facts, obstacle: ReadingObstacle?)? {
+        members.popLast().map { (Array(Self.name(of: $0, in: names)), $0.facts, $0.obstacle) }
     }
 
     private static func name(of member: Member, in names: [UInt8]) -> ArraySlice<UInt8> {

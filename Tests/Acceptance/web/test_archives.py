@@ -12,6 +12,10 @@ import pytest
 import requests
 import urllib3
 
+from tracing import failing
+
+NOBODY = 65534
+NOTE = "NOT-IN-THIS-ARCHIVE.txt"
 NAMES = ["plain.txt", "spaces and #%?&.txt", "umläut 日本 🎉.bin", "a/b/c/deep", "quote\"'<b>.html", "-dash", "back\\slash"]
 
 
@@ -44,6 +48,7 @@ def test_zip_holds_all(server, tree, folder):
     for name, content in tree.items():
         assert archive.read(name) == content
     assert {"empty folder/", "empty folder/inside/", "a/", "a/b/"} <= names
+    assert NOTE not in names
     assert archive.getinfo("plain.txt").date_time == (2020, 9, 13, 12, 26, 40)
     saved = folder / "all.zip"
     saved.write_bytes(answer.content)
@@ -148,6 +153,7 @@ CHANGES = {
     "other content": lambda path: path.write_bytes(bytes(path.stat().st_size)),
     "other content, same time": changed_behind_its_time,
     "gone": lambda path: path.unlink(),
+    "closed": lambda path: path.chmod(0),
     "a folder now": replaced_by_a_folder,
 }
 
@@ -213,6 +219,104 @@ def test_conditions_and_ranges(server, tree, kind):
     assert status(Range=f"bytes={size}-").headers["Content-Range"] == f"bytes */{size}"
     several = status(Range="bytes=0-1,4-5")
     assert several.status_code in (200, 206) and (several.status_code == 206 or several.content == whole.content)
+
+
+def ordinary_user():
+    """Root may read everything."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+
+@pytest.fixture
+def partly_closed(serve, folder):
+    """A server whose user may not read all that is in its directory; and what is to be said of that."""
+    root = folder / "share"
+    (root / "sub" / "closed folder").mkdir(parents=True)
+    (root / "names only").mkdir()
+    for name in ["open", "closed", "sub/open", "sub/line\nbreak: closed", "sub/closed folder/file", "names only/file"]:
+        (root / name).write_bytes(name.encode() * 1000)
+    (root / "link").symlink_to("sub/line\nbreak: closed")
+    (root / "fine link").symlink_to("open")
+    for path in [root, *root.rglob("*")]:
+        if not path.is_symlink() and os.geteuid() == 0:
+            os.chown(path, NOBODY, NOBODY)
+    for name, mode in [("closed", 0), ("sub/line\nbreak: closed", 0), ("sub/closed folder", 0), ("names only", 0o444)]:
+        (root / name).chmod(mode)
+    left_out = {
+        "closed: no permission", "link: no permission", "names only/ and all that is in it: no permission",
+        "sub/closed folder/ and all that is in it: no permission", "sub/line\ufffdbreak: closed: no permission"}
+    return serve(preexec=ordinary_user), left_out
+
+
+def content(kind, body):
+    """Every file of an archive, and what it holds."""
+    if kind == "zip":
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            assert archive.testzip() is None
+            return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+    with tarfile.open(fileobj=io.BytesIO(body)) as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive if member.isfile()}
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz"])
+def test_what_cannot_be_read_is_left_out_and_named(partly_closed, kind):
+    server, left_out = partly_closed
+    answer = fetch(server, f"archive={kind}", stream=True)
+    body = answer.raw.read(decode_content=False)
+    if kind != "tar.gz":
+        assert int(answer.headers["Content-Length"]) == len(body)
+    found = content(kind, body)
+    lines = found.pop(NOTE).decode().splitlines()
+    assert set(lines[2:]) == left_out
+    assert list(lines[:2]) == ["This archive is not complete. The server could not read:", ""]
+    assert found == {name: name.encode() * 1000 for name in ["open", "sub/open"]} | {"fine link": b"open" * 1000}
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_incomplete_archive_is_resumed(partly_closed, kind):
+    server, _ = partly_closed
+    whole = fetch(server, f"archive={kind}")
+    tag, size = whole.headers["ETag"], len(whole.content)
+    for start in [1, size // 2, size - 700, size - 500, size - 30]:
+        rest = fetch(server, f"archive={kind}", headers={"Range": f"bytes={start}-", "If-Range": tag})
+        assert rest.status_code == 206 and rest.content == whole.content[start:], start
+    # More may be read now: the rest of another archive is no use.
+    (server.root / "closed").chmod(0o644)
+    again = fetch(server, f"archive={kind}", headers={"Range": "bytes=100-", "If-Range": tag})
+    assert again.status_code == 200 and content(kind, again.content)["closed"] == b"closed" * 1000
+
+
+def test_note_takes_nobodys_name(partly_closed):
+    server, _ = partly_closed
+    for name in [NOTE, NOTE.lower()]:
+        (server.root / name).write_text("somebody's")
+    found = content("zip", fetch(server, "archive=zip").content)
+    assert found.pop(NOTE) == found.pop(NOTE.lower()) == b"somebody's"
+    note, = [name for name in found if name.startswith("NOT-IN-THIS-ARCHIVE-")]
+    assert b"closed: no permission" in found[note]
+
+
+def test_selection_that_cannot_be_read_at_all(partly_closed):
+    server, _ = partly_closed
+    assert fetch(server, "archive=zip&name=closed").status_code == 403
+    assert fetch(server, "archive=zip&name=names%20only").status_code == 403
+    found = content("zip", fetch(server, "archive=zip&name=closed&name=open").content)
+    assert found["open"] == b"open" * 1000 and b"closed: no permission" in found[NOTE]
+
+
+@pytest.mark.parametrize("error, status", [("ENOKEY", 200), ("EMFILE", 503), ("ENOMEM", 500)])
+def test_file_that_does_not_open_for_another_reason(server, error, status):
+    """One whose key is missing is left out; when files or memory are short, it might be any."""
+    (server.root / "sub").mkdir()
+    (server.root / "sub" / "file").write_text("x")
+    with failing(server, "openat", error=error):
+        answer = fetch(server, "archive=tar")
+    assert answer.status_code == status
+    if status == 200:
+        assert b"sub/file: it can't be opened\n" in content("tar", answer.content)[NOTE]
+    assert content("tar", fetch(server, "archive=tar").content) == {"sub/file": b"x"}
 
 
 @pytest.mark.memory

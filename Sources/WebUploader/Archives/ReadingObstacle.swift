@@ -1,0 +1,36 @@
+import DirectoryRoot
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Why something that is there can't be put into an archive, and won't be the next time either.
+enum ReadingObstacle: UInt8, Sendable {
+    /// The file system does not let the server's user read it.
+    case permission
+    /// It can't be opened: its disk is broken, or its key is missing.
+    case failure
+
+    /// Nil for what is no such reason, as when it vanished.
+    /// - Throws: the error itself where nothing else could be opened either, for want of files or memory.
+    init?(_ error: RootError) throws(RootError) {
+        switch error {
+        case .forbidden: self = .permission
+        case .tooMany, .system(ENOMEM, _): throw error
+        case .system: self = .failure
+        default: return nil
+        }
+    }
+
+    /// In the words of a person who has never seen the server.
+    var explanation: StaticString {
+        switch self {
+        case .permission: "no permission"
+        case .failure: "it can't be opened"
+        }
+    }
+}

@@ -122,8 +122,7 @@ int sys_space(int descriptor, struct sys_space *out) {
     uint64_t unit = info.f_frsize ? info.f_frsize : info.f_bsize;
     out->available = (uint64_t)info.f_bavail * unit;
     out->used = info.f_blocks > info.f_bfree ? (uint64_t)(info.f_blocks - info.f_bfree) * unit : 0;
-    out->free_inodes = info.f_favail;
-    out->type = 0;
+    out->is_known = info.f_blocks > 0;
     return 0;
 }
 
@@ -239,6 +238,27 @@ int sys_likes_allocation(int descriptor) {
     // Not where it would turn compression off (btrfs), or cost a visit to another machine.
     unsigned long type = (unsigned long)info.f_type & 0xFFFFFFFFUL;
     return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == TMPFS_MAGIC;
+}
+int sys_is_shared(int descriptor) {
+    struct statfs info;
+    if (fstatfs(descriptor, &info) != 0) return 1;
+    switch ((unsigned)info.f_type) {
+    case 0x6969:      // NFS
+    case 0xFF534D42:  // CIFS
+    case 0xFE534D42:  // SMB2
+    case 0x00C36400:  // Ceph
+    case 0x01021997:  // 9P
+    case 0x65735546:  // FUSE
+    case 0x0BD00BD0:  // Lustre
+    case 0x7461636F:  // OCFS2
+    case 0x01161970:  // GFS2
+    case 0x47504653:  // GPFS
+    case 0x5346414F:  // AFS
+    case 0x786F4256:  // a VirtualBox host's folders
+    case 0xBACBACBC:  // a VMware host's
+        return 1;
+    default: return 0;
+    }
 }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return RETRY(sync_file_range(descriptor, offset, count, flags));
@@ -387,6 +407,7 @@ ssize_t sys_copy_range(int source, int64_t *from, int target, int64_t *to, size_
 int sys_clone(int source, int target) { return -ENOSYS; }
 int sys_allocate(int descriptor, int64_t offset, int64_t count) { return -ENOSYS; }
 int sys_likes_allocation(int descriptor) { return 0; }
+int sys_is_shared(int descriptor) { return 1; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
 }

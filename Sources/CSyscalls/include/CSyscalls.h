@@ -30,8 +30,7 @@ struct sys_attributes {
 struct sys_space {
     uint64_t available;  // bytes for an ordinary user
     uint64_t used;
-    uint64_t free_inodes;
-    uint64_t type;
+    uint32_t is_known;  // 0 of file systems that do not say: some of FUSE, tmpfs without a limit
 };
 
 // Flags whose values differ by system or that need _GNU_SOURCE.
@@ -66,6 +65,8 @@ int sys_statat(int directory, const char *name, struct sys_attributes *out);  //
 int sys_fstat(int descriptor, struct sys_attributes *out);
 int sys_stat(const char *path, struct sys_attributes *out);  // follows links; for files that are not of the share
 int sys_space(int descriptor, struct sys_space *out);
+// Whether other hosts may change what is there without this kernel's knowing.
+int sys_is_shared(int descriptor);
 // How a directory tells names apart: byte by byte; taking some for others; or it does not say, as of a descriptor that
 // is not open for reading.
 extern const int sys_names_apart, sys_names_confused, sys_names_unknown;

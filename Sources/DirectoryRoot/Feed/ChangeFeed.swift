@@ -75,7 +75,7 @@ package final class ChangeFeed: Sendable {
                 state.isRunning = true
                 Self.startThread { [self] in run() }
             }
-            return (id, watch == nil || Self.isShared(directory.number))
+            return (id, watch == nil || sys_is_shared(directory.number) != 0)
         }
         // Looking at a folder may take its time: nobody else waits for it.
         if needsPoll {
@@ -189,15 +189,6 @@ package final class ChangeFeed: Sendable {
         guard case .names(let names) = change else { return change }
         let shown = names.filter(isShown)
         return shown.isEmpty ? nil : .names(shown)
-    }
-
-    /// Whether other hosts may change the directory without this kernel's knowing: NFS, SMB, CephFS, 9P, FUSE and
-    /// others.
-    private static func isShared(_ directory: Int32) -> Bool {
-        var space = sys_space()
-        guard unsafe sys_space(directory, &space) == 0 else { return true }
-        return [0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x00C3_6400, 0x0102_1997, 0x6573_5546, 0x0BD0_0BD0, 0x7461_636F]
-            .contains(space.type)
     }
 
     private static func startThread(_ body: @escaping @Sendable () -> Void) {

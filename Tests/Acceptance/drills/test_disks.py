@@ -1,5 +1,6 @@
 """Disks that fail: bad sectors under an open share, no way to write, a user's quota; and one that ignores case."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+import requests
 
 from test_faults import as_nobody
 from test_kill import Disk
@@ -168,20 +170,19 @@ def test_quota(serve, folder):
         subprocess.run(["umount", "-l", str(place)])
 
 
-@pytest.fixture
-def caseless(folder):
-    """A file system that does not tell names apart by case, with one file: whichever the letters, it is this one."""
+@contextlib.contextmanager
+def mounted(folder, name, *options):
+    """What is in `folder / "below"`, which others change, as a file system over a network has it."""
     program = pathlib.Path(sys.executable).parent / "rclone"
     program = str(program) if program.exists() else shutil.which("rclone")
     if program is None or not os.path.exists("/dev/fuse"):
         pytest.skip("needs rclone and FUSE")
-    below, place = folder / "below", folder / "caseless"
-    (below / "share").mkdir(parents=True)
-    (below / "share" / "Notes.txt").write_bytes(b"the only copy")
+    below, place = folder / "below", folder / name
+    (below / "share").mkdir(parents=True, exist_ok=True)
     place.mkdir()
     mount = subprocess.Popen(
-        [program, "mount", str(below), str(place), "--vfs-case-insensitive", "--vfs-cache-mode", "full",
-         "--cache-dir", str(folder / "cache"), "--config", str(folder / "rclone.conf")], stderr=subprocess.DEVNULL)
+        [program, "mount", str(below), str(place), "--vfs-cache-mode", "full", "--cache-dir", str(folder / "cache"),
+         "--config", str(folder / "rclone.conf"), *options], stderr=subprocess.DEVNULL)
     try:
         wait_until(lambda: os.path.ismount(place) or mount.poll() is not None, "the file system is mounted")
         if not os.path.ismount(place):
@@ -191,6 +192,28 @@ def caseless(folder):
         subprocess.run(["umount", "-l", str(place)], stderr=subprocess.DEVNULL)
         mount.terminate()
         mount.wait(30)
+
+
+@pytest.fixture
+def caseless(folder):
+    """A file system that does not tell names apart by case, with one file: whichever the letters, it is this one."""
+    (folder / "below" / "share").mkdir(parents=True)
+    (folder / "below" / "share" / "Notes.txt").write_bytes(b"the only copy")
+    with mounted(folder, "caseless", "--vfs-case-insensitive") as place:
+        yield place
+
+
+def test_what_another_host_changes_is_told(serve, folder):
+    """No watch of this kernel's hears of it, so a folder on a network is looked at again and again."""
+    with mounted(folder, "remote", "--dir-cache-time", "0s", "--attr-timeout", "0s") as place:
+        server = serve(root=place / "share")
+        answer = requests.get(server.url + "/.shareserve/events", params={"in": "/"}, stream=True, timeout=60)
+        lines = answer.iter_lines(chunk_size=1, decode_unicode=True)
+        assert next(lines).startswith("retry")
+        (folder / "below" / "share" / "from elsewhere").write_text("x")
+        assert next(line for line in lines if "from elsewhere" in line or '"all"' in line)
+        answer.close()
+        server.stop()
 
 
 @pytest.mark.parametrize("options", [(), ("--trash", "7")], ids=["", "trash"])

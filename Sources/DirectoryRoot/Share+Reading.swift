@@ -57,10 +57,12 @@ extension Share {
     /// Room on the file system that holds `path`.
     ///
     /// RFC 4331.
-    public func space(at path: SharePath) throws(RootError) -> DiskSpace {
+    /// - Returns: nil when the file system does not say.
+    public func space(at path: SharePath) throws(RootError) -> DiskSpace? {
         let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
         var space = sys_space()
         try unsafe check(sys_space(opened.descriptor.number, &space), "fstatvfs")
+        guard space.is_known != 0 else { return nil }
         let reserve = UInt64(max(0, root.policy.minFreeSpace))
         return DiskSpace(
             available: Int64(clamping: space.available > reserve ? space.available - reserve : 0),

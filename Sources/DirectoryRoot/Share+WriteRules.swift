@@ -130,11 +130,12 @@ extension Share {
 }
 
 extension DirectoryRoot {
-    /// Refuses what would not fit, or would touch the reserve of free space.
+    /// Refuses what would not fit, or would touch the reserve of free space; nothing where the file system does not say.
     func requireSpace(for size: Int64, at descriptor: Int32) throws(RootError) {
         guard size > 0 || policy.minFreeSpace > 0 else { return }
         var space = sys_space()
         try unsafe check(sys_space(descriptor, &space), "fstatvfs")
+        guard space.is_known != 0 else { return }
         let (needed, overflow) = max(0, size).addingReportingOverflow(max(0, policy.minFreeSpace))
         guard !overflow, UInt64(needed) <= space.available else { throw .noSpace }
     }

@@ -104,6 +104,18 @@ class TestFullDisk:
         assert not (server.root / "b").exists()
 
 
+@pytest.mark.root
+def test_a_disk_that_does_not_say_how_large_it_is(serve, tmpfs):
+    """Without a limit a file system in memory tells of no space at all, as some of FUSE do: that is not a full one."""
+    server = serve(root=tmpfs("size=0"))
+    assert os.statvfs(server.root).f_blocks == 0
+    assert ask(server, "PUT", "/a", body=b"x" * 1_000_000).status == 201
+    assert ask(server, "COPY", "/a", "Destination: /b").status == 201
+    quota = ask(server, "PROPFIND", "/", "Depth: 0", body=(
+        '<propfind xmlns="DAV:"><prop><quota-available-bytes/><quota-used-bytes/></prop></propfind>'))
+    assert quota.status == 207 and "404" in quota.text and "200 OK" not in quota.text
+
+
 def test_file_size_limit_of_the_process(serve):
     """RLIMIT_FSIZE raises SIGXFSZ, which kills whoever does not ignore it."""
     server = serve(preexec=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)))

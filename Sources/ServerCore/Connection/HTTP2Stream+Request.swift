@@ -42,12 +42,13 @@ extension HTTP2Stream {
         var method = ""
         var path = ""
         var authority: String?
+        var host: String?
         var lines: [(String, String)] = []
         var cookies: [String] = []
         var size = 0
         for (name, value, _) in headers {
             size += name.utf8.count + value.utf8.count + 32
-            guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { throw malformed }
+            guard Self.isFieldValue(value) else { throw malformed }
             switch name {
             case ":method":
                 method = value
@@ -56,7 +57,9 @@ extension HTTP2Stream {
             case ":path": path = value
             case ":authority": authority = value
             case ":scheme": break
-            case "host": authority = authority ?? value
+            case "host":
+                guard host == nil else { throw malformed }
+                host = value
             case "cookie": cookies.append(value)
             default: lines.append((name, value))
             }
@@ -69,13 +72,31 @@ extension HTTP2Stream {
         guard path.utf8.count <= engine.limits.targetBytes else {
             throw HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
         }
-        guard !method.isEmpty, method.utf8.allSatisfy(ASCII.isToken), let authority else { throw malformed }
+        guard !method.isEmpty, method.utf8.allSatisfy(ASCII.isToken) else { throw malformed }
+        if let authority, let host, !Self.isSame(authority, host) { throw malformed }
+        guard let authority = authority ?? host else { throw malformed }
         guard method != "CONNECT" else { throw HTTPError(.notImplemented, "This server is no proxy.") }
         head.compose(method: method, target: path, lines: [("host", authority)] + lines)
         try head.settle()
         let target = try RequestTarget(head.target)
         guard target.authority == nil, !target.isAsterisk || method == "OPTIONS" else { throw malformed }
         return target
+    }
+
+    /// Without control characters, and without blanks around it, which a recipient in between might drop or keep.
+    ///
+    /// RFC 9113 §8.2.1.
+    private static func isFieldValue(_ value: String) -> Bool {
+        guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return false }
+        return value.utf8.first.map(ASCII.isBlank) != true && value.utf8.last.map(ASCII.isBlank) != true
+    }
+
+    /// Whether `:authority` and `Host` name one server; a client that names two gets no answer from either.
+    ///
+    /// RFC 9113 §8.3.1.
+    private static func isSame(_ authority: String, _ host: String) -> Bool {
+        func plain(_ name: String) -> Substring { name.hasSuffix(":443") ? name.dropLast(4) : name[...] }
+        return ASCII.equalIgnoringCase(plain(authority).utf8, plain(host).utf8)
     }
 
     private func ask(_ open: Admission, _ view: RequestHeadView) {

@@ -176,6 +176,19 @@ def test_malformed_request_ends_no_other(secure):
     assert not (server.root / "short").exists() and not (server.root / "long").exists()
 
 
+@pytest.mark.parametrize("fields", [
+    [("x", " a")], [("x", "a ")], [("x", "\ta")], [("host", "other.example")], [("host", "localhost"), ("host", "localhost")],
+], ids=str)
+def test_field_that_is_no_field_of_this_protocol_is_refused(secure, fields):
+    """RFC 9113 §8.2.1, §8.3.1"""
+    client = Client(secure())
+    client.begin(1, "GET", "/a", *fields)
+    assert client.status(1) == "400"
+    # Said twice, but the same.
+    client.begin(3, "GET", "/a", ("host", client.authority.upper()), ("x", "a b"))
+    assert client.status(3) == "200"
+
+
 def test_more_streams_than_a_few_are_reset_while_their_bodies_come(secure):
     server = secure()
     client = Client(server)

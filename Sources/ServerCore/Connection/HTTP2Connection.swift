@@ -42,6 +42,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         ]
         settings.maximumBufferedControlFrames = 1_000
         settings.targetWindowSize = 1_024 * 1_024
+        // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
+        settings.maximumSequentialEmptyDataFrames = 100
         // More than there are streams: what is still on its way to those that were reset is no fault.
         settings.maximumRecentlyResetStreams = 128
         var stream = NIOHTTP2Handler.StreamConfiguration()

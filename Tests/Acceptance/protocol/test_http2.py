@@ -189,6 +189,16 @@ def test_field_that_is_no_field_of_this_protocol_is_refused(secure, fields):
     assert client.status(3) == "200"
 
 
+def test_pieces_of_a_body_may_be_empty(secure):
+    server = secure()
+    client = Client(server)
+    client.begin(1, "PUT", "/pieces", flags=BEGUN)
+    for piece in (b"", b"", b"ab", b"", b"", b"", b"c"):
+        client.data(1, piece)
+    client.data(1, b"", last=True)
+    assert client.status(1) == "201" and (server.root / "pieces").read_bytes() == b"abc"
+
+
 def test_more_streams_than_a_few_are_reset_while_their_bodies_come(secure):
     server = secure()
     client = Client(server)

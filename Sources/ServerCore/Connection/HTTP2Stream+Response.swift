@@ -77,6 +77,8 @@ extension HTTP2Stream {
     private func write(_ buffer: ByteBuffer, isLast: Bool) {
         guard let context, !isOver else { return }
         let count = buffer.readableBytes
+        // Before the stream ends with this frame, within the write or soon after it, which is no breaking off.
+        if isLast { record() }
         outstanding += count
         if engine.unsent.isFull { room.shedStalled() }
         load.hold(count)
@@ -85,7 +87,10 @@ extension HTTP2Stream {
         if deadline == .max { setDeadline(engine.limits.readerStallTime) }
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        promise.futureResult.whenComplete { _ in bound.value.written(count) }
+        promise.futureResult.whenComplete { result in
+            if case .failure = result { bound.value.lostBody += Int64(count) }
+            bound.value.written(count)
+        }
         context.writeAndFlush(
             wrapOutboundOut(.data(.init(data: .byteBuffer(buffer), endStream: isLast))), promise: promise)
     }
@@ -251,7 +256,7 @@ extension HTTP2Stream {
     /// Records a request whose stream ended within it: what of its answer was sent, if there was one.
     func recordBrokenOff() {
         guard isAnswering else { return record(status: AccessRecord.abandoned, bytes: 0) }
-        record(status: status, bytes: max(0, sentBody &- Int64(outstanding)))
+        record(status: status, bytes: max(0, sentBody &- lostBody &- Int64(outstanding)))
     }
 
     private func record(status: Int, bytes: Int64) {

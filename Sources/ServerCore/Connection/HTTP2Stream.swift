@@ -16,6 +16,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var isPaused = false
     /// Bytes of bodies given to the channel.
     var sentBody: Int64 = 0
+    /// Bytes of them that the stream ended before it sent.
+    var lostBody: Int64 = 0
     var context: ChannelHandlerContext?
     var roomIndex = -1
 

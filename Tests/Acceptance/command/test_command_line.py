@@ -13,6 +13,7 @@ import subprocess
 import termios
 
 import pytest
+from hyperframe.frame import DataFrame, HeadersFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
 
 from frames import Frames
 from server import binary, free_port, wait_until
@@ -487,6 +488,27 @@ def test_access_log_tells_of_a_stream_that_was_broken_off(serve):
 
     line = broken_off(server, break_off)
     assert line["status"] == 200 and line["bytes"] < 64 << 20, line
+
+
+@pytest.mark.parametrize("window, end, expected", [
+    (0, "reset", range(0, 1)), (400_000, "reset", range(300_000, 400_001)), (1 << 30, "whole", range(700_000, 700_001)),
+])
+def test_access_log_tells_how_much_of_a_stream_was_sent(serve, window, end, expected):
+    server = serve("--log-format", "json", "--tls-self-signed")
+    (server.root / "some").write_bytes(b"s" * 700_000)
+    client = Frames(server)
+    client.send(SettingsFrame(0, settings={4: window}).serialize() + WindowUpdateFrame(0, window_increment=1 << 20).serialize())
+    client.send(client.head(1, path="/some"))
+    came, answered = 0, False
+    while not answered or came < min(window, 700_000):
+        frame = client.next()
+        answered = answered or isinstance(frame, HeadersFrame)
+        came += len(frame.data) if isinstance(frame, DataFrame) else 0
+    if end == "reset":
+        client.send(RstStreamFrame(1, 8).serialize())
+    wait_until(lambda: '"/some"' in server.logged(), "the line of a stream")
+    line = next(json.loads(line) for line in server.logged().splitlines() if '"/some"' in line)
+    assert line["status"] == 200 and line["bytes"] in expected, line
 
 
 def test_access_log_tells_who_went_before_the_answer(serve):

@@ -37,6 +37,7 @@ extension Exchange {
             let buffer = unsafe taken.bytes
             switch try unsafe lease.look(into: buffer, limit: reader.wanted) {
             case .bytes(let count):
+                engine.counters.received(count)
                 try unsafe reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
                 burst += count
                 let isLong = burst > 8 * 1_024 * 1_024

@@ -55,6 +55,30 @@ def test_composed_and_decomposed_are_two_names(server):
     assert ask(server, "GET", escaped("ü")).text == "1"
 
 
+@pytest.mark.parametrize("options", [[], ["--tls-self-signed"]], ids=["plain", "tls"])
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["counted", "chunked"])
+def test_bytes_of_bodies_are_counted(serve, options, is_chunked):
+    server = serve(*options)
+    size = 3_000_000
+
+    def counted(wire, name):
+        metrics = wire.ask("GET", "/.shareserve/metrics").text
+        return next(int(line.split()[1]) for line in metrics.splitlines() if line.startswith(f"shareserve_{name}_bytes_total "))
+
+    with Wire(server, tls=options or None) as wire:
+        before = counted(wire, "received")
+        if is_chunked:
+            wire.request("PUT", "/body", "Transfer-Encoding: chunked")
+            wire.send(b"%x\r\n" % size + b"b" * size + b"\r\n0\r\n\r\n")
+        else:
+            wire.request("PUT", "/body", body=b"b" * size)
+        assert wire.response().status == 201
+        assert size <= counted(wire, "received") - before < size + 10_000
+        before = counted(wire, "sent")
+        assert len(wire.ask("GET", "/body").body) == size
+        assert size <= counted(wire, "sent") - before < size + 10_000
+
+
 def test_too_long_names_are_refused(server):
     assert ask(server, "PUT", "/" + "x" * 256, body="x").status in (400, 414)
     assert ask(server, "PUT", "/" + "/".join(["x"] * 3000), body="x").status in (400, 409, 414)

@@ -86,8 +86,10 @@ public struct Conditions: Sendable {
     static func allowsRange(ifRange field: String?, of attributes: FileAttributes) -> Bool {
         guard let field else { return true }
         if field.utf8.contains(UInt8(ascii: "\"")) {
-            let tags = EntityTagList(field: field)
-            return tags != .any && tags.matchesStrongly(attributes.entityTag.text)
+            // One tag, not a list: of several the client can't have one part of each.
+            let list = EntityTagList(field: field)
+            guard case .tags(let tags) = list, tags.count == 1 else { return false }
+            return list.matchesStrongly(attributes.entityTag.text)
         }
         return HTTPDate.parse(field) == attributes.modified.seconds
     }

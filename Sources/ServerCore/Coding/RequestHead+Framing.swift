@@ -7,7 +7,8 @@ extension RequestHead {
         try settleHost()
         try settleLength()
         settleConnection()
-        guard let expect = self[.expect] else { return }
+        // An empty list expects nothing.
+        guard let expect = self[.expect], !expect.isEmpty || repeated.contains(.expect) else { return }
         guard !repeated.contains(.expect), ASCII.equalIgnoringCase(expect, "100-continue".utf8) else {
             throw HTTPError(.expectationFailed, "This server can only be expected to say 100-continue.")
         }

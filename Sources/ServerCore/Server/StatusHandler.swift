@@ -24,7 +24,11 @@ public struct StatusHandler: Handler {
                     HTTPError(
                         .methodNotAllowed, "This address does not know that method.", fields: ["Allow": Self.allowed])))
         }
-        if isHealth { return .now(.text(.ok, "ok")) }
+        if isHealth {
+            var response = Response.text(.ok, "ok")
+            response.fields["Cache-Control"] = "no-store"
+            return .now(response)
+        }
         return .now(
             Response(
                 .ok,

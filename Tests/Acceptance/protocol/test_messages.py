@@ -99,6 +99,10 @@ def test_expect_continue_is_not_answered_when_the_body_is_not_wanted(wire, targe
     assert wire.response(interim=True).status == status
 
 
+def test_empty_expectation_expects_nothing(wire):
+    assert wire.ask("PUT", "/e", "Expect:", body="hello").status == 201
+
+
 def test_unknown_expectation(wire):
     assert wire.ask("GET", "/a.txt", "Expect: miracles").status in (417, 200)
 

@@ -168,7 +168,8 @@ def test_reserved_addresses_are_never_files(server):
     for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "PROPFIND", "MKCOL", "MOVE", "PATCH"):
         answer = requests.request(method, server.url + "/.shareserve/nothing", timeout=20)
         assert answer.status_code in (403, 404, 405), method
-    assert requests.get(server.url + "/.shareserve/health", timeout=20).text.strip() == "ok"
+    health = requests.get(server.url + "/.shareserve/health", timeout=20)
+    assert health.text.strip() == "ok" and health.headers["Cache-Control"] == "no-store"
     assert requests.get(server.url + "/.shareserve/info", timeout=20).json()["version"]
 
 

@@ -92,7 +92,10 @@ struct ConditionsTests {
         #expect(Conditions.allowsRange(ifRange: nil, of: Self.file))
         #expect(Conditions.allowsRange(ifRange: Self.tag, of: Self.file))
         #expect(Conditions.allowsRange(ifRange: Self.date, of: Self.file))
-        for field in ["W/" + Self.tag, "\"x\"", "*", Self.before, Self.after, "", "garbage"] {
+        for field in [
+            "W/" + Self.tag, Self.tag + ", \"x\"", "\"x\", " + Self.tag, "\"x\"", "*", Self.before, Self.after, "",
+            "garbage",
+        ] {
             #expect(!Conditions.allowsRange(ifRange: field, of: Self.file), "\(field)")
         }
     }

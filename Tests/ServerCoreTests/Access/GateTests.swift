@@ -323,6 +323,10 @@ struct GateTests {
                 "username=\"anna\"", with: "username=\"\(self.hash(algorithm, "anna:shareserve"))\", userhash=true")
         }
         #expect(try user(ask(gate, .get, "/", [hashed])) == "anna")
+        let misnamed = digest(.md5, nonce: nonce, count: "00000006") {
+            $0.replacing("algorithm=MD5", with: "algorithm=\"SHA-256\"")
+        }
+        #expect(try user(ask(gate, .get, "/", [misnamed])) == "anna", "lftp")
     }
 
     @Test("A kept secret serves Digest and Basic")

@@ -48,7 +48,7 @@ export const sources = {
 	async *clipboard(files, text) {
 		// Swedes write 2026-12-31 23:59:59.
 		const stamp = new Date().toLocaleString("sv").replaceAll(":", ".")
-		// Pictures from the clipboard are all called image.png.
+		// All pictures from there are called image.png.
 		for (const file of files) yield {file, path: file.name === "image.png" ? `${t("Pasted image")} ${stamp}.png` : file.name}
 		if (!files.length) yield {file: new File([text], "text", {type: "text/plain"}), path: `${t("Pasted text")} ${stamp}.txt`}
 	},

@@ -1,4 +1,4 @@
-// The transfer engine: a queue of uploads that go on after lost connections, restarts and reloads, and its panel.
+// The queue of uploads, which go on after lost connections, restarts and reloads, and its panel.
 
 import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, iconButton, info, joined, kindOf,
 	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"

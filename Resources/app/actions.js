@@ -1,4 +1,4 @@
-// What can be done. Each action is one row: the bar, the menus, the keys and the help read it.
+// What can be done. Each action is a row: bar, menus, keys and help read it.
 
 /** The state that actions work on; main.js and later modules fill it. */
 export const app = {href: "/", uploads: [], onRemoteChange() {}, onAddress() {}}
@@ -107,11 +107,9 @@ async function pick(field, show) {
 	else inputs[field].click()
 }
 
-/** `kind`: what the rest is, as `gather.js` knows it. */
-async function uploadFrom(kind, target, ...what) {
-	const {sources, upload} = await import("./transfer.js")
-	upload(sources[kind](...what), target)
-}
+/** `kind`: what the rest is, as `gather.js` knows it. A bad line is tried twice. */
+const uploadFrom = (kind, target, ...what) => import("./transfer.js").catch(() => import("./transfer.js"))
+	.then(({sources, upload}) => { upload(sources[kind](...what), target) }).catch(fail)
 
 /** They stay in the document; that of the camera on phones only. */
 function makeInputs() {

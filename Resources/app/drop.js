@@ -1,4 +1,4 @@
-// What is dragged: files from outside, or rows of the list, to move or copy.
+// What is dragged: files from outside, or rows, to move or copy.
 
 const internalType = "application/x-shareserve"
 
@@ -51,7 +51,7 @@ function watchDrop() {
 			// All must be asked for before the event is over.
 			const items = [...event.dataTransfer.items].filter(item => item.kind === "file").map(item => ({
 				entry: item.webkitGetAsEntry?.(), file: item.getAsFile(), handle: item.getAsFileSystemHandle?.().catch(() => null)}))
-			uploadFrom("drop", href, items).catch(fail)
+			uploadFrom("drop", href, items)
 		}
 	})
 }

@@ -78,6 +78,6 @@ function watchPaste() {
 		const files = [...event.clipboardData.files], text = event.clipboardData.getData("text/plain")
 		if (!files.length && app.clipboard) return run(action("paste"))
 		if (!canCreate() || !(files.length || text)) return undefined
-		return uploadFrom("clipboard", app.href, files, text).catch(fail)
+		return uploadFrom("clipboard", app.href, files, text)
 	})
 }

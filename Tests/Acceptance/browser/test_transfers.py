@@ -285,6 +285,29 @@ def test_goes_on_from_the_last_byte_after_lost_connections(server, opened, proxy
     assert proxy.passed - start < size * 1.6
 
 
+@pytest.mark.parametrize("module", ["transfer.js", "tus.js"])
+def test_files_are_sent_or_refused_with_a_word_when_a_part_of_the_page_is_lost(server, opened, folder, module):
+    """The line that carries the page may fail as well; who has chosen files does not see that by himself."""
+    path = folder / "chosen.bin"
+    path.write_bytes(b"chosen")
+    losses = 3
+
+    def lose(route):
+        nonlocal losses
+        losses -= 1
+        route.abort() if losses >= 0 else route.continue_()
+
+    page = opened(server.url + "/")
+    page.expected += LOST
+    page.route(f"**/{module}", lose)
+    files_input(page).set_input_files(str(path))
+    expect(page.locator(".toast.bad")).to_be_visible()
+    # One more is lost, and asked for again.
+    files_input(page).set_input_files(str(path))
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+    assert (server.root / "chosen.bin").read_bytes() == b"chosen" and losses == -1
+
+
 def test_goes_on_after_the_server_was_killed(server, opened, proxy, folder):
     path, expected = big_file(folder, 24 * MIB)
     page, start = begin(opened, proxy, path)

@@ -1,6 +1,6 @@
 // Dialogs: taken names, a folder to choose, links, codes, the trash, the keys; and the log-in form.
 
-import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, icon,
+import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
 	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
 
 function side(heading, {name, size, modified, href, file, kind}) {
@@ -10,7 +10,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 		h("span", modified && formatDate(modified)))
 }
 
-/** Gives { choice: "replace" | "keep" | "skip", all }. Only a button closes it. */
+/** Gives { choice: "replace" | "keep" | "skip", all }. */
 export async function askConflict({ours, theirs = {name: ours.name}, folder, several}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),
@@ -64,6 +64,7 @@ export function showLinks(href) {
 	const load = async () => {
 		const {items} = await api("GET", "links?path=" + inQuery(href))
 		rows.replaceChildren(...items.map(row))
+		holdFocus()
 	}
 	const revoke = async ({id}) => {
 		if (!await confirm(t("Revoke link"), t("This can't be undone."), t("Revoke link"))) return
@@ -133,6 +134,7 @@ export function showTrash() {
 			iconButton(t("Delete forever"), "delete", () => api("DELETE", "trash?id=" + encodeURIComponent(item.id)).then(load).catch(fail), {kind: "danger"}))))
 		if (!items.length) rows.append(h("li", t("The trash is empty")))
 		empty.disabled = !items.length
+		holdFocus()
 	}
 	const empty = button(t("Empty the trash"), "delete", async () => {
 		if (await confirm(t("Empty the trash"), t("This can't be undone."), t("Delete"))) await api("DELETE", "trash").then(load).catch(fail)

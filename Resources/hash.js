@@ -43,7 +43,7 @@ async function digestOf(file) {
 	return btoa(String.fromCharCode(...new Uint8Array(bytes.buffer)))
 }
 
-// One file after the other: the disk and the processor serve the uploads first.
+// One file after the other: uploads come first.
 let last = Promise.resolve()
 onmessage = ({data}) => {
 	last = last.then(() => digestOf(data)).catch(() => null).then(postMessage)

@@ -1,11 +1,11 @@
 // Looking at a file without leaving the page: pictures, film, sound, PDF, text. What is shown is never run.
 
-import {address, app, button, confirm, decodeName, encodeName, fail, formatSize, h, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
+import {address, app, button, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
 
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
 const load = () => save(entry.href, "download")
-const box = h("dialog.preview", {"aria-labelledby": title.id, onkeydown: pressed, oncancel: event => {
+const box = h("dialog.preview", {tabIndex: -1, "aria-labelledby": title.id, onkeydown: pressed, oncancel: event => {
 	event.preventDefault()
 	close()
 }}, h("div.preview-head", title, about, extra, previous, next, iconButton(t("Download"), "download", load), iconButton(t("Close"), "close", () => close())), stage)
@@ -58,6 +58,7 @@ async function show(one, edit) {
 	extra.replaceChildren()
 	stage.replaceChildren()
 	stage.className = "stage"
+	holdFocus()
 	try {
 		await fill(entry.kind, address(entry.href), edit)
 	} catch (error) {
@@ -66,7 +67,7 @@ async function show(one, edit) {
 }
 
 function fill(kind, src, edit) {
-	const onerror = () => card()
+	const one = entry, onerror = () => entry === one && card()
 	if (kind === "text" || kind === "markdown" || edit) return text(edit)
 	if (kind === "pdf") return pdf(src)
 	if (kind === "video" || kind === "audio") return stage.append(h(kind, {controls: true, preload: "metadata", src, playsInline: true, onerror}))
@@ -137,7 +138,7 @@ async function close(goBack = true) {
 	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
 }
 
-/** Brings a picture nearer by wheel, double click and keys, around the pointer or the middle. Gives what does it. */
+/** Brings a picture nearer by wheel, double click and keys, around the pointer or the middle. */
 function zoomer(image) {
 	let scale = 1
 	const by = (factor, event) => {

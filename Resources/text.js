@@ -1,6 +1,6 @@
 // Text and code: shown, changed, and saved only over the version that was read. Markdown becomes elements by name: no file is markup.
 
-import {address, app, button, childOf, fail, h, parentOf, request, shown, t, tagOf, toast} from "./app.js"
+import {address, app, button, childOf, fail, h, holdFocus, parentOf, request, shown, t, tagOf, toast} from "./app.js"
 
 /** Fills `stage`, and `extra` with the buttons. `whole`: all of the file is in `bytes`. */
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
@@ -16,7 +16,10 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	const isMarkdown = entry.kind === "markdown", writable = whole && app.listing.may("overwrite")
 	let saved = text.replaceAll("\r\n", "\n"), rendered
 	const isChanged = () => area.value !== saved
-	const refresh = () => { saveButton.disabled = !isChanged() }
+	const refresh = () => {
+		saveButton.disabled = !isChanged()
+		holdFocus()
+	}
 	const saveButton = button(t("Save"), "check", () => save(), {kind: "primary", hidden: !writable, disabled: true})
 	const mode = button("", "rename", () => setMode(!rendered), {hidden: !isMarkdown})
 	const notice = h("div.notice", {role: "alert", hidden: whole}, t("Shown to read only"))

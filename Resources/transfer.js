@@ -1,6 +1,6 @@
-// The queue of uploads, which go on after lost connections, restarts and reloads, and its panel.
+// Uploads that go on after lost connections, restarts and reloads, and their panel.
 
-import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, iconButton, info, joined, kindOf,
+import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
 	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./dialogs.js"
 import {sources} from "./gather.js"
@@ -50,13 +50,12 @@ export async function upload(source, target, known) {
 		}
 	} catch (error) {
 		fail(error)
-		// What can't be read or reached now, the next page tries again.
+		// What may pass, the next page tries again.
 		if (error.name === "NotAllowedError" || mayPass(error)) return
 	}
 	for (const tree of trees.values()) leave({tree: await tree})
 }
 
-/** A folder is forgotten when all of it is done with. */
 function leave({tree, path}) {
 	if (!tree) return
 	if (path) records.mark(tree, path)
@@ -138,8 +137,8 @@ async function start(item) {
 	try {
 		if (item.size > (info.maxUploadSize ?? Infinity)) throw new ApiError(413)
 		const folder = folderHref(item.target, item.folder)
-		await ensureFolder(item.target, item.folder)
 		item.href ??= folder + encodeName(item.name)
+		await ensureFolder(item.target, item.folder)
 		const {file} = item
 		item.local ??= () => (item.digest ??= digestOf(file))
 		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder))) return
@@ -246,7 +245,6 @@ const sayFailed = n => t("{n} file{s} could not be uploaded", {n})
 const mayPass = ({status}) => status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507
 const pauseAfter = tries => Math.min(30, 2 ** (tries - 1)) * (750 + Math.random() * 500), mostTries = 12
 
-/** Does the work again while it fails for what may pass. */
 async function lasting(work, tries = 1) {
 	try {
 		return await work()
@@ -348,19 +346,20 @@ app.uploads = items
 
 const title = h("h2", {id: "transfers-title"}), about = h("p.about", {role: "status"})
 const total = h("progress", {max: 1, "aria-labelledby": title.id}), list = h("ol")
-/** What can be done, with one upload and with all. */
 const controls = [[t("Pause"), t("Pause all"), "pause", pause, mayPause], [t("Retry"), t("Retry all"), "retry", resume, mayRetry],
 	[t("Resume"), t("Resume all"), "play", resume, mayResume, item => mayResume(item) && (item.file || item.handle)],
 	[t("Cancel"), t("Cancel all"), "close", cancel, mayCancel]]
 const control = (label, iconName, work, which, chosen) => Object.assign(iconButton(label, iconName, () => {
 	chosen().filter(which).forEach(work)
 	draw()
+	holdFocus()
 }), {which})
 const all = controls.map(([, label, iconName, work, which, ofAll = which]) => control(label, iconName, work, ofAll, () => items))
 const hide = iconButton(t("Close"), "close", () => {
 	items.filter(hasFailed).forEach(leave)
 	items.filter(isOver).forEach(forget)
 	draw()
+	holdFocus()
 })
 const panel = h("section.transfers", {"aria-labelledby": title.id, hidden: true}, h("header", h("div.line", title, all, hide), total, about), list)
 document.body.append(panel)
@@ -451,7 +450,7 @@ function keepAwake(wanted) {
 	else lock?.release().catch(() => {})
 }
 
-/** A page that is not seen loses the lock: it is taken again when it is. */
+/** A page out of sight loses the lock. */
 async function holdLock() {
 	lock = await navigator.wakeLock?.request("screen").catch(() => null)
 }

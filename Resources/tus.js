@@ -107,7 +107,7 @@ export const records = {
 	mark: ({key}, path) => database("readwrite", store => store.put(true, [key, path])),
 }
 
-/** How far an upload has come; null when the server has forgotten it. */
+/** How far an upload has come; null: it is forgotten. */
 export async function offsetOf(record, signal) {
 	try {
 		const answer = await request("HEAD", record.url, {headers: tusVersion, signal})

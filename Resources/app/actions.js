@@ -63,7 +63,6 @@ export const actions = [
 ]),
 ]
 
-/** By its name, or one of its keys. */
 const action = name => actions.find(({id, keys}) => id === name || keys.includes(name))
 
 const needsSelection = ({scope}) => scope === "selection" || scope === "clipboard"
@@ -75,9 +74,10 @@ async function run(one) {
 	} catch (error) {
 		fail(error)
 	}
+	holdFocus()
 }
 
-/** What of `groups` can be done now, for a menu; a line between group and group. */
+/** What of `groups` can be done now, a line between them. */
 const menuItems = (...groups) => groups.map(group => group.filter(one => one.enabled()).map(one => ({
 	label: t(one.label, info), icon: one.icon, kind: one.kind, keys: one.keys[0] && keyLabel(one.keys[0]), run: () => run(one),
 }))).filter(group => group.length).flatMap((group, i) => (i ? [null, ...group] : group))
@@ -111,7 +111,6 @@ async function pick(field, show) {
 const uploadFrom = (kind, target, ...what) => import("./transfer.js").catch(() => import("./transfer.js"))
 	.then(({sources, upload}) => { upload(sources[kind](...what), target) }).catch(fail)
 
-/** They stay in the document; that of the camera on phones only. */
 function makeInputs() {
 	const make = (id, properties) => {
 		inputs[id] = h("input.quiet", {type: "file", tabIndex: -1, ariaHidden: "true", label: t(action(id).label), multiple: true, onchange: async () => {
@@ -220,7 +219,7 @@ const placed = (method, from, to) => transferEntry(method, from, to).catch(error
 	return false
 })
 
-/** One after the other, so that an answer "for all" holds for the rest. Gives those that were done. */
+/** One after the other: an answer "for all" holds for the rest. Gives those done. */
 async function transferEntries(method, pairs) {
 	const done = []
 	let always = null
@@ -250,19 +249,31 @@ async function transferEntries(method, pairs) {
 const sayDeleted = n => t("{n} item{s} deleted", {n})
 
 async function remove(entries) {
-	// Where nothing can be kept, deleting needs a question instead of an Undo.
+	// Without a trash, a question stands for the Undo.
 	if (!info.trash) return removeForever(entries)
-	const hrefs = entries.filter(entry => !isText(entry.href)).map(entry => address(entry.href))
-	const paths = entries.filter(entry => isText(entry.href)).map(entry => pathOf(entry.href).replace(/\/$/, ""))
-	const {items, failures} = await api("POST", "trash", {paths, hrefs})
-	for (const failure of failures ?? []) toast(`${shown(failure.path)}: ${failure.message}`, {kind: "bad"})
+	const items = await inPieces("trash", entries, part => ({hrefs: part.map(entry => address(entry.href))}))
 	await app.refresh()
-	return items.length && toast(sayDeleted(items.length), {action: t("Undo"), seconds: 30, run: () => restore(items).catch(fail)})
+	return items.length && toast(sayDeleted(items.length), {action: t("Undo"), seconds: 30, run: () => restore(items.filter(({id}) => id))})
 }
 
 export async function restore(items) {
-	await api("POST", "trash/restore", {ids: items.map(item => item.id), conflict: "keep"})
+	await inPieces("trash/restore", items, part => ({ids: part.map(item => item.id), conflict: "keep"}))
 	await app.refresh()
+}
+
+/** One document holds a MiB. Gives what was done. */
+async function inPieces(rest, all, document) {
+	const done = []
+	try {
+		for (let at = 0; at < all.length; at += 100) {
+			const {items, failures} = await api("POST", rest, document(all.slice(at, at + 100)))
+			done.push(...items)
+			for (const {path, message} of failures) toast(`${shown(nameOf(path))}: ${message}`, {kind: "bad"})
+		}
+	} catch (error) {
+		fail(error)
+	}
+	return done
 }
 
 async function removeForever(entries) {

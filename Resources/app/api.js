@@ -49,7 +49,6 @@ export async function request(method, target, {headers, body, signal} = {}) {
 	throw new ApiError(answer.status, isPlain(answer.headers.get("Content-Type")) && await answer.text())
 }
 
-/** Asks the interface beside the files; what it answers is JSON. */
 export async function api(method, rest, json) {
 	const answer = await request(method, apiAddress(rest), json && {body: JSON.stringify(json), headers: {"Content-Type": "application/json"}})
 	return answer.status === 204 ? null : answer.json()

@@ -40,6 +40,12 @@ export const field = (label, input) => h("label.field", h("span", label), input)
 /** A field for one line of text that no browser corrects. */
 const textInput = properties => h("input", {type: "text", autocomplete: "off", spellcheck: false, ...properties})
 
+/** After what may have taken the focus away. */
+export function holdFocus() {
+	const {activeElement: at, body} = document
+	if (at === body || at.disabled || !at.checkVisibility()) (topDialog() ?? app.list.rows.get(app.list.current))?.focus({preventScroll: true})
+}
+
 export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1)
 
 const toasts = h("div.toasts", {role: "status", label: t("Messages")})
@@ -49,13 +55,14 @@ export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
 	let timer
 	const stop = () => clearTimeout(timer)
 	const wait = () => { timer = setTimeout(close, seconds * 1000) }
-	const close = () => {
+	const close = event => {
 		stop()
 		item.remove()
+		if (event) holdFocus()
 	}
 	const item = h("div", {className: "toast " + kind, onpointerenter: stop, onpointerleave: wait, onfocusin: stop, onfocusout: wait}, h("span", text),
-		action && button(action, null, () => { close(); run() }), iconButton(t("Close"), "close", close))
-	// A modal dialog makes the rest of the page inert: the region moves into the topmost one.
+		action && button(action, null, event => { close(event); run() }), iconButton(t("Close"), "close", close))
+	// A modal dialog makes all else inert: the region moves into the topmost.
 	const top = topDialog() ?? document.body
 	if (toasts.parentNode !== top) top.append(toasts)
 	toasts.append(item)
@@ -74,7 +81,7 @@ export const fail = error => {
 /** Shows a modal dialog; `answer` resolves to what it was closed with. `keep`: only a button closes it. */
 export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {}) {
 	const hold = event => { if (keep) event.preventDefault() }
-	const box = h("dialog", {className: "dialog " + kind, label: title, oncancel: hold, onkeydown: event => {
+	const box = h("dialog", {className: "dialog " + kind, label: title, tabIndex: -1, oncancel: hold, onkeydown: event => {
 		if (event.key === "Escape") hold(event)
 		event.stopPropagation()
 	}, ...rest}, h("div.dialog-head", h("h2", title), !keep && iconButton(t("Close"), "close", () => box.close())),
@@ -91,13 +98,12 @@ export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {
 	return box
 }
 
-/** A button that closes the dialog around it, and gives `answer`. */
 export const closing = (label = t("Cancel"), answer, properties) => button(label, null, event => event.target.closest("dialog").close(answer), properties)
 
 export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
 
-/** Asks for a name, its stem selected. Resolves to "" when given up. */
+/** Resolves to "" when given up. */
 export function askName(title, value, isFolder) {
 	const input = textInput({value, required: true})
 	const form = h("form", {method: "dialog", onsubmit: event => {

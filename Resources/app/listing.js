@@ -1,11 +1,10 @@
-// The model of a folder. Entries, their orders, the filter and the selection; no elements.
+// The model of a folder: entries, orders, filter and selection; no elements.
 
 const collator = new Intl.Collator(boot.language, {numeric: true, sensitivity: "base"})
 
 /** So many names are compared by the rules of the language, more by prepared keys. */
 const collatedNames = 4000
 
-/** As names are found: without case and accents. */
 const fold = name => (/^[ -~]*$/.test(name) ? name : name.normalize("NFKD").replace(/\p{M}/gu, "")).toLowerCase()
 
 /** A key that sorts naturally as text: each number is preceded by its length. */
@@ -17,7 +16,6 @@ const kinds = {
 	text: "txt log csv tsv ini conf json xml yaml yml toml html htm css js mjs ts py rb rs go c h cpp cs java kt swift php pl lua sh bat sql tex srt diff patch",
 	archive: "zip tar gz tgz bz2 xz 7z rar zst iso dmg deb rpm jar",
 }
-/** What sort of file a name promises. */
 export function kindOf(name) {
 	const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase()
 	return Object.keys(kinds).find(kind => kinds[kind].split(" ").includes(extension)) ?? "file"
@@ -60,7 +58,6 @@ class Listing extends EventTarget {
 		Object.assign(this, {href, rights: new Set(), entries: new Map(), selection: new Set(), visible: [], filter: "", loading: true, orders: {}})
 	}
 
-	/** Reads the folder; `onEntries` gets each batch. */
 	read(onEntries, signal) {
 		return readEntries(address(this.href) + "?json", {onHead: head => { this.rights = new Set(head.rights) }, onEntries, signal})
 	}
@@ -88,7 +85,7 @@ class Listing extends EventTarget {
 		this.orders = {}
 	}
 
-	/** Takes over a new reading; what is still there keeps its selection. */
+	/** What is still there keeps its selection. */
 	replaceAll(batch) {
 		const keys = new Set(batch.map(keyOf))
 		for (const key of [...this.entries.keys()]) if (!keys.has(key)) this.remove(key)
@@ -118,7 +115,6 @@ class Listing extends EventTarget {
 		this.visible = this.order(view.sort).flatMap(list => (view.descending ? list.filter(take).reverse() : list.filter(take)))
 	}
 
-	/** Prepares the other orders in idle time, for a click on a column. */
 	prepare() {
 		const later = globalThis.requestIdleCallback ?? setTimeout
 		for (const column of ["size", "modified"]) later(() => this.order(column))

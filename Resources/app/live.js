@@ -1,14 +1,22 @@
 // What others change shows without a reload.
 
-let source, pending
+let source, pending, again
 const changed = new Set()
 
 /** Follows the folder shown; a page in the background lets go, and catches up later. */
-function follow(href) {
+function follow(href, onopen) {
 	source?.close()
+	clearTimeout(again)
 	if (document.hidden) return
 	source = new EventSource(apiAddress("events?in=" + inQuery(href)))
-	source.onerror = ({target}) => { target.onopen = app.refresh }
+	source.onopen = onopen
+	source.onerror = ({target}) => {
+		target.onopen = app.refresh
+		// An error ends it: a proxy's while the server starts, or that the folder is gone.
+		if (target.readyState < 2) return
+		if (!app.listing.failure) app.refresh()
+		again = setTimeout(follow, 15_000, href, app.refresh)
+	}
 	source.addEventListener("changed", event => {
 		for (const name of JSON.parse(event.data).names ?? ["/"]) touch(name)
 	})
@@ -17,24 +25,26 @@ function follow(href) {
 
 export function touch(name) {
 	changed.add(name)
-	// A large folder takes longer to read again.
-	pending ??= setTimeout(takeOver, 200 + app.listing.entries.size / 40)
+	later()
 }
 
+/** A large folder takes longer to read again. */
+const later = () => { pending ??= setTimeout(takeOver, 200 + app.listing.entries.size / 40) }
+
 async function takeOver() {
-	const names = [...changed]
-	changed.clear()
+	const {listing, href} = app, names = [...changed]
 	pending = null
-	const {listing, href} = app
-	if (listing.loading || listing.isSearch) return
+	// A reading may have passed what has changed since.
+	if (app.reading?.loading) return later()
+	changed.clear()
+	if (listing.isSearch) return
 	app.onRemoteChange(names)
 	if (names.includes("/") || names.length > 50) return void app.refresh()
 	const found = []
 	try {
 		await readEntries(`${address(href)}?json${names.map(name => "&name=" + encodeName(name)).join("")}`, {onEntries: batch => found.push(...batch)})
-	} catch (error) {
-		if (error.status === 404) app.refresh()
-		return
+	} catch {
+		return void app.refresh()
 	}
 	if (app.listing !== listing) return
 	const there = new Set(found.map(raw => raw.name))

@@ -1,4 +1,4 @@
-// The last part: the page's frame, its addresses, and the start.
+// The page's frame, its addresses, and the start.
 
 const pageTitle = info.title || "shareserve"
 app.view = {mode: "list", sort: "name", descending: false, hidden: false, ...memory.get("view", {})}
@@ -43,7 +43,7 @@ app.updateBar = () => {
 	if (count) bar.querySelector(".count").textContent = t("{n} selected", {n: count})
 }
 
-/** One line always: nothing below may jump when something is selected. */
+/** One line always: nothing below may jump. */
 function fitBar() {
 	bar.classList.remove("tight")
 	bar.classList.toggle("tight", bar.scrollWidth > bar.clientWidth)
@@ -136,7 +136,7 @@ let reading
 async function load(href, inlined) {
 	reading?.abort()
 	reading = new AbortController()
-	const listing = new Listing(href)
+	const listing = app.reading = new Listing(href)
 	const show = () => {
 		if (app.listing !== listing) {
 			app.href = href
@@ -164,7 +164,7 @@ async function load(href, inlined) {
 		if (!inlined || !boot.isWhole) await listing.read(onEntries, reading.signal)
 		app.setOffline(false)
 	} catch (error) {
-		if (error.name === "AbortError") return
+		if (error.name === "AbortError") return void (listing.loading = false)
 		listing.failure = failures[error.status] ?? "offline"
 	}
 	listing.loading = false
@@ -185,8 +185,8 @@ app.open = async (href, {replace, scroll = 0} = {}) => {
 	follow(href)
 	await done
 	scrollTo(0, scroll)
-	// Back up, the folder left is the one at hand.
 	if (from !== href && parentOf(from) === href) app.list.focusEntry(nameOf(from))
+	else holdFocus()
 }
 
 app.refresh = async () => {
@@ -198,7 +198,7 @@ app.refresh = async () => {
 	try {
 		await listing.read(batch => { for (const raw of batch) fresh.push(raw) })
 	} catch (error) {
-		if (error.status === 0) app.setOffline(true)
+		if (!error.status || error.status > 499) app.setOffline(true)
 		else if (app.listing === listing) load(href)
 		return
 	}

@@ -1,4 +1,4 @@
-// Menus, for the context menu and the buttons that open one.
+// The menus.
 
 let openMenu = null
 
@@ -8,7 +8,6 @@ function closeMenu(giveFocusBack) {
 	openMenu = null
 }
 
-/** `items`: { label, icon, keys, run, kind }, or null for a line. */
 function showMenu(items, x, y, label) {
 	closeMenu()
 	const element = h("div.menu", {role: "menu", label}, items.map(item => (item ? h("button", {className: item.kind ?? "", tabIndex: -1,

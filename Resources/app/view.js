@@ -35,13 +35,14 @@ class ListView {
 
 	/** Shows `listing` with `view`; rows that are still right stay. */
 	show(listing, view) {
+		const hadFocus = this.body.contains(document.activeElement)
 		if (listing !== this.listing) {
 			this.listing = listing
 			this.focused = this.anchor = 0
 			this.clear()
 			listing.addEventListener("selection", () => this.refreshSelection())
 		}
-		const before = listing.visible[this.focused], hadFocus = this.body.contains(document.activeElement)
+		const before = listing.visible[this.focused]
 		this.view = view
 		listing.arrange(view)
 		const {visible} = listing, now = before ? visible.indexOf(before) : -1
@@ -92,7 +93,7 @@ class ListView {
 		for (let index = first; index < last; index += 1) wanted.add(index)
 		const keep = new Set()
 		let previous = null
-		// The order of elements is the order of rows: screen readers and the Tab key follow it.
+		// Screen readers and the Tab key follow the order of elements.
 		for (const index of [...wanted].sort((a, b) => a - b)) {
 			const entry = visible[index]
 			if (!entry) continue
@@ -104,8 +105,10 @@ class ListView {
 			row.style.top = this.rowOf(index) * this.rowHeight - this.shift + "px"
 			row.style.insetInlineStart = `${100 * (index % this.perRow) / this.perRow}%`
 			row.style.width = `${100 / this.perRow}%`
-			const place = previous ? previous.nextSibling : this.body.firstChild
-			if (row !== place) this.body.insertBefore(row, place)
+			const place = () => (previous ? previous.nextSibling : this.body.firstChild)
+			// What moves loses the focus, and a new name is done with.
+			if (row.contains(document.activeElement)) while (place() !== row) this.body.append(place())
+			else if (place() !== row) this.body.insertBefore(row, place())
 			previous = row
 		}
 		for (const [entry, row] of this.rows) {
@@ -151,7 +154,7 @@ class ListView {
 		if (this.view.mode === "grid" && entry.kind === "image" && entry.size > 0 && entry.size < 3e7) {
 			const image = h("img", {alt: "", loading: "lazy", decoding: "async", draggable: false,
 				onload: () => box.classList.add("loaded"), onerror: () => image.remove()})
-			// Who scrolls past does not ask for every picture on the way.
+			// Who scrolls past asks for no picture.
 			setTimeout(() => { if (box.isConnected) image.src = address(entry.href) }, 120)
 			box.append(image)
 		}
@@ -202,7 +205,8 @@ class ListView {
 		event.preventDefault()
 		event.stopPropagation()
 		if (this.pointer === "touch") return
-		this.setFocused(row.index, true)
+		// A scroll would close the menu.
+		row.focus({preventScroll: true})
 		const box = row.getBoundingClientRect()
 		this.openMenu(row, {left: event.clientX || box.left + 40, bottom: event.clientY || box.bottom})
 	}
@@ -224,7 +228,6 @@ class ListView {
 		for (const type of ["pointermove", "pointerup", "pointercancel"]) addEventListener(type, stop, {signal: ended.signal})
 	}
 
-	/** Rows are dragged onto folders: to move, or with Ctrl or Alt to copy. */
 	dragStarted(event, row) {
 		if (this.pointer === "touch") return event.preventDefault()
 		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry])

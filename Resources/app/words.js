@@ -1,6 +1,5 @@
 // The words of the page, and how numbers, sizes and dates are written.
 
-/** What the server put into the document. */
 export const boot = JSON.parse(document.getElementById("boot").textContent)
 export const {base, info} = boot
 

@@ -1,0 +1,219 @@
+"""What happens meanwhile: others change the folder, a proxy says no, a picture comes too late; and where the focus is after that."""
+
+from playwright.sync_api import expect
+
+from browser.conftest import make_tree, picture, row, select
+from browser.test_transfers import files_input, panel
+from server import wait_until
+
+HAS_FOCUS = "() => document.activeElement !== document.body && !document.activeElement.disabled"
+
+
+def followed(opened, url):
+    """A page that hears of changes by now."""
+    page = opened()
+    with page.expect_response("**/.shareserve/events?*"):
+        page.goto(url)
+    page.locator(".summary:not(:empty)").wait_for()
+    return page
+
+
+def test_a_name_being_typed_stays_a_field_when_others_delete(server, opened):
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b", "c.txt": "c"})
+    page = followed(opened, server.url + "/")
+    row(page, "c.txt").focus()
+    page.keyboard.press("F2")
+    page.keyboard.type("half")
+    (server.root / "a.txt").unlink()
+    expect(row(page, "a.txt")).to_have_count(0)
+    field = page.get_by_role("textbox", name="New name for c.txt")
+    expect(field).to_be_focused()
+    page.keyboard.type(" and half")
+    page.keyboard.press("Enter")
+    expect(row(page, "half and half.txt")).to_be_focused()
+    assert sorted(path.name for path in server.root.iterdir() if path.name != ".shareserve") == ["b.txt", "half and half.txt"]
+
+
+def test_a_change_while_the_folder_is_read_shows(server, opened):
+    make_tree(server.root, {"folder/old.txt": "old"})
+    page = opened(server.url + "/")
+    held, events = [], []
+    page.route("**/folder/?json", lambda route: held.append((route, route.fetch())))
+    page.on("response", lambda answer: "events?in=%2Ffolder%2F" in answer.url and events.append(answer))
+    page.get_by_role("link", name="folder", exact=True).click()
+    wait_until(lambda: page.wait_for_timeout(20) or (held and events), "the folder is read and followed")
+    (server.root / "folder/new.txt").write_text("new")
+    page.wait_for_timeout(800)
+    route, answer = held.pop()
+    route.fulfill(response=answer)
+    expect(row(page, "new.txt")).to_be_visible()
+
+
+def test_many_changes_with_long_names_show(server, opened):
+    page = followed(opened, server.url + "/")
+    page.expected = ["414"]
+    for number in range(48):
+        (server.root / (f"{number:02}" + "名" * 84)).touch()
+    expect(page.get_by_text("48 files")).to_be_visible()
+
+
+def test_changes_show_again_after_a_proxy_said_no(server, opened):
+    """A proxy answers for a server that starts, and a browser then asks no more for what it follows."""
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened()
+    page.expected = ["502"]
+    page.clock.install()
+    refused = []
+    page.route("**/.shareserve/events?*", lambda route: (refused.append(route), route.fulfill(status=502)))
+    page.goto(server.url + "/")
+    wait_until(lambda: page.wait_for_timeout(20) or refused, "the stream is refused")
+    page.unroute_all()
+    (server.root / "b.txt").write_text("b")
+    with page.expect_response("**/.shareserve/events?*"):
+        page.clock.fast_forward(16_000)
+    expect(row(page, "b.txt")).to_be_visible()
+    (server.root / "c.txt").write_text("c")
+    expect(row(page, "c.txt")).to_be_visible()
+
+
+def test_a_proxys_error_takes_nothing_off_the_list(server, opened):
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened(server.url + "/")
+    page.expected = ["502"]
+    select(page, "a.txt")
+    page.route("**/?json", lambda route: route.fulfill(status=502))
+    page.keyboard.press("Shift+R")
+    expect(page.get_by_role("alert").filter(has_text="The server does not answer")).to_be_visible()
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    page.unroute_all()
+    page.get_by_role("alert").get_by_role("button", name="Read again").click()
+    expect(page.get_by_role("alert").filter(has_text="The server does not answer")).to_have_count(0)
+
+
+def test_a_folder_that_cannot_be_sent_says_so(server, opened, folder):
+    """Where the folder shown is gone, no other can be made in it."""
+    make_tree(server.root, {"gone/": None})
+    make_tree(folder, {"mine/a.txt": "a", "mine/b.txt": "b"})
+    page = followed(opened, server.url + "/gone/")
+    page.expected = ["404", "409"]
+    (server.root / "gone").rmdir()
+    expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
+    page.locator("input[webkitdirectory]").set_input_files(str(folder / "mine"))
+    expect(panel(page).locator("li.failed")).to_have_count(2)
+    expect(panel(page).get_by_role("heading", name="2 files could not be uploaded")).to_be_visible()
+
+
+def test_a_picture_that_fails_late_takes_nothing_away(server, opened):
+    make_tree(server.root, {"a.png": picture(), "b.txt": "words of b"})
+    page = opened(server.url + "/")
+    page.expected = ["ERR_FAILED"]
+    held = []
+    page.route("**/a.png", lambda route: held.append(route))
+    page.get_by_role("link", name="a.png", exact=True).click()
+    wait_until(lambda: page.wait_for_timeout(20) or held, "the picture is asked for")
+    page.keyboard.press("ArrowRight")
+    words = page.get_by_role("textbox", name="b.txt")
+    expect(words).to_have_value("words of b")
+    held[0].abort()
+    page.wait_for_timeout(400)
+    expect(words).to_be_visible()
+    held.clear()
+    page.get_by_role("button", name="Previous").click()
+    wait_until(lambda: page.wait_for_timeout(20) or held, "the picture is asked for again")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    held[0].abort()
+    page.wait_for_timeout(400)
+
+
+def test_more_than_one_request_may_name_is_deleted_and_restored(serve, opened):
+    """1.2 MB of paths, where the interface takes a MiB at once."""
+    server = serve("--trash", "7")
+    place = server.root / ("p" * 250) / ("q" * 250)
+    make_tree(place, {f"{number:04} " + "n" * 240: "" for number in range(1_600)})
+    page = opened(f"{server.url}/{place.relative_to(server.root)}/")
+    expect(page.get_by_text("1,600 files")).to_be_visible()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    expect(page.get_by_text("1,600 items deleted")).to_be_visible(timeout=60_000)
+    assert list(place.iterdir()) == []
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("1,600 files")).to_be_visible(timeout=60_000)
+    assert len(list(place.iterdir())) == 1_600
+
+
+def test_a_row_at_the_edge_has_a_menu_too(server, opened):
+    """A scroll closes menus: so opening one must not scroll."""
+    make_tree(server.root, {f"file {number}.txt": "x" for number in range(60)})
+    page = opened(server.url + "/")
+    page.mouse.click(500, page.viewport_size["height"] - 6, button="right")
+    page.wait_for_timeout(400)
+    expect(page.get_by_role("menu")).to_be_visible()
+
+
+def test_the_focus_is_never_lost(serve, opened, folder):
+    """Where what was pressed goes away, the row at hand or the dialog has the focus: keys and screen readers go on from there."""
+    server = serve("--trash", "7")
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b", "c.png": picture(), "d.txt": "d", "folder/inner.txt": "i"})
+    make_tree(folder, {"sent.txt": "sent"})
+    page = opened(server.url + "/")
+    keys = page.keyboard
+
+    def kept(after):
+        page.wait_for_timeout(300)
+        assert page.evaluate(HAS_FOCUS), after
+
+    def press(button):
+        button.focus()
+        keys.press("Enter")
+
+    select(page, "b.txt")
+    press(page.get_by_role("toolbar").get_by_role("button", name="Delete", exact=True))
+    expect(row(page, "b.txt")).to_have_count(0)
+    kept("delete in the bar")
+    press(page.locator(".toast").get_by_role("button", name="Undo"))
+    expect(row(page, "b.txt")).to_be_visible()
+    kept("undo")
+    press(page.get_by_role("button", name="Show as grid"))
+    kept("tiles")
+    press(page.get_by_role("button", name="Show as list"))
+    kept("list")
+    row(page, "folder").focus()
+    keys.press("Enter")
+    expect(row(page, "inner.txt")).to_be_focused()
+    press(page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link").first)
+    expect(row(page, "folder")).to_be_focused()
+
+    # Arrows go on at the end of the folder, and after the buttons of one kind of file have gone.
+    page.get_by_role("link", name="c.png", exact=True).click()
+    press(page.get_by_role("button", name="Zoom in"))
+    press(page.get_by_role("button", name="Next"))
+    expect(page.get_by_role("textbox", name="d.txt")).to_be_visible()
+    kept("the last file")
+    keys.press("ArrowLeft")
+    expect(page.get_by_role("dialog", name="c.png")).to_be_visible()
+    page.get_by_role("button", name="Next").click()
+    area = page.get_by_role("textbox", name="d.txt")
+    area.fill("more of d")
+    press(page.get_by_role("button", name="Save"))
+    expect(page.get_by_text("Saved")).to_be_visible()
+    kept("save")
+    keys.press("Escape")
+    expect(row(page, "d.txt")).to_be_focused()
+
+    select(page, "a.txt")
+    keys.press("Delete")
+    expect(row(page, "a.txt")).to_have_count(0)
+    press(page.get_by_role("button", name="More", exact=True))
+    page.get_by_role("menuitem", name="Trash").press("Enter")
+    press(page.get_by_role("dialog").get_by_role("button", name="Restore").first)
+    expect(row(page, "a.txt")).to_be_attached()
+    kept("restore")
+    keys.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    files_input(page).set_input_files(str(folder / "sent.txt"))
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+    press(panel(page).get_by_role("button", name="Close"))
+    expect(panel(page)).to_be_hidden()
+    kept("the panel's end")

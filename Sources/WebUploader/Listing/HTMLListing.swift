@@ -23,12 +23,12 @@ struct HTMLListing: ListingFormat {
 
     func begin(_ writer: inout TextWriter) {
         if isDocument {
-            writer.raw("<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<title>")
+            writer.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>")
             writer.html(title)
             writer.raw(" ")
             writer.html(path)
             writer.raw("</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-            writer.raw("<meta name=\"color-scheme\" content=\"light dark\">\n</head>\n<body>\n")
+            writer.raw("<meta name=\"color-scheme\" content=\"light dark\">\n</head>\n<body>\n<main>\n")
         }
         writer.raw("<h1>")
         writer.html(path)
@@ -65,7 +65,7 @@ struct HTMLListing: ListingFormat {
             link("Next", to: next, &writer)
             writer.raw("<a href=\"?archive=zip\">ZIP</a></p>\n")
         }
-        if isDocument { writer.raw("</body>\n</html>\n") }
+        if isDocument { writer.raw("</main>\n</body>\n</html>\n") }
     }
 
     private func link(_ word: StaticString, to first: Int?, _ writer: inout TextWriter) {
@@ -86,7 +86,7 @@ struct HTMLListing: ListingFormat {
         if rights.contains(.overwrite) { writer.raw("<option value=\"replace\">replace</option>") }
         writer.raw("<option value=\"fail\">stop</option></select></label>\n")
         writer.raw(
-            "<label>Files <input type=\"file\" name=\"files\" multiple required></label>\n<button>Upload</button>\n</form>\n"
+            "<label>Files <input type=\"file\" name=\"files\" multiple required></label>\n<button class=\"button\">Upload</button>\n</form>\n"
         )
     }
 }

@@ -111,9 +111,9 @@ struct PageWriter: Sendable {
         if let prompt = place.logIn { return logInForm(prompt, place.message, &writer) }
         guard place.status == .ok else {
             if place.status == .forbidden {
-                writer.raw("<p>You may not look here. <a href=\"")
+                writer.raw("<h1>You may not look here.</h1>\n<p><a href=\"")
             } else {
-                writer.raw("<p>There is nothing at this address. <a href=\"")
+                writer.raw("<h1>There is nothing at this address.</h1>\n<p><a href=\"")
             }
             writer.raw(visitor.folderAddress(.root))
             writer.raw("\">Go to the first folder.</a></p>\n")
@@ -134,6 +134,7 @@ struct PageWriter: Sendable {
     }
 
     private func logInForm(_ prompt: LogInPrompt, _ message: String?, _ writer: inout TextWriter) {
+        writer.raw("<h1>Log in</h1>\n")
         if let message {
             writer.raw("<p role=\"alert\">")
             writer.html(message)
@@ -145,7 +146,7 @@ struct PageWriter: Sendable {
         writer.html(prompt.returnTo)
         writer.raw("\">\n<label>User <input name=\"user\" autocomplete=\"username\" required></label>\n")
         writer.raw("<label>Password <input name=\"password\" type=\"password\" autocomplete=\"current-password\"")
-        writer.raw(" required></label>\n<button>Log in</button>\n</form>\n")
+        writer.raw(" required></label>\n<button class=\"button\">Log in</button>\n</form>\n")
     }
 
     private static func policy(css: [UInt8]) -> String {

@@ -5,6 +5,7 @@ import re
 
 import axe_playwright_python
 import pytest
+import requests
 from playwright.sync_api import expect
 
 from browser.conftest import PHONE, act, make_tree, names, picture, row, select
@@ -194,3 +195,18 @@ def test_axe_finds_nothing(share, opened, scheme):
     page.locator("input[type=file]").first.set_input_files({"name": "new.txt", "mimeType": "text/plain", "buffer": b"new"})
     expect(page.get_by_text("uploaded and verified")).to_be_visible()
     clean("transfers")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_without_scripts(serve, opened, scheme):
+    server = serve("--auth", "anna:secret@/:rw", "--auth", "@/open:rw")
+    make_tree(server.root, {"open/letter.txt": "x", "open/folder/": None})
+    page = opened(bypass_csp=True, color_scheme=scheme)
+    # axe takes the ground of a page without colours of its own for white.
+    for place in ["/open/", "/open/nothing/", "/", *(["/open/?html"] if scheme == "light" else [])]:
+        text = requests.get(server.url + place, headers={"Accept": "text/html"}).text
+        assert "<noscript>" in text or place.endswith("html")
+        page.set_content(re.sub("</?noscript>|<script type=.module.*?</script>", "", text))
+        page.evaluate(AXE)
+        found = page.evaluate("async () => (await axe.run()).violations.map((one) => [one.id, one.nodes.map((node) => node.html)])")
+        assert found == [], place

@@ -29,7 +29,7 @@ struct ConfigurationFile {
             let content: ConfigContent
             switch (kinds[name], member) {
             case (.none, _):
-                throw .usage("\(path): there is no setting '\(name)'")
+                throw .usage("\(path): there is no setting '\(name)'\(Self.hint(name, among: settings.map(\.name)))")
             case (.some(.list), .list(let list)):
                 content = .stringArray(list)
             case (.some(.list), .text(let text)):
@@ -42,6 +42,13 @@ struct ConfigurationFile {
             values[AbsoluteConfigKey(Settings.key(name))] = ConfigValue(content, isSecret: true)
         }
         self.values = values
+    }
+
+    /// Other programs write their settings as `readOnly` or `read_only`.
+    private static func hint(_ name: String, among names: [String]) -> String {
+        func letters(_ name: String) -> String { name.lowercased().filter(\.isLetter) }
+        let meant = names.first { letters($0) == letters(name) }
+        return meant.map { ". Did you mean '\($0)'?" } ?? ""
     }
 
     /// A value of the object, as the text that a command line would give.

@@ -223,6 +223,15 @@ def test_wrong_options(folder, options):
     assert len(ended.stderr.splitlines()) == 1
 
 
+def test_a_file_that_cannot_be_opened_says_why(folder):
+    made, _ = certificate(folder, "a")
+    for cert, key in [("/missing.pem", "/missing.key"), (made, "/missing.key")]:
+        ended = subprocess.run(
+            [binary(), folder, "--port", "0", "--tls-cert", cert, "--tls-key", key], capture_output=True, text=True, timeout=20)
+        assert ended.returncode == 64
+        assert ended.stderr.rstrip().endswith(": No such file or directory"), ended.stderr
+
+
 @pytest.mark.timeout(600)
 def test_testssl(serve, folder):
     """testssl.sh finds nothing of weight but that this certificate is the test's own."""

@@ -329,6 +329,9 @@ def test_misspelt_name_in_the_file_is_refused(folder):
     assert ended.returncode == 64 and "prot" in one_line(ended)
     file.write_text("{")
     assert run(folder, "--config", file).returncode == 64
+    for name in ("readOnly", "read_only", "--read-only"):
+        file.write_text(json.dumps({name: True}))
+        assert one_line(run(folder, "--config", file)).endswith("Did you mean 'read-only'?")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -7,6 +7,14 @@ internal import SwiftASN1
 import Synchronization
 internal import X509
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// The TLS context for new connections, replaced when its files change.
 ///
 /// Connections that are open go on with theirs.
@@ -91,6 +99,8 @@ final class TLSContexts: Sendable {
         let key: NIOSSLPrivateKey
         switch settings.identity {
         case .files(let certificatePath, let keyPath):
+            try requireReadable(certificatePath)
+            try requireReadable(keyPath)
             chain = try asking("there is no certificate in \(certificatePath)") {
                 try NIOSSLCertificate.fromPEMFile(certificatePath)
             }
@@ -118,6 +128,7 @@ final class TLSContexts: Sendable {
         ]
         configuration.applicationProtocols = protocols
         if let path = settings.clientCA {
+            try requireReadable(path)
             let authorities = try asking("there is no certificate in \(path)") {
                 try NIOSSLCertificate.fromPEMFile(path)
             }
@@ -138,6 +149,12 @@ final class TLSContexts: Sendable {
             let names = try? parsed.extensions.subjectAlternativeNames
         else { return [] }
         return names.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
+    }
+
+    /// What reads certificates does not tell a file without any from one that is not there.
+    private static func requireReadable(_ path: String) throws(TLSError) {
+        guard unsafe access(path, R_OK) != 0 else { return }
+        throw unsafe TLSError("cannot read \(path): \(String(cString: strerror(errno)))")
     }
 
     private static func asking<Result>(_ reason: String, _ work: () throws -> Result) throws(TLSError) -> Result {

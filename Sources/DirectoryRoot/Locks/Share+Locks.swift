@@ -44,6 +44,8 @@ extension Share {
                 throw refusal(at: full)
             }
             try checkPrecondition()
+            // Without a folder around it, the lock would not keep others from bringing one, and would end with that.
+            if !target.exists { _ = try root.locate(target.path, followsLink: false) }
             let isRespelled = root.mayRespell(target.path)
             let lock = try translated { () throws(RootError) in
                 try table.take(target.path, request, user: user, isRespelled: isRespelled)
@@ -60,7 +62,7 @@ extension Share {
         } catch {
             // Somebody else made it just now: a lock on what exists.
             if error == .exists || error == .isDirectory { return (seen(lock), false) }
-            try table.release(lock.root, token: lock.token, user: user)
+            try? table.release(lock.root, token: lock.token, user: user)
             throw error
         }
     }

@@ -601,6 +601,9 @@ def _(dav):
 @row("9.10.4", "LOCK of an unmapped address needs its parent: 409")
 def _(dav):
     assert dav.ask_lock("/no/new").status == 409
+    # And no lock stands there even for the moment, so that it can't be in conflict with another's.
+    assert dav.lock("/d", depth="infinity")
+    assert dav.ask_lock("/d/no/new").status == 409
 
 
 @row("9.10.6", "a conflict is 423 with no-conflicting-lock and the root of the lock")

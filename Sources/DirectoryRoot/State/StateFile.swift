@@ -163,8 +163,11 @@ struct StateFile: Sendable {
     }
 
     /// Waits until the disk has the names in a folder.
-    static func sync(_ folder: OpenDescriptor) throws(RootError) {
-        let status = sys_fsync(folder.number)
+    static func sync(_ folder: OpenDescriptor) throws(RootError) { try sync(folder.number) }
+
+    /// The same by its descriptor.
+    static func sync(_ folder: Int32) throws(RootError) {
+        let status = sys_fsync(folder)
         // Some file systems have no such call for folders.
         guard status == 0 || status == -EINVAL else { throw RootError(status, "fsync state") }
     }

@@ -62,6 +62,7 @@ package final class StateFolder: Sendable {
                 return nil
             }
             let descriptor = try OpenDescriptor(adopting: opened)
+            try settle(root)
             folder = descriptor
             return descriptor
         }
@@ -87,8 +88,14 @@ package final class StateFolder: Sendable {
             throw .system(errno: -opened, call: "open a folder in .shareserve")
         }
         let descriptor = try OpenDescriptor(adopting: opened)
+        try settle(folder.number)
         subfolders.withLock { $0[name] = descriptor }
         return descriptor
+    }
+
+    /// Has the disk know the name of a folder that may be new, whoever made it: what stands in it would be lost, too.
+    private func settle(_ parent: Int32) throws(RootError) {
+        if waitsForDisk, !isReadOnly { try StateFile.sync(parent) }
     }
 
     /// The names in one of our folders, without `.` and `..`.

@@ -6,6 +6,7 @@ On btrfs, since it writes only the names that it is told to: on others, one `fsy
 import base64
 import json
 import os
+import re
 import subprocess
 import urllib.parse
 
@@ -188,3 +189,16 @@ def test_a_replaced_folder_is_out_of_its_place_for_no_longer_than_two_renames(se
     calls = [line for line in trace.read_text().splitlines() if "rename" in line or "fsync" in line]
     gone = next(index for index, line in enumerate(calls) if "rename" in line and ".item" in line)
     assert "rename" in calls[gone + 1], calls
+
+
+def test_the_first_lock_of_a_share(serve, folder):
+    """The folder that it is kept in is new, and its name has to be on the disk, too."""
+    server = serve("--fsync")
+    (server.root / "file").write_text("x")
+    trace = folder / "trace"
+    with traced(server, "-y", "-o", str(trace), "-e", "trace=mkdirat,renameat,fsync"):
+        done(ask(server, "LOCK", "/file", body=LOCK), 200)
+    calls = trace.read_text().splitlines()
+    made = next(index for index, line in enumerate(calls) if "mkdirat" in line and '".shareserve"' in line)
+    root = re.escape(os.path.realpath(server.root))
+    assert any(re.search(rf"fsync\(\d+<{root}>", line) for line in calls[made:]), calls

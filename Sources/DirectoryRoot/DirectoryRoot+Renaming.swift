@@ -41,17 +41,25 @@ extension DirectoryRoot {
         }
     }
 
+    /// Lets what is at `place` and what is under the name of `location` change places, in one step or not at all.
+    /// - Returns: 0 or a negative `errno`.
+    func exchange(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
+        guard abilities.renameFlags else { return -ENOSYS }
+        let (directory, target) = (place.directory.number, location.directory.number)
+        return unsafe place.withName { own in
+            unsafe location.withName { unsafe sys_renameat2(directory, own, target, $0, sys_rename_exchange) }
+        }
+    }
+
     /// Puts what is at `place` under the name of `location`, and what was there to `place`.
     /// - Returns: 0 or a negative `errno`, so that callers can tell another file system.
     func swap(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
+        let swapped = exchange(place, with: location)
+        guard swapped == -EINVAL || swapped == -ENOSYS else { return swapped }
         let target = location.directory.number
         let directory = place.directory.number
         return unsafe place.withName { own in
             unsafe location.withName { name in
-                if abilities.renameFlags {
-                    let swapped = unsafe sys_renameat2(directory, own, target, name, sys_rename_exchange)
-                    if swapped != -EINVAL, swapped != -ENOSYS { return swapped }
-                }
                 let aside = ReservedName.fresh()
                 let away = unsafe sys_renameat(target, name, directory, aside)
                 guard away >= 0 else { return away }

@@ -15,17 +15,22 @@ import CSyscalls
 /// under the commit lock, so that a note that is found belongs to nobody who lives.
 struct MoveJournal {
     private static let suffix = Array(".move".utf8)
+    /// What a note begins with when the trash shall have what was replaced.
+    private static let kept = Array("trash ".utf8)
     private let place: ScratchPlace
 
     /// Notes that what is `replaced` may stand at `path` for a moment; nil where there is no scratch folder.
-    init?(_ replaced: sys_attributes, at path: SharePath, in scratch: ScratchFolder) {
+    ///
+    /// It goes to the trash as `item`, or else for good.
+    init?(_ replaced: sys_attributes, at path: SharePath, in scratch: ScratchFolder, item: String? = nil) {
         guard let folder = try? scratch.folder() else { return nil }
         place = ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8) + Self.suffix)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
-        let note = Array("\(replaced.device) \(replaced.inode) ".utf8) + path.bytes
+        let start = item.map { Self.kept + Array("\($0) ".utf8) } ?? []
+        let note = start + Array("\(replaced.device) \(replaced.inode) ".utf8) + path.bytes
         // A note that is not whole names nothing, and the move is as safe as without one.
         _ = unsafe note.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
     }
@@ -50,6 +55,8 @@ struct MoveJournal {
     private struct Note {
         var device: UInt64
         var inode: UInt64
+        /// In the trash; nil for what is not to be kept.
+        var item: String?
         var path: SharePath
     }
 
@@ -60,19 +67,31 @@ struct MoveJournal {
         var bytes = [UInt8](repeating: 0, count: 8_192)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_read(file.number, $0.baseAddress, $0.count) }
         guard count > 0 else { return nil }
-        let parts = bytes[..<count].split(separator: UInt8(ascii: " "), maxSplits: 2)
+        var rest = bytes[..<count]
+        var item: String?
+        if rest.starts(with: kept) {
+            let id = rest.dropFirst(kept.count).prefix { $0 != UInt8(ascii: " ") }
+            item = String(decoding: id, as: UTF8.self)
+            rest = rest[id.endIndex...].dropFirst()
+        }
+        let parts = rest.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count == 3, let device = UInt64(String(decoding: parts[0], as: UTF8.self)),
             let inode = UInt64(String(decoding: parts[1], as: UTF8.self)), let path = try? SharePath(bytes: parts[2])
         else { return nil }
-        return Note(device: device, inode: inode, path: path)
+        return Note(device: device, inode: inode, item: item, path: path)
     }
 
     /// Takes what was replaced away from the source's name, when it stands there.
     private static func finish(_ note: Note, in root: DirectoryRoot) {
         guard let location = try? root.locate(note.path, followsLink: false), let status = location.status,
-            status.device == note.device, status.inode == note.inode, let place = try? location.place(),
-            let hidden = (try? root.hide(place)) ?? nil
+            status.device == note.device, status.inode == note.inode, let place = try? location.place()
         else { return }
+        if let item = note.item {
+            // What can't be kept there stays where it is, where people find it.
+            if let kept = try? root.state.trash.place(of: item) { _ = root.rename(place, to: kept) }
+            return
+        }
+        guard let hidden = (try? root.hide(place)) ?? nil else { return }
         _ = TreeRemoval.remove(hidden.name, in: hidden.directory.number)
     }
 }

@@ -84,22 +84,30 @@ extension Share {
         let departure = try requireUnchanged(request, status)
         try requireCopyTarget(location, request, status)
         let old = location.status
-        let kept = try keepInTrash(location)
-        let isKept = kept.isAway
+        var kept = Trash.Kept.nothing
+        var replaced: ScratchPlace?
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
-        if isKept { try location.refresh() }
-        var replaced: ScratchPlace?
-        if location.status?.isDirectory == true {
-            let place = try file.nameInScratch(near: location.directory, of: root)
-            try check(root.swap(place, with: location), "renameat2")
+        if root.policy.trashDays > 0, let old, !old.isFile,
+            let exchanged = try exchangeThroughTrash(
+                try file.nameInScratch(near: location.directory, of: root), with: location)
+        {
+            kept = exchanged
             file.didPlace()
-            replaced = place
         } else {
-            try file.place(at: location, of: root)
+            kept = try keepInTrash(location)
+            if kept.isAway { try location.refresh() }
+            if location.status?.isDirectory == true {
+                let place = try file.nameInScratch(near: location.directory, of: root)
+                try check(root.swap(place, with: location), "renameat2")
+                file.didPlace()
+                replaced = place
+            } else {
+                try file.place(at: location, of: root)
+            }
         }
         isDone = true
-        if let old { try didRemove(location.path, isKept || replaced != nil ? nil : old) }
+        if let old { try didRemove(location.path, kept.isAway || replaced != nil ? nil : old) }
         if request.isDurable(root) { try syncDirectory(of: location, kept) }
         if let departure, !departure.isTheCopy {
             do throws(RootError) {
@@ -144,19 +152,26 @@ extension Share {
             if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
-            let kept = try keepInTrash(location)
+            var kept = Trash.Kept.nothing
+            var replaced: ScratchPlace?
             defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
-            if kept.isAway { try location.refresh() }
-            if location.status == nil {
-                try root.renameToFreeName(place, location)
+            if let exchanged = try exchangeThroughTrash(place, with: location) {
+                kept = exchanged
             } else {
-                try check(root.swap(place, with: location), "renameat2")
+                kept = try keepInTrash(location)
+                if kept.isAway { try location.refresh() }
+                if location.status == nil {
+                    try root.renameToFreeName(place, location)
+                } else {
+                    try check(root.swap(place, with: location), "renameat2")
+                    replaced = place
+                }
             }
             isPlaced = true
             if !created { try didRemove(location.path, nil) }
             if request.isDurable(root) { try syncDirectory(of: location, kept) }
             if let departure { try request.takingAway?(departure) }
-            return (created, location.status == nil ? nil : place)
+            return (created, replaced)
         }
         if let replaced = outcome.replaced { discard(replaced) }
         return TransferResult(created: outcome.created, failures: failures)

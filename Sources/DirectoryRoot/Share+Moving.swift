@@ -112,6 +112,10 @@ extension Share {
             try finish(from, to)
             return .done(created: false, replaced: nil)
         }
+        if let kept = try exchangeAndKeep(from, with: to) {
+            try finish(from, to, kept)
+            return .done(created: false, replaced: nil)
+        }
         let kept = try keepInTrash(to)
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: to, of: root) } }

@@ -27,7 +27,12 @@ def traced(server, *options):
         yield
     finally:
         tracer.send_signal(signal.SIGINT)
-        tracer.wait()
+        try:
+            tracer.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            # It misses the end of a process that it has killed itself, at times.
+            tracer.kill()
+            tracer.wait()
         tracer.stderr.close()
 
 

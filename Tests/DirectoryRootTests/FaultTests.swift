@@ -181,6 +181,23 @@ import Testing
         #expect(try next.list() == ["other"] && next.leftovers == [])
     }
 
+    @Test("A move over a folder that the trash shall have is finished in the same way")
+    func interruptedMoveToTrash() throws {
+        let fixture = try Fixture()
+        try fixture.directory.write("old target", to: "source/file")
+        try fixture.directory.write("another", to: "other/file")
+        try fixture.directory.makeDirectory(".shareserve/trash")
+        let source = try fixture.share.attributes(of: SharePath(decoding: "/source"))
+        let note = "\(source.device) \(source.inode) "
+        try fixture.directory.write("trash 12ab \(note)other", to: ".shareserve/tmp/.shareserve-1.move")
+        try fixture.directory.write("trash 34cd \(note)source", to: ".shareserve/tmp/.shareserve-2.move")
+        try fixture.directory.write("trash ", to: ".shareserve/tmp/.shareserve-3.move")
+        let next = try Fixture(over: fixture.directory)
+        #expect(try next.list() == ["other"] && next.leftovers == [])
+        #expect(fixture.directory.names(in: ".shareserve/trash") == ["34cd.item"])
+        #expect(fixture.directory.text(".shareserve/trash/34cd.item/file") == "old target")
+    }
+
     @Test("What can't be removed is reported, and stands under its name again")
     func undeletable() throws {
         let fixture = try Fixture()

@@ -91,16 +91,48 @@ package final class Trash: Sendable {
         if answer == 0 { _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0) }
     }
 
-    private func add(
-        _ location: borrowing Location, user: String?, _ call: (String, Int32, String) -> Int32
-    ) throws(RootError) -> TrashRecord? {
-        guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
-        guard location.status?.device == trash.device else { return nil }
+    /// A place for something that is about to be replaced: its record is there, and makes an item of what comes.
+    struct Reserved {
+        let record: TrashRecord
+        let place: ScratchPlace
+    }
+
+    /// Makes a place for what is at `location`.
+    /// - Parameters:
+    ///   - location: where something is.
+    ///   - user: who replaces it.
+    /// - Returns: where to move it; nil when it is on another file system than the trash.
+    /// - Throws: what the disk says.
+    func reserve(_ location: borrowing Location, user: String?) throws(RootError) -> Reserved? {
+        guard let trash = try state.subfolder(Self.folder, creating: true), location.status?.device == trash.device
+        else { return nil }
+        let record = try newRecord(of: location, user: user, in: trash)
+        return Reserved(record: record, place: try place(of: record.id))
+    }
+
+    /// Nothing came.
+    func release(_ reserved: Reserved) {
+        let directory = reserved.place.directory.number
+        _ = unsafe sys_unlinkat(directory, reserved.record.id + ".record", 0)
+    }
+
+    private func newRecord(
+        of location: borrowing Location, user: String?, in trash: OpenDescriptor
+    ) throws(RootError) -> TrashRecord {
         let record = TrashRecord(
             id: StateFile.randomName(), path: location.path, deleted: clock.wall(), user: user)
         let bytes = StateEnvelope(generation: 1, payload: record.payload).encoded()
         _ = try StateFile.create(
             record.id + ".record", in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
+        return record
+    }
+
+    private func add(
+        _ location: borrowing Location, user: String?, _ call: (String, Int32, String) -> Int32
+    ) throws(RootError) -> TrashRecord? {
+        guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
+        guard location.status?.device == trash.device else { return nil }
+        let record = try newRecord(of: location, user: user, in: trash)
         let answer = call(record.id, trash.number, record.id + ".item")
         if answer == 0 { return record }
         _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)

@@ -4,6 +4,7 @@ On btrfs, since it writes only the names that it is told to: on others, one `fsy
 """
 
 import base64
+import ctypes
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import pytest
 
 from server import wait_until
 from tracing import traced
-from wire import ask
+from wire import ConnectionClosed, ask
 
 LOCK = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 PATCH = '<propertyupdate xmlns="DAV:"><set><prop><note xmlns="urn:t">kept</note></prop></set></propertyupdate>'
@@ -176,19 +177,75 @@ def test_all_that_was_answered_is_on_the_disk(serve, disk, options, change, is_s
     assert lost == []
 
 
-def test_a_replaced_folder_is_out_of_its_place_for_no_longer_than_two_renames(serve, folder):
-    """It goes to the trash, and the new one comes: the disk, which may take long, is asked for nothing in between."""
+def can_exchange(folder):
+    """Whether two names can change places in one step here."""
+    one, other = folder / "one name", folder / "other name"
+    one.mkdir()
+    other.mkdir()
+    libc = ctypes.CDLL(None, use_errno=True)
+    answer = libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2)
+    one.rmdir()
+    other.rmdir()
+    return answer == 0
+
+
+@pytest.mark.parametrize("method", ["MOVE", "COPY"])
+def test_a_replaced_folder_is_never_out_of_its_place(serve, folder, method):
+    """It goes to the trash, and the new one comes, in one step; or in two, where a file system can do no better, with
+    nothing in between that may take long, as asking the disk does."""
     server = serve("--fsync", "--trash", "7")
     for name in ("new", "old"):
         (server.root / name).mkdir()
         (server.root / name / "file").write_text(name)
     trace = folder / "trace"
     with traced(server, "-o", str(trace), "-e", "trace=renameat,renameat2,fsync"):
-        done(ask(server, "MOVE", "/new", "Destination: /old", "Overwrite: T"), 204)
+        done(ask(server, method, "/new", "Destination: /old", "Overwrite: T"), 204)
     assert (server.root / "old" / "file").read_text() == "new"
     calls = [line for line in trace.read_text().splitlines() if "rename" in line or "fsync" in line]
-    gone = next(index for index, line in enumerate(calls) if "rename" in line and ".item" in line)
-    assert "rename" in calls[gone + 1], calls
+    gone = next(index for index, line in enumerate(calls) if '"old"' in line)
+    if can_exchange(folder):
+        assert "RENAME_EXCHANGE" in calls[gone], calls
+    else:
+        assert "rename" in calls[gone + 1], calls
+    assert restore(server) == ["/old%20%281%29"]
+    assert (server.root / "old (1)" / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("call", ["renameat", "renameat2", "linkat", "unlinkat"])
+@pytest.mark.parametrize("method", ["MOVE", "COPY"])
+def test_a_replaced_folder_through_a_kill_at_every_step(serve, folder, method, call):
+    """Whichever change of names would be next: the name holds the old tree or the new one, and the other is kept, too."""
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    # Each thread counts for itself; a request is done by one.
+    for step in range(1, 10):
+        server = serve("--trash", "7", root=folder / f"share {step}")
+        for name in ("new", "old"):
+            (server.root / name).mkdir()
+            (server.root / name / "file").write_text(name)
+        with traced(server, "-o", os.devnull, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={step}"):
+            try:
+                answered = ask(server, method, "/new", "Destination: /old", "Overwrite: T").status == 204
+            except (ConnectionClosed, ConnectionError):
+                answered = False
+        now = (server.root / "old" / "file").read_text()
+        if not answered:
+            wait_until(lambda: not server.alive(), "the server is killed")
+            server.start()
+        # What a client would do, and people at the disk.
+        assert ask(server, "GET", "/old/file").text == now
+        there = {path.parent.name: path.read_text() for path in server.root.glob("*/file")}
+        kept = [path.read_text() for path in server.root.glob(".shareserve/trash/*.item/file")]
+        if method == "COPY":
+            assert there == {"old": now, "new": "new"}, step
+            assert kept in ([["old"]] if now == "new" else [[], ["new"]]), step
+        else:
+            assert there == ({"old": "new"} if now == "new" else {"old": "old", "new": "new"}), step
+            assert kept == (["old"] if now == "new" else []), step
+        if answered:
+            assert now == "new"
+            return
+    raise AssertionError("it is never answered")
 
 
 def test_the_first_lock_of_a_share(serve, folder):

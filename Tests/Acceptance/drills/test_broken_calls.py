@@ -62,10 +62,11 @@ def tree(server):
     return found
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_change_is_made_or_not(serve, folder, change):
+@pytest.mark.parametrize("change, options", [(change, []) for change in CHANGES] + [
+    ("copy-tree", ["--trash", "7"]), ("move-tree", ["--trash", "7"])])
+def test_change_is_made_or_not(serve, folder, change, options):
     method, target, fields, body = CHANGES[change]
-    server = serve()
+    server = serve(*options)
     fill(server)
     before = tree(server)
     with Trace(server, folder) as trace:

@@ -71,6 +71,7 @@ struct MoveJournal {
         var item: String?
         if rest.starts(with: kept) {
             let id = rest.dropFirst(kept.count).prefix { $0 != UInt8(ascii: " ") }
+            guard !id.contains(UInt8(ascii: "/")) else { return nil }
             item = String(decoding: id, as: UTF8.self)
             rest = rest[id.endIndex...].dropFirst()
         }

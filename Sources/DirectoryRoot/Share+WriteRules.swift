@@ -130,7 +130,8 @@ extension Share {
 }
 
 extension DirectoryRoot {
-    /// Refuses what would not fit, or would touch the reserve of free space; nothing where the file system does not say.
+    /// Refuses what would not fit, or would touch the reserve of free space; nothing where the file system does not
+    /// say.
     func requireSpace(for size: Int64, at descriptor: Int32) throws(RootError) {
         guard size > 0 || policy.minFreeSpace > 0 else { return }
         var space = sys_space()

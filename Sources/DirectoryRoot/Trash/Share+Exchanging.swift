@@ -5,13 +5,13 @@ import CSyscalls
 extension Share {
     /// Puts a tree or file without a name of its own where something is that goes to the trash.
     ///
-    /// It waits in the trash under the name that the other will have there, and the two change places: a kill in between
-    /// leaves the old thing in its place, and a copy in the trash.
+    /// It waits in the trash under the name that the other will have there, and the two change places: a kill in
+    /// between leaves the old thing in its place, and a copy in the trash.
     /// - Parameters:
     ///   - place: where it stands.
     ///   - location: where it shall be.
-    /// - Returns: what the trash has now; nil where nothing is to be kept or there is no such exchange: then nothing has
-    ///   happened.
+    /// - Returns: what the trash has now; nil where nothing is to be kept or there is no such exchange: then nothing
+    ///   has happened.
     /// - Throws: what the disk says.
     func exchangeThroughTrash(
         _ place: ScratchPlace, with location: borrowing Location

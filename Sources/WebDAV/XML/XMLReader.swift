@@ -41,8 +41,8 @@ internal import DirectoryRoot
             let context = unsafe xmlCreateMemoryParserCtxt(bytes.bindMemory(to: CChar.self).baseAddress, size)
         else { return nil }
         unsafe self.context = unsafe context
-        // No NOERROR and no NOWARNING: since libxml2 2.13 they silence a parser's own events too, and a prefix that is not
-        // declared is told there alone.
+        // No NOERROR and no NOWARNING: since libxml2 2.13 they silence a parser's own events too, and a prefix that is
+        // not declared is told there alone.
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_IGNORE_ENC.rawValue
         unsafe xmlCtxtUseOptions(context, Int32(options))
     }

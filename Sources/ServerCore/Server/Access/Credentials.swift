@@ -63,7 +63,8 @@ struct DigestCredentials: Equatable {
         }
         switch String(decoding: parameters["algorithm"] ?? [], as: UTF8.self).uppercased() {
         case "", "MD5": algorithm = .md5
-        // lftp says of its MD5 what it was offered first. As it is offered too, it opens nothing that it would not anyway.
+        // lftp says of its MD5 what it was offered first. As it is offered too, it opens nothing that it would not
+        // anyway.
         case "SHA-256": algorithm = response.count == DigestAlgorithm.md5.length * 2 ? .md5 : .sha256
         default: return nil
         }

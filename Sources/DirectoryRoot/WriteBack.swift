@@ -26,10 +26,23 @@ enum WriteBack {
     /// - Throws: what writing back met, such as ``RootError/noSpace`` on file systems that only now look for room.
     static func wait(for descriptor: Int32, durably: Bool, flushes: Bool = true) throws(RootError) {
         if flushes { try check(sys_flush(descriptor), "close") }
-        let answer = durably ? -ENOSYS : sys_sync_range(descriptor, 0, 0, sys_sync_wait)
+        if durably {
+            try check(sys_fsync(descriptor), "fsync")
+        } else {
+            try wait(for: descriptor, upTo: 0)
+        }
+    }
+
+    /// The same for the beginning of a file, without the journal and the disk's cache.
+    /// - Parameters:
+    ///   - descriptor: of the file.
+    ///   - end: so many bytes; 0 for all.
+    /// - Throws: what writing back met.
+    static func wait(for descriptor: Int32, upTo end: Int64) throws(RootError) {
+        let answer = sys_sync_range(descriptor, 0, end, sys_sync_wait)
         // Where there is no such call, only the strong one gives the promise.
         if answer == -ENOSYS || answer == -EINVAL {
-            try check(durably ? sys_fsync(descriptor) : sys_fdatasync(descriptor), "fsync")
+            try check(sys_fdatasync(descriptor), "fsync")
         } else if answer != -ESPIPE {
             try check(answer, "sync_file_range")
         }

@@ -45,6 +45,7 @@ import Testing
             modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 5), mediaType: "text/plain")
         let first = try share.createUpload(spec)
         try write("hello", to: first)
+        try first.settle()
         #expect(directory.text("a.txt") == "old")
         let second = try other().resumeUpload(id: first.id)
         #expect(second.offset == 5 && second.record.metadata == spec.metadata && second.record.length == 10)
@@ -66,6 +67,7 @@ import Testing
     func takeOver() throws {
         let old = try share.createUpload(UploadSpec(target: SharePath("a"), length: nil))
         try write("one", to: old)
+        try old.settle()
         let new = try other().resumeUpload(id: old.id)
         #expect(old.isTakenOver && !new.isTakenOver)
         #expect(throws: RootError.tooMany) { try write("two", to: old) }
@@ -78,6 +80,22 @@ import Testing
         #expect(new.isComplete)
         #expect(try new.finish(replacing: .nothing).created)
         #expect(directory.text("a") == "onetwo")
+    }
+
+    @Test("To another process, bytes count that are on the disk; to the one that wrote them, all")
+    func unsettled() throws {
+        let first = try share.createUpload(UploadSpec(target: SharePath("a"), length: 9))
+        try write("abc", to: first)
+        try first.settle()
+        try write("def", to: first)
+        #expect(try share.upload(id: first.id).offset == 6)
+        #expect(try share.resumeUpload(id: first.id).offset == 6)
+        #expect(try other().upload(id: first.id).offset == 3)
+        let second = try other().resumeUpload(id: first.id)
+        #expect(second.offset == 3)
+        try write("DEFGHI", to: second)
+        #expect(try second.finish(replacing: .nothing).created)
+        #expect(directory.text("a") == "abcDEFGHI")
     }
 
     @Test("A finish that is refused keeps every byte, and can be tried again")
@@ -299,6 +317,7 @@ import Testing
     func unproven() throws {
         let first = try share.createUpload(UploadSpec(target: SharePath("a"), length: 9))
         try write("abc", to: first)
+        try first.settle()
         try first.awaitProof()
         try write("dXf", to: first)
         #expect(try share.upload(id: first.id).offset == 3)
@@ -307,12 +326,13 @@ import Testing
         #expect(try second.offset == 3 && text(of: second) == "abc")
         try second.awaitProof()
         try write("def", to: second)
-        try second.vouch()
+        try second.settle()
         #expect(try other().upload(id: first.id).offset == 6)
         try second.awaitProof()
         try write("gXX", to: second)
         try second.truncate(to: 6)
         try write("ghi", to: second)
+        try second.settle()
         _ = try other().resumeUpload(id: first.id).finish(replacing: .nothing)
         #expect(directory.text("a") == "abcdefghi")
     }

@@ -23,8 +23,11 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
     let part: UploadPart
     /// Up to here the kernel was told to write back.
     private var flushed: Int64
+    private var settledAt: Duration
 
     private static let flushInterval: Int64 = 8 << 20
+    /// What a killed server has to be sent again is no more than this, about, and did not take longer to come.
+    private static let settleInterval: (bytes: Int64, time: Duration) = (32 << 20, .seconds(5))
 
     init(share: Share, part: UploadPart, record: UploadRecord) throws(RootError) {
         self.share = share
@@ -32,6 +35,7 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         self.record = record
         offset = try part.length()
         flushed = offset
+        settledAt = part.store.clock.uptime()
     }
 
     /// 32 hexadecimal digits that nobody can guess.
@@ -85,6 +89,14 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
             flushed = offset
             try share.root.requireSpace(for: 0, at: part.file.number)
         }
+        // None that a check sum has yet to prove.
+        guard record.vouched == nil else { return }
+        if part.store.clock.uptime() - settledAt >= Self.settleInterval.time {
+            try settle()
+        } else if flushed - (record.settled ?? 0) >= Self.settleInterval.bytes + Self.flushInterval {
+            // But for the bytes that were set in motion last, so that the disk is kept busy.
+            try settle(upTo: flushed - Self.flushInterval)
+        }
     }
 
     /// Reads what has come, to hash it; 0 at the end.
@@ -98,16 +110,17 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         return try unsafe check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
     }
 
-    /// Notes that what comes next counts only when ``vouch()`` says so: whoever goes on with the upload before, on
+    /// Notes that what comes next counts only when ``settle()`` says so: whoever goes on with the upload before, on
     /// whichever process, finds it as it is now.
     public func awaitProof() throws(RootError) { try note(vouched: offset) }
-
-    /// What has come is what its check sum says.
-    public func vouch() throws(RootError) { try note(vouched: nil) }
 
     private func note(vouched: Int64?) throws(RootError) {
         var changed = record
         changed.vouched = vouched
+        try replace(changed)
+    }
+
+    private func replace(_ changed: UploadRecord) throws(RootError) {
         try part.owned { () throws(RootError) in try part.write(changed) }
         record = changed
     }
@@ -115,17 +128,36 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
     /// Drops what came after the first `length` bytes: a piece whose check sum was wrong.
     public func truncate(to length: Int64) throws(RootError) {
         guard length >= 0, length <= offset else { throw .preconditionFailed }
+        if let settled = record.settled, settled > length {
+            var changed = record
+            changed.settled = length
+            try replace(changed)
+        }
         try part.owned { () throws(RootError) in
             _ = try check(sys_truncate(part.file.number, length), "ftruncate")
         }
         offset = length
         flushed = min(flushed, length)
-        if record.vouched != nil { try vouch() }
+        if record.vouched != nil { try note(vouched: nil) }
     }
 
-    /// Waits for the disk where the policy says so: at the end of each request, before the offset is told.
-    public func settle() throws(RootError) {
-        if share.root.policy.waitsForDisk { try check(sys_fsync(part.file.number), "fsync a part") }
+    /// Has the disk take what has come, and notes it: at the end of each request, before the offset is told.
+    ///
+    /// Where the policy says so, it is waited for that a power cut can't undo it; otherwise a power cut may take the
+    /// note back, but leaves none of bytes that are not there. What a check sum had to prove is proven.
+    public func settle() throws(RootError) { try settle(upTo: offset) }
+
+    private func settle(upTo end: Int64) throws(RootError) {
+        if end == offset {
+            try WriteBack.wait(for: part.file.number, durably: share.root.policy.waitsForDisk)
+        } else {
+            try WriteBack.wait(for: part.file.number, upTo: end)
+        }
+        var changed = record
+        changed.settled = end
+        settledAt = part.store.clock.uptime()
+        if end == offset { changed.vouched = nil }
+        try replace(changed)
     }
 
     /// Puts the content under its name: as the commit of a PUT, with the same rules.

@@ -47,6 +47,7 @@ extension Share {
         let upload = try createUpload(spec, parts: parts)
         do throws(RootError) {
             for piece in pieces { try upload.append(piece) }
+            try upload.settle()
             for piece in pieces { try piece.giveUpSoon() }
         } catch {
             try removeUpload(id: upload.id)
@@ -73,7 +74,8 @@ extension Share {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
         var status = sys_attributes()
         if unsafe sys_statat(folder.number, id + ".part", &status) == 0 {
-            return UploadProgress(record: found, offset: found.proven(of: Int64(clamping: status.size)))
+            let offset = found.proven(of: Int64(clamping: status.size), for: root.state.uploads.process)
+            return UploadProgress(record: found, offset: offset)
         }
         guard let finished = try settled(found) else { throw .unknownToken }
         return UploadProgress(record: finished, offset: finished.length ?? 0)
@@ -123,7 +125,8 @@ extension Share {
         let record = UploadRecord(
             id: StateFile.randomName(), target: target, length: spec.length, metadata: spec.metadata,
             modified: spec.modified, mediaType: spec.mediaType, isPartial: target == nil, parts: parts, user: user,
-            client: user == nil ? spec.client : nil, created: now, touched: now, phase: .receiving)
+            client: user == nil ? spec.client : nil, settled: 0, writer: root.state.uploads.process, created: now,
+            touched: now, phase: .receiving)
         return try ResumableUpload(share: self, part: root.state.uploads.create(record), record: record)
     }
 

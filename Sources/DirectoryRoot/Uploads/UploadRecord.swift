@@ -46,6 +46,10 @@ public struct UploadRecord: Equatable, Sendable {
     public var client: String?
     /// So many bytes are vouched for while more come that a check sum has yet to prove; nil when all are.
     public var vouched: Int64?
+    /// So many bytes are on the disk, and not only in memory; nil in records of older versions, which did not say.
+    public var settled: Int64?
+    /// The process that took the upload last: it knows of every byte that has come.
+    var writer: String?
     /// When it began.
     public var created: Timestamp
     /// When it was last gone on with.
@@ -68,6 +72,8 @@ extension UploadRecord {
         user = record.text("user")
         client = record.text("client")
         vouched = record.number("vouched")
+        settled = record.number("settled")
+        writer = record.text("writer")
         parts = record.fields.filter { $0.key == "part" }.map { String(decoding: $0.value, as: UTF8.self) }
         var metadata: [Field] = []
         for (key, value) in record.fields {
@@ -100,6 +106,8 @@ extension UploadRecord {
         record.set("user", user)
         record.set("client", client)
         record.set("vouched", vouched)
+        record.set("settled", settled)
+        record.set("writer", writer)
         for part in parts { record.set("part", part) }
         for field in metadata {
             record.set("name", field.name)
@@ -118,7 +126,14 @@ extension UploadRecord {
     }
 
     /// How many of the bytes that have come can be gone on from.
-    func proven(of length: Int64) -> Int64 { min(length, vouched ?? .max) }
+    /// - Parameters:
+    ///   - length: of the part file.
+    ///   - reader: the process that asks. To any other than the one that wrote them, bytes that were not waited for may
+    ///     be nothing but a length: the power may have been cut between.
+    /// - Returns: so many from the start.
+    func proven(of length: Int64, for reader: String) -> Int64 {
+        min(length, vouched ?? .max, writer == reader ? .max : settled ?? .max)
+    }
 
     /// Whether the upload is done.
     public var isFinished: Bool {

@@ -11,10 +11,11 @@ import Synchronization
 
 /// Resumable uploads: `.shareserve/uploads/<id>.record` and the bytes beside it in `<id>.part`.
 ///
-/// The length of the part file is what has come: it can't be wrong, whenever the process ends. Who writes is whoever
-/// stamped the record last: a record's modification time is a random number, made anew by everyone who goes on with the
-/// upload, and looked at before each write under a lock on the part file. So a client that comes back takes its upload
-/// over from its own lost connection at once, also on another process or host.
+/// The length of the part file is what has come, whenever the process ends. After a power cut it may count bytes that
+/// never reached the disk, so another process than the one that wrote them trusts only those that the record calls
+/// settled. Who writes is whoever stamped the record last: a record's modification time is a random number, made anew
+/// by everyone who goes on with the upload, and looked at before each write under a lock on the part file. So a client
+/// that comes back takes its upload over from its own lost connection at once, also on another process or host.
 package final class UploadStore: Sendable {
     static let folder = "uploads"
     /// How long a finished upload is remembered.
@@ -25,6 +26,8 @@ package final class UploadStore: Sendable {
 
     let state: StateFolder
     let clock: RootClock
+    /// Tells this process from every other and from those before it.
+    let process = StateFile.randomName()
     let expiry: Duration
     private let limit: Int
     /// When a full store was last swept, by the time that only moves forward.
@@ -137,13 +140,12 @@ package final class UploadStore: Sendable {
             guard var record = try self.find(id)?.record, part.isNamed() else { throw .unknownToken }
             record.touched = clock.wall()
             if case .committing = record.phase { record.phase = .receiving }
-            if let vouched = record.vouched {
-                // Nobody has seen whether what came behind is what its check sum says.
-                if try part.length() > vouched {
-                    try check(sys_truncate(part.file.number, vouched), "ftruncate a part")
-                }
-                record.vouched = nil
-            }
+            // Nobody has seen whether what came behind is what its check sum says, or is on the disk at all.
+            let length = try part.length()
+            let proven = record.proven(of: length, for: process)
+            if length > proven { try check(sys_truncate(part.file.number, proven), "ftruncate a part") }
+            record.vouched = nil
+            record.writer = process
             try part.take(record)
             return (part, record)
         }
@@ -168,7 +170,7 @@ package final class UploadStore: Sendable {
             let isThere = unsafe sys_statat(folder.number, id + ".part", &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.
             guard isThere || record.isFinished else { continue }
-            let offset = isThere ? record.proven(of: Int64(clamping: status.size)) : 0
+            let offset = isThere ? record.proven(of: Int64(clamping: status.size), for: process) : 0
             found.append(UploadProgress(record: record, offset: offset))
         }
         return found

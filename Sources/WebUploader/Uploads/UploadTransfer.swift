@@ -33,7 +33,15 @@ struct UploadTransfer: Sendable {
                 progress(upload.offset)
             }
         } catch {
-            if !checksums.isEmpty { try await request.io.run { try upload.truncate(to: start) } }
+            let isProven = checksums.isEmpty
+            try await request.io.run {
+                if isProven {
+                    // So that the client can go on from here at another process, too.
+                    try? upload.settle()
+                } else {
+                    try upload.truncate(to: start)
+                }
+            }
             throw error
         }
         guard checksums.allSatisfy({ $0.isMet() }) else {
@@ -42,10 +50,6 @@ struct UploadTransfer: Sendable {
                 mismatch, "These bytes are not what their checksum says. Send them again.",
                 fields: ["Upload-Offset": String(start)])
         }
-        let isProven = !checksums.isEmpty
-        try await request.io.run {
-            try upload.settle()
-            if isProven { try upload.vouch() }
-        }
+        try await request.io.run { try upload.settle() }
     }
 }

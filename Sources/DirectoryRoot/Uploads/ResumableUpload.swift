@@ -200,7 +200,12 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
                 _ = try? part.write(ending, isEnding: true)
                 return (attributes, created)
             } catch {
-                try part.write(record)
+                // For another process, too, all of it is there.
+                var kept = record
+                let waits = share.root.policy.waitsForDisk
+                if (try? WriteBack.wait(for: part.file.number, durably: waits)) != nil { kept.settled = offset }
+                try part.write(kept)
+                record = kept
                 throw error
             }
         }

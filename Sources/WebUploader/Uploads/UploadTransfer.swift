@@ -8,6 +8,8 @@ struct UploadTransfer: Sendable {
     var checksums: [ChunkChecksum] = []
     /// The answer when they do not.
     var mismatch = Self.checksumMismatch
+    /// Whether an upload that is whole then is finished at once, which asks more of the disk.
+    var finishes = false
 
     /// 460, tus's own status for bytes that are not what their checksum says.
     static let checksumMismatch = Status(code: 460)
@@ -50,6 +52,7 @@ struct UploadTransfer: Sendable {
                 mismatch, "These bytes are not what their checksum says. Send them again.",
                 fields: ["Upload-Offset": String(start)])
         }
+        if finishes, checksums.isEmpty, upload.isComplete, !upload.record.isPartial { return }
         try await request.io.run { try upload.settle() }
     }
 }

@@ -75,7 +75,7 @@ extension UploaderHandler {
         }
         let hasBody = fields["content-type"] == "application/offset+octet-stream"
         if hasBody {
-            try await UploadTransfer(upload: upload, checksums: checksums).run(request)
+            try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
         }
         return try await answerTus(request, upload, .created, answer)
     }
@@ -138,7 +138,7 @@ extension UploaderHandler {
             }
             return upload
         }
-        try await UploadTransfer(upload: upload, checksums: checksums).run(request)
+        try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
         return try await answerTus(request, upload, .noContent, [:])
     }
 

@@ -1,7 +1,7 @@
 // What can be done. Each action is a row: bar, menus, keys and help read it.
 
-/** The state that actions work on; main.js and later modules fill it. */
-export const app = {href: "/", uploads: [], onRemoteChange() {}, onAddress() {}}
+/** What actions work on; main.js and later modules fill it. */
+export const app = {href: "/", uploads: [], reads: 0, onRemoteChange() {}, onAddress() {}}
 
 const selection = () => app.listing.selected
 const one = () => selection().length === 1

@@ -1,9 +1,9 @@
-// What others change shows without a reload.
+// What others change shows at once.
 
 let source, pending, again
 const changed = new Set()
 
-/** Follows the folder shown; a page in the background lets go, and catches up later. */
+/** Follows the folder shown; a hidden page lets go, and catches up later. */
 function follow(href, onopen) {
 	source?.close()
 	clearTimeout(again)
@@ -35,7 +35,7 @@ async function takeOver() {
 	const {listing, href} = app, names = [...changed]
 	pending = null
 	// A reading may have passed what has changed since.
-	if (app.reading?.loading) return later()
+	if (app.reads) return later()
 	changed.clear()
 	if (listing.isSearch) return
 	app.onRemoteChange(names)

@@ -94,7 +94,7 @@ function stateOf(listing) {
 	return listing.may("create") ? "empty" : "emptyRead"
 }
 
-/** What shows in place of the files: icon, title, words, and the action that helps. */
+/** In place of the files: icon, title, words, and the action that helps. */
 const states = {
 	empty: ["folder", "This folder is empty", "Drop files here, or use the buttons above."],
 	emptyRead: ["folder", "This folder is empty", "What others add shows here."],
@@ -136,7 +136,7 @@ let reading
 async function load(href, inlined) {
 	reading?.abort()
 	reading = new AbortController()
-	const listing = app.reading = new Listing(href)
+	const listing = new Listing(href)
 	const show = () => {
 		if (app.listing !== listing) {
 			app.href = href
@@ -147,9 +147,10 @@ async function load(href, inlined) {
 		app.arrange()
 	}
 	let drawn = -Infinity
+	app.reads += 1
 	const onEntries = batch => {
 		listing.add(batch)
-		// Sorting costs more the more there is: so the pauses grow.
+		// Sorting more costs more: the pauses grow.
 		if (performance.now() - drawn < Math.max(100, listing.entries.size / 50)) return
 		show()
 		drawn = performance.now()
@@ -164,8 +165,10 @@ async function load(href, inlined) {
 		if (!inlined || !boot.isWhole) await listing.read(onEntries, reading.signal)
 		app.setOffline(false)
 	} catch (error) {
-		if (error.name === "AbortError") return void (listing.loading = false)
+		if (error.name === "AbortError") return
 		listing.failure = failures[error.status] ?? "offline"
+	} finally {
+		app.reads -= 1
 	}
 	listing.loading = false
 	show()
@@ -195,12 +198,15 @@ app.refresh = async () => {
 	if (listing.failure) return void load(href)
 	if (listing.loading) return
 	const fresh = []
+	app.reads += 1
 	try {
 		await listing.read(batch => { for (const raw of batch) fresh.push(raw) })
 	} catch (error) {
 		if (!error.status || error.status > 499) app.setOffline(true)
 		else if (app.listing === listing) load(href)
 		return
+	} finally {
+		app.reads -= 1
 	}
 	app.setOffline(false)
 	listing.replaceAll(fresh)

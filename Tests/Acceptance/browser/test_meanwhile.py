@@ -49,6 +49,25 @@ def test_a_change_while_the_folder_is_read_shows(server, opened):
     expect(row(page, "new.txt")).to_be_visible()
 
 
+def test_a_change_while_the_folder_is_read_again_shows(server, opened):
+    (server.root / "gone").write_text("x")
+    page = followed(opened, server.url + "/")
+    held = []
+    page.route("**/?json", lambda route: held.append((route, route.fetch())))
+    for number in range(60):
+        (server.root / f"one {number}").write_text("x")
+    wait_until(lambda: page.wait_for_timeout(20) or held, "the folder is read again")
+    (server.root / "gone").unlink()
+    (server.root / "new").write_text("x")
+    page.wait_for_timeout(1000)
+    route, answer = held.pop()
+    route.fulfill(response=answer)
+    expect(row(page, "one 0")).to_be_visible()
+    page.wait_for_timeout(500)
+    expect(row(page, "new")).to_be_visible()
+    expect(row(page, "gone")).to_have_count(0)
+
+
 def test_many_changes_with_long_names_show(server, opened):
     page = followed(opened, server.url + "/")
     page.expected = ["414"]

@@ -15,6 +15,8 @@ package final class TemporaryFile: @unchecked Sendable {
     package let descriptor: Int32
     /// Where the file stands for now; nil while it is unnamed, and after it got its name.
     private var scratch: ScratchPlace?
+    /// Whether the disk could not keep all of it.
+    private(set) var isDamaged = false
 
     /// Whether it has no name at all.
     var isUnnamed: Bool { scratch == nil }
@@ -66,8 +68,10 @@ package final class TemporaryFile: @unchecked Sendable {
 
     /// Waits until the data may not be overtaken by a name; see ``WriteBack``.
     func order(durably: Bool) throws(RootError) {
+        isDamaged = true
         // The file systems that have unnamed files keep what they took.
         try WriteBack.wait(for: descriptor, durably: durably, flushes: !isUnnamed)
+        isDamaged = false
     }
 
     /// Gives the file its name.

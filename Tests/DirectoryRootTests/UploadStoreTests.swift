@@ -89,13 +89,23 @@ import Testing
         try first.settle()
         try write("def", to: first)
         #expect(try share.upload(id: first.id).offset == 6)
-        #expect(try share.resumeUpload(id: first.id).offset == 6)
         #expect(try other().upload(id: first.id).offset == 3)
         let second = try other().resumeUpload(id: first.id)
         #expect(second.offset == 3)
         try write("DEFGHI", to: second)
         #expect(try second.finish(replacing: .nothing).created)
         #expect(directory.text("a") == "abcDEFGHI")
+    }
+
+    @Test("Whoever resumes an upload has its bytes on the disk, so that what is told then stays")
+    func resumingSettles() throws {
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 9))
+        try write("abc", to: upload)
+        #expect(upload.settled == 0)
+        let resumed = try share.resumeUpload(id: upload.id)
+        #expect(resumed.offset == 3 && resumed.settled == 3)
+        #expect(try other().upload(id: upload.id).offset == 3)
+        #expect(throws: RootError.tooMany) { try upload.settle() }
     }
 
     @Test("A finish that is refused keeps every byte, and can be tried again")

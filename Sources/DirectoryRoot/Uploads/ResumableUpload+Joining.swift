@@ -50,6 +50,7 @@ extension Share {
             return try commit(file, to: target, replacing: replacing, modified: modified)
         } catch {
             file.leave()
+            part.isDamaged = file.isDamaged
             throw error
         }
     }

@@ -44,6 +44,9 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
     /// The moment at which the upload is given up when nobody goes on with it.
     public var expires: Timestamp { part.store.expires(record, in: part.folder) }
 
+    /// So many bytes are there whatever becomes of this process.
+    public var settled: Int64 { record.settled ?? 0 }
+
     /// Whether somebody else has resumed or removed the upload.
     public var isTakenOver: Bool { !part.isOwn() }
 
@@ -148,10 +151,17 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
     public func settle() throws(RootError) { try settle(upTo: offset) }
 
     private func settle(upTo end: Int64) throws(RootError) {
-        if end == offset {
-            try WriteBack.wait(for: part.file.number, durably: share.root.policy.waitsForDisk)
-        } else {
-            try WriteBack.wait(for: part.file.number, upTo: end)
+        // What the disk could not keep is said to one that asks: it must be the one who goes on.
+        guard part.isOwn() else { throw .tooMany }
+        do throws(RootError) {
+            if end == offset {
+                try WriteBack.wait(for: part.file.number, durably: share.root.policy.waitsForDisk)
+            } else {
+                try WriteBack.wait(for: part.file.number, upTo: end)
+            }
+        } catch {
+            dropUnsettled()
+            throw error
         }
         var changed = record
         changed.settled = end
@@ -160,9 +170,21 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         try replace(changed)
     }
 
+    /// Drops what was not waited for when the disk could not keep all of it: asked again, the system would not say so.
+    private func dropUnsettled() {
+        let kept = min(settled, offset)
+        let dropped: Void? = try? part.owned { () throws(RootError) in
+            _ = try check(sys_truncate(part.file.number, kept), "ftruncate a part")
+        }
+        guard dropped != nil else { return }
+        offset = kept
+        flushed = min(flushed, kept)
+    }
+
     /// Puts the content under its name: as the commit of a PUT, with the same rules.
     ///
-    /// On a failure everything that has come stays, and finishing can be tried again.
+    /// On a failure everything that has come stays, but for what the disk could not keep, and finishing can be tried
+    /// again.
     /// - Parameters:
     ///   - path: another name than the one announced (to keep both); nil for that one.
     ///   - replacing: what may be there.
@@ -183,7 +205,20 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
         } else {
             throw .preconditionFailed
         }
-        return try part.owned { () throws(RootError) in
+        part.isDamaged = false
+        do throws(RootError) {
+            return try finish(as: target, replacing: replacing)
+        } catch {
+            // For another process, too, all of it is there.
+            if part.isDamaged { dropUnsettled() } else if settled < offset { try? settle() }
+            throw error
+        }
+    }
+
+    private func finish(
+        as target: SharePath, replacing: Replacement
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        try part.owned { () throws(RootError) in
             var ending = record
             ending.target = target
             ending.length = offset
@@ -200,12 +235,7 @@ public final class ResumableUpload: UploadWriter, @unchecked Sendable {
                 _ = try? part.write(ending, isEnding: true)
                 return (attributes, created)
             } catch {
-                // For another process, too, all of it is there.
-                var kept = record
-                let waits = share.root.policy.waitsForDisk
-                if (try? WriteBack.wait(for: part.file.number, durably: waits)) != nil { kept.settled = offset }
-                try part.write(kept)
-                record = kept
+                try part.write(record)
                 throw error
             }
         }

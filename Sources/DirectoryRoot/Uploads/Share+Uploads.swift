@@ -58,6 +58,7 @@ extension Share {
 
     /// Goes on with an upload, and takes it over from a connection that may still hold it.
     ///
+    /// Waits until all that has come will stay: who is told how much that is need not keep it.
     /// - Parameter id: as ``createUpload(_:)`` gave it.
     /// - Returns: the upload.
     /// - Throws: ``RootError/unknownToken`` when there is none, it is over, finished (see ``upload(id:)``), or somebody
@@ -65,7 +66,9 @@ extension Share {
     public func resumeUpload(id: String) throws(RootError) -> ResumableUpload {
         guard !root.policy.isReadOnly else { throw .readOnly }
         let (part, record) = try root.state.uploads.open(id) { mayTouch($0) }
-        return try ResumableUpload(share: self, part: part, record: record)
+        let upload = try ResumableUpload(share: self, part: part, record: record)
+        if upload.settled < upload.offset { try upload.settle() }
+        return upload
     }
 
     /// What is known of an upload, without taking it over; the only way to ask for a finished one.

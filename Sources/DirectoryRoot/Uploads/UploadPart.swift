@@ -14,6 +14,8 @@ final class UploadPart: @unchecked Sendable {
     let folder: OpenDescriptor
     let id: String
     let file: OpenDescriptor
+    /// Whether the disk could not keep all of it when the upload was to be finished.
+    var isDamaged = false
     private var stamp = Timestamp(seconds: -1)
     private var generation: UInt64 = 0
 

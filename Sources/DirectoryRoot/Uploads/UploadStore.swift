@@ -145,6 +145,7 @@ package final class UploadStore: Sendable {
             let proven = record.proven(of: length, for: process)
             if length > proven { try check(sys_truncate(part.file.number, proven), "ftruncate a part") }
             record.vouched = nil
+            record.settled = min(record.settled ?? proven, proven)
             record.writer = process
             try part.take(record)
             return (part, record)

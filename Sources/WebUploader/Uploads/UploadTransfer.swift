@@ -20,7 +20,7 @@ struct UploadTransfer: Sendable {
     /// breaks off, nor when we are killed.
     /// - Parameters:
     ///   - request: brings the body.
-    ///   - progress: told after each write how far the upload has come.
+    ///   - progress: told after each write how much has come that stays.
     /// - Throws: what the disk or the connection says; ``HTTPError`` with the status ``mismatch`` when the checksum is
     ///   not met.
     func run(_ request: Request, progress: @Sendable (Int64) -> Void = { _ in }) async throws {
@@ -32,7 +32,7 @@ struct UploadTransfer: Sendable {
             try unsafe await request.body.forEachPiece { piece in
                 for index in checksums.indices { unsafe checksums[index].update(piece) }
                 try unsafe upload.write(piece)
-                progress(upload.offset)
+                progress(upload.settled)
             }
         } catch {
             let isProven = checksums.isEmpty

@@ -126,7 +126,8 @@ extension UploaderHandler {
     private func receive(
         _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ checksums: [ChunkChecksum]
     ) async throws -> Response? {
-        // What a checksum has yet to vouch for may be taken back: it is not told as received.
+        // What is told need not be sent again: what a checksum has yet to vouch for may be taken back, and what is not
+        // on the disk can be lost.
         let isTold = DraftVersion(request.fields) != nil && version.number >= 5 && checksums.isEmpty
         let told = Told(upload.offset)
         do {

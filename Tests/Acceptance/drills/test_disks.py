@@ -16,7 +16,7 @@ import requests
 from test_faults import as_nobody
 from test_kill import Disk
 from server import wait_until
-from tracing import Trace, failing
+from tracing import Trace, failing, traced
 from wire import ConnectionClosed, Wire, ask
 
 pytestmark = pytest.mark.root
@@ -94,6 +94,27 @@ def test_disk_that_cannot_be_written(serve, folder):
             disk.release()
     finally:
         subprocess.run(["umount", "-l", str(small)])
+
+
+@pytest.mark.parametrize("length, call", [(2_000_000, "settles"), (1_000_000, "finishes")], ids=["settles", "finishes"])
+def test_bytes_that_the_disk_did_not_take_come_again(serve, length, call):
+    """A disk says only once that it could not keep something: an upload goes on before that, and not behind a hole."""
+    server = serve()
+    fields = {"Tus-Resumable": "1.0.0", "Content-Type": "application/offset+octet-stream"}
+    place = server.url + requests.post(
+        server.url + "/.shareserve/uploads", timeout=20,
+        headers=fields | {"Upload-Length": str(length), "Upload-Metadata": "filename YQ=="}).headers["Location"]
+    kept, lost = os.urandom(300_000), os.urandom(700_000)
+    assert requests.patch(place, data=kept, headers=fields | {"Upload-Offset": "0"}, timeout=20).status_code == 204
+    part, = (server.root / ".shareserve" / "uploads").glob("*.part")
+    calls = ("-e", "trace=sync_file_range", "-e", "inject=sync_file_range:error=EIO:when=1")
+    with traced(server, "-o", os.devnull, "-P", str(part), *calls):
+        answer = requests.patch(place, data=lost, headers=fields | {"Upload-Offset": "300000"}, timeout=20)
+    assert answer.status_code >= 500
+    assert requests.head(place, headers=fields, timeout=20).headers["Upload-Offset"] == "300000"
+    assert not (server.root / "a").exists()
+    assert requests.patch(place, data=lost, headers=fields | {"Upload-Offset": "300000"}, timeout=20).status_code == 204
+    assert (server.root / "a").exists() == (call == "finishes")
 
 
 Q_SETQUOTA, LIMITS = 0x800008, 5

@@ -10,6 +10,8 @@ import socket
 import pytest
 import requests
 
+from server import wait_until
+
 VERSIONS = [3, 4, 5, 6, 8]
 
 
@@ -309,7 +311,7 @@ def test_an_empty_beginning_and_an_empty_file(server, version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_progress_is_told_without_the_address(server, version):
     """Interim answers after the first have the offset only; versions 3 and 4 knew of one only."""
-    size = 40 << 20
+    size = 80 << 20
     lines = head(server, "PUT", "/a", version, complete(version), f"Content-Length: {size}")
     answers = exchange(server, lines, bytes(size))
     first, *more = [fields for status, fields in answers[:-1]]
@@ -319,6 +321,37 @@ def test_progress_is_told_without_the_address(server, version):
         assert "Location" not in fields and 0 < int(fields["Upload-Offset"]) < size
         assert fields["Upload-Draft-Interop-Version"] == str(version)
     assert answers[-1][0] == 201
+
+
+def test_what_was_told_stays(server):
+    """An offset in any answer means that the client need not keep the bytes, even when the server is killed next."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as wire:
+        lines = head(server, "PUT", "/a", 8, complete(8), f"Content-Length: {200 << 20}")
+        wire.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + bytes(60 << 20))
+        part, = (server.root / ".shareserve" / "uploads").glob("*.part")
+        wait_until(lambda: part.stat().st_size == 60 << 20, "all has come")
+        answers = wire.recv(10_000)
+        server.kill()
+    server.start()
+    place = re.search(rb"Location: (\S+)", answers)[1].decode()
+    told = max(int(offset) for offset in re.findall(rb"Upload-Offset: (\d+)", answers))
+    assert int(exchange(server, head(server, "HEAD", place, 8))[-1][1]["Upload-Offset"]) >= told > 0
+
+
+def test_what_was_asked_for_stays(server):
+    """The same of the offset that is asked for, while another connection still hangs."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as wire:
+        lines = head(server, "PUT", "/a", 8, complete(8), f"Content-Length: {2 << 20}")
+        wire.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + bytes(1 << 20))
+        stream = wire.makefile("rb")
+        assert b"104" in stream.readline()
+        place = http.client.parse_headers(stream)["Location"]
+        part, = (server.root / ".shareserve" / "uploads").glob("*.part")
+        wait_until(lambda: part.stat().st_size > 0, "something has come")
+        offset = int(exchange(server, head(server, "HEAD", place, 8))[-1][1]["Upload-Offset"])
+        server.kill()
+    server.start()
+    assert int(exchange(server, head(server, "HEAD", place, 8))[-1][1]["Upload-Offset"]) == offset > 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)

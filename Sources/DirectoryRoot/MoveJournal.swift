@@ -12,25 +12,28 @@ import CSyscalls
 /// replaced stands under the source's name.
 ///
 /// A process that is killed then leaves the note; the next one to start finishes the move. Written, ended and found
-/// under the commit lock, so that a note that is found belongs to nobody who lives.
+/// under the commit lock, so that a note that is found belongs to nobody who lives. But others may have gone on since:
+/// it holds only as long as both names are as the swap left them.
 struct MoveJournal {
     private static let suffix = Array(".move".utf8)
     /// What a note begins with when the trash shall have what was replaced.
     private static let kept = Array("trash ".utf8)
     private let place: ScratchPlace
 
-    /// Notes that what is `replaced` may stand at `path` for a moment; nil where there is no scratch folder.
+    /// Notes that what is replaced may stand under the source's name for a moment; nil where there is no scratch folder.
     ///
     /// It goes to the trash as `item`, or else for good.
-    init?(_ replaced: sys_attributes, at path: SharePath, in scratch: ScratchFolder, item: String? = nil) {
-        guard let folder = try? scratch.folder() else { return nil }
+    init?(from: borrowing Location, to: borrowing Location, in scratch: ScratchFolder, item: String? = nil) {
+        guard let moved = from.status, let replaced = to.status, let folder = try? scratch.folder() else { return nil }
         place = ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8) + Self.suffix)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
         let start = item.map { Self.kept + Array("\($0) ".utf8) } ?? []
-        let note = start + Array("\(replaced.device) \(replaced.inode) ".utf8) + path.bytes
+        let things = "\(replaced.device) \(replaced.inode) \(moved.device) \(moved.inode) "
+        // No path holds a zero.
+        let note = start + Array(things.utf8) + from.path.bytes + [0] + to.path.bytes
         // A note that is not whole names nothing, and the move is as safe as without one.
         _ = unsafe note.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
     }
@@ -53,18 +56,39 @@ struct MoveJournal {
     }
 
     private struct Note {
-        var device: UInt64
-        var inode: UInt64
         /// In the trash; nil for what is not to be kept.
         var item: String?
+        /// What was replaced, and where it stands after the swap.
+        var replaced: Thing
+        /// What was moved, and where it stands after the swap.
+        var moved: Thing
+    }
+
+    private struct Thing {
+        var device: UInt64
+        var inode: UInt64
         var path: SharePath
+
+        init?(_ device: ArraySlice<UInt8>, _ inode: ArraySlice<UInt8>, at path: ArraySlice<UInt8>) {
+            guard let device = UInt64(String(decoding: device, as: UTF8.self)),
+                let inode = UInt64(String(decoding: inode, as: UTF8.self)), let path = try? SharePath(bytes: path)
+            else { return nil }
+            self.device = device
+            self.inode = inode
+            self.path = path
+        }
+
+        /// Whether this is what stands at a place.
+        func stands(at location: borrowing Location) -> Bool {
+            location.status.map { $0.device == device && $0.inode == inode } ?? false
+        }
     }
 
     private static func read(_ name: [UInt8], in folder: Int32) -> Note? {
         let answer = unsafe CString.with(name) { unsafe sys_openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
-        var bytes = [UInt8](repeating: 0, count: 8_192)
+        var bytes = [UInt8](repeating: 0, count: 16_384)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_read(file.number, $0.baseAddress, $0.count) }
         guard count > 0 else { return nil }
         var rest = bytes[..<count]
@@ -75,17 +99,20 @@ struct MoveJournal {
             item = String(decoding: id, as: UTF8.self)
             rest = rest[id.endIndex...].dropFirst()
         }
-        let parts = rest.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard parts.count == 3, let device = UInt64(String(decoding: parts[0], as: UTF8.self)),
-            let inode = UInt64(String(decoding: parts[1], as: UTF8.self)), let path = try? SharePath(bytes: parts[2])
+        let parts = rest.split(separator: UInt8(ascii: " "), maxSplits: 4)
+        guard parts.count == 5 else { return nil }
+        let paths = parts[4].split(separator: 0)
+        guard paths.count == 2, let replaced = Thing(parts[0], parts[1], at: paths[0]),
+            let moved = Thing(parts[2], parts[3], at: paths[1])
         else { return nil }
-        return Note(device: device, inode: inode, item: item, path: path)
+        return Note(item: item, replaced: replaced, moved: moved)
     }
 
     /// Takes what was replaced away from the source's name, when it stands there.
     private static func finish(_ note: Note, in root: DirectoryRoot) {
-        guard let location = try? root.locate(note.path, followsLink: false), let status = location.status,
-            status.device == note.device, status.inode == note.inode, let place = try? location.place()
+        guard let target = try? root.locate(note.moved.path, followsLink: false), note.moved.stands(at: target),
+            let location = try? root.locate(note.replaced.path, followsLink: false),
+            note.replaced.stands(at: location), let place = try? location.place()
         else { return }
         if let item = note.item {
             // What can't be kept there stays where it is, where people find it.

@@ -140,12 +140,11 @@ extension Share {
     private func swapAndDetach(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> MoveOutcome {
         // Swapping the two names in one step loses nothing at any moment; what was replaced then stands under the
         // source's name until it is hidden in the next call. A kill in between is made good at the next start.
-        guard let old = to.status else { throw .notFound }
         let source = try from.place()
         // All that may fail for want of descriptors comes first: after the swap, a client that is told to try again
         // would move the wrong thing.
         let hidden = try root.hiding(source)
-        let journal = MoveJournal(old, at: from.path, in: root.scratch)
+        let journal = MoveJournal(from: from, to: to, in: root.scratch)
         let answer = root.swap(source, with: to)
         guard answer == 0 else {
             journal?.end()

@@ -171,14 +171,27 @@ import Testing
         let fixture = try Fixture()
         try fixture.directory.write("old target", to: "source/file")
         try fixture.directory.write("another", to: "other/file")
-        let source = try fixture.share.attributes(of: SharePath(decoding: "/source"))
-        let note = "\(source.device) \(source.inode) "
-        try fixture.directory.write(note + "source", to: ".shareserve/tmp/.shareserve-1.move")
-        try fixture.directory.write(note + "other", to: ".shareserve/tmp/.shareserve-2.move")
+        try fixture.directory.write("new target", to: "target/file")
+        let note = try swapped(fixture, "source", "target")
+        // Whoever went on after the kill gave the names to others.
+        try fixture.directory.write(note + "source\0other", to: ".shareserve/tmp/.shareserve-0.move")
+        try fixture.directory.write(note + "other\0target", to: ".shareserve/tmp/.shareserve-1.move")
+        try fixture.directory.write(note + "source\0gone", to: ".shareserve/tmp/.shareserve-2.move")
         try fixture.directory.write("torn", to: ".shareserve/tmp/.shareserve-3.move")
-        try fixture.directory.write(note + "../../etc", to: ".shareserve/tmp/.shareserve-4.move")
+        try fixture.directory.write(note + "../../etc\0target", to: ".shareserve/tmp/.shareserve-4.move")
+        try fixture.directory.write(note + "source", to: ".shareserve/tmp/.shareserve-5.move")
+        #expect(try Fixture(over: fixture.directory).list() == ["other", "source", "target"])
+        #expect(fixture.leftovers == [])
+        try fixture.directory.write(note + "source\0target", to: ".shareserve/tmp/.shareserve-1.move")
         let next = try Fixture(over: fixture.directory)
-        #expect(try next.list() == ["other"] && next.leftovers == [])
+        #expect(try next.list() == ["other", "target"] && next.leftovers == [])
+    }
+
+    /// The beginning of a note of two folders that have changed places.
+    private func swapped(_ fixture: Fixture, _ source: String, _ target: String) throws -> String {
+        let replaced = try fixture.share.attributes(of: SharePath(source))
+        let moved = try fixture.share.attributes(of: SharePath(target))
+        return "\(replaced.device) \(replaced.inode) \(moved.device) \(moved.inode) "
     }
 
     @Test("A move over a folder that the trash shall have is finished in the same way")
@@ -187,10 +200,9 @@ import Testing
         try fixture.directory.write("old target", to: "source/file")
         try fixture.directory.write("another", to: "other/file")
         try fixture.directory.makeDirectory(".shareserve/trash")
-        let source = try fixture.share.attributes(of: SharePath(decoding: "/source"))
-        let note = "\(source.device) \(source.inode) "
-        try fixture.directory.write("trash 12ab \(note)other", to: ".shareserve/tmp/.shareserve-1.move")
-        try fixture.directory.write("trash 34cd \(note)source", to: ".shareserve/tmp/.shareserve-2.move")
+        let note = try swapped(fixture, "source", "other")
+        try fixture.directory.write("trash 12ab \(note)other\0source", to: ".shareserve/tmp/.shareserve-1.move")
+        try fixture.directory.write("trash 34cd \(note)source\0other", to: ".shareserve/tmp/.shareserve-2.move")
         try fixture.directory.write("trash ", to: ".shareserve/tmp/.shareserve-3.move")
         let next = try Fixture(over: fixture.directory)
         #expect(try next.list() == ["other"] && next.leftovers == [])

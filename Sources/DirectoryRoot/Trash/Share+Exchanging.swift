@@ -38,9 +38,9 @@ extension Share {
     func exchangeAndKeep(
         _ from: borrowing Location, with to: borrowing Location
     ) throws(RootError) -> Trash.Kept? {
-        guard let old = to.status, let reserved = try reserveInTrash(to) else { return nil }
+        guard let reserved = try reserveInTrash(to) else { return nil }
         let source = try from.place()
-        guard let journal = MoveJournal(old, at: from.path, in: root.scratch, item: reserved.record.id) else {
+        guard let journal = MoveJournal(from: from, to: to, in: root.scratch, item: reserved.record.id) else {
             root.state.trash.release(reserved)
             return nil
         }

@@ -96,6 +96,17 @@ import Testing
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 
+    @Test("What is being removed for good does not come back, and the next look goes on with it after a kill")
+    func doomed() throws {
+        let tree = try #require(try share.moveToTrash(SharePath("a")))
+        let item = ".shareserve/trash/" + tree.id
+        try directory.rename(item + ".item", to: item + ".doomed")
+        #expect(try share.trashItems().isEmpty)
+        #expect(throws: RootError.unknownToken) { try share.restore(tree.id) }
+        try share.root.state.trash.purge()
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
     @Test("With --trash whatever any door deletes or replaces is kept for its days")
     func keeps() throws {
         let share = try keeping(3)

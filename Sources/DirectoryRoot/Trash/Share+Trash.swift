@@ -81,7 +81,9 @@ extension Share {
 
     private func erase(_ id: String) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
-        guard let item = try root.state.trash.find(id), mayReach(item.record) else { throw .unknownToken }
+        // Not while what is to take the place of something else waits there.
+        let found = try root.commitLock.withLock { (_) throws(RootError) in try root.state.trash.find(id) }
+        guard let item = found, mayReach(item.record) else { throw .unknownToken }
         guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
             throw .forbidden
         }

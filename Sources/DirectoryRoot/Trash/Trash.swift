@@ -14,6 +14,8 @@ import CSyscalls
 /// rename; the record is written first, and one without an item is nothing.
 package final class Trash: Sendable {
     private static let folder = "trash"
+    /// What an item's name ends in while it is removed for good.
+    private static let doomed = ".doomed"
     /// How long the page's deletes can be undone when nothing else is kept.
     static let undo: Duration = .seconds(60)
 
@@ -180,9 +182,15 @@ package final class Trash: Sendable {
     /// - Throws: the first thing that could not be removed; the item stays then.
     func delete(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        let failures = TreeRemoval.remove(
-            Array((id + ".item").utf8), in: trash.number, forget: try properties.forgetting())
-        if let failure = failures.first { throw failure.error }
+        let forgetting = try properties.forgetting()
+        // Nobody has it back while it is taken apart.
+        let hidden = unsafe sys_renameat(trash.number, id + ".item", trash.number, id + Self.doomed)
+        if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
+        let failures = TreeRemoval.remove(Array((id + Self.doomed).utf8), in: trash.number, forget: forgetting)
+        if let failure = failures.first {
+            _ = unsafe sys_renameat(trash.number, id + Self.doomed, trash.number, id + ".item")
+            throw failure.error
+        }
         try forget(id)
     }
 
@@ -194,6 +202,11 @@ package final class Trash: Sendable {
         let now = clock.wall()
         for name in try StateFolder.names(in: trash) {
             let id = String(name.prefix { $0 != "." })
+            if name.hasSuffix(Self.doomed) {
+                // Of a process that was killed; one that still works on it is done the sooner.
+                _ = try? delete(id)
+                continue
+            }
             guard let record = try read(id, in: trash) else {
                 if name.hasSuffix(".item") { try giveUpNameless(id, in: trash, now) }
                 continue

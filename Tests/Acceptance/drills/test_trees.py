@@ -2,15 +2,19 @@
 
 import collections
 import contextlib
+import os
 import random
 import threading
+import time
 import traceback
 import xml.etree.ElementTree as ET
 
 import pytest
+import requests
 
 from server import SANITIZED, wait_until
-from wire import Wire
+from tracing import traced
+from wire import Wire, ask
 
 DAV = "{DAV:}"
 CLIENTS = 8
@@ -206,6 +210,52 @@ def test_nothing_that_wanders_is_lost(serve):
 
 
 @pytest.mark.timeout(600)
+def slowed(server, **delays):
+    """Has system calls of a server begin so many microseconds later."""
+    calls = [word for call, delay in delays.items() for word in ("-e", f"inject={call}:delay_enter={delay}")]
+    return traced(server, "-o", os.devnull, "-e", "trace=" + ",".join(delays), *calls)
+
+
+def in_background(work):
+    """Begins some work; gives what waits for its answer."""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(work()))
+    thread.start()
+    return lambda: (thread.join(), answers[0])[1]
+
+
+def test_what_is_restored_is_whole(serve):
+    """Who deletes a folder for good and who has it back: one of them comes too late."""
+    server = serve()
+    (server.root / "t").mkdir()
+    for number in range(200):
+        (server.root / "t" / f"{number}").write_bytes(b"x")
+    trash = server.url + "/.shareserve/trash"
+    item, = requests.post(trash, json={"paths": ["/t"]}, timeout=20).json()["items"]
+    with slowed(server, unlinkat=5_000):
+        deleted = in_background(lambda: requests.delete(trash, params={"id": item["id"]}, timeout=60))
+        time.sleep(0.3)
+        answer = requests.post(trash + "/restore", json={"ids": [item["id"]]}, timeout=60).json()
+        deleted()
+    assert not answer["items"] or len(os.listdir(server.root / "t")) == 200
+
+
+def test_trash_emptied_while_a_folder_is_replaced(serve):
+    """What takes the folder's place waits in the trash for a moment, and is nothing that can be deleted there."""
+    server = serve("--trash", "7")
+    for name in ("new", "old"):
+        (server.root / name).mkdir()
+        for number in range(20):
+            (server.root / name / f"{number}").write_text(name)
+    with slowed(server, renameat2=1_000_000, unlinkat=50_000):
+        copied = in_background(lambda: ask(server, "COPY", "/new", "Destination: /old"))
+        wait_until(lambda: list((server.root / ".shareserve").glob("trash/*.item")), "the copy waits")
+        requests.delete(server.url + "/.shareserve/trash", timeout=60)
+        assert copied().status == 204
+    assert {path.read_bytes() for path in (server.root / "old").iterdir()} == {b"new"}
+    assert len(os.listdir(server.root / "old")) == 20
+
+
 def test_properties_stay_with_a_file_that_is_replaced_and_moved(serve):
     """One file, of which some clients set a property each, while others replace its content and move it."""
     one = serve()

@@ -80,6 +80,22 @@ import Testing
         for await change in below where change == .all { break }
     }
 
+    @Test("Nothing is told of a folder that was moved away, and its stream ends")
+    func moved() async throws {
+        let streams = try (0..<2).map { _ in try share.changes(in: SharePath("a")) }
+        try directory.rename("a", to: "elsewhere")
+        try await Task.sleep(for: .milliseconds(400))
+        try directory.write("x", to: "elsewhere/new")
+        for stream in streams {
+            var said: [FolderChange] = []
+            for await change in stream { said.append(change) }
+            #expect(said == [.all])
+        }
+        let again = try share.changes(in: SharePath("elsewhere"))
+        try directory.write("x", to: "elsewhere/newer")
+        #expect(await wait(for: ["newer"], from: again) == ["newer"])
+    }
+
     @Test("One watch serves all who look at a folder, and the thread ends with the last of them")
     func watches() async throws {
         let feed = share.root.state.feed

@@ -25,6 +25,8 @@ package final class ChangeFeed: Sendable {
         var continuation: AsyncStream<FolderChange>.Continuation
         var pending: FolderChange?
         var since: ContinuousClock.Instant = .now
+        /// Its folder went from its place: what happens in it is not for this one to know any more.
+        var isOver = false
     }
 
     private struct State {
@@ -49,7 +51,7 @@ package final class ChangeFeed: Sendable {
     ///   - directory: open for reading.
     ///   - isShown: which names may be told of.
     ///   - isThere: whether a name that a file without one may go by is a member's.
-    /// - Returns: the changes, gathered.
+    /// - Returns: the changes, gathered; they end when the folder is moved or deleted.
     func subscribe(
         to directory: SharedDescriptor, isShown: @escaping @Sendable ([UInt8]) -> Bool,
         isThere: @escaping @Sendable ([UInt8]) -> Bool
@@ -113,16 +115,18 @@ package final class ChangeFeed: Sendable {
             var events: [Inotify.Event] = []
             if let inotify { events = inotify.events(within: wait) } else { usleep(UInt32(wait) * 1_000) }
             let found = lookAround()
-            let goesOn = state.withLock { state -> Bool in
+            let (goesOn, ended) = state.withLock { state -> (Bool, [AsyncStream<FolderChange>.Continuation]) in
                 for event in events { note(event, in: &state) }
                 for (id, change) in found { add(change, to: id, in: &state) }
-                tell(&state)
-                if !state.subscribers.isEmpty { return true }
+                let ended = tell(&state)
+                if !state.subscribers.isEmpty { return (true, ended) }
                 state.inotify = nil
                 state.subscribersOf = [:]
                 state.isRunning = false
-                return false
+                return (false, ended)
             }
+            // Each unsubscribes with that.
+            for continuation in ended { continuation.finish() }
             guard goesOn else { return }
         }
     }
@@ -133,14 +137,19 @@ package final class ChangeFeed: Sendable {
             return
         }
         let listeners = state.subscribersOf[event.watch] ?? []
-        if event.endsWatch {
+        if event.isOfDirectory || event.endsWatch {
             state.subscribersOf[event.watch] = nil
-            for id in listeners { state.subscribers[id]?.watch = nil }
+            if !event.endsWatch, !listeners.isEmpty { state.inotify?.unwatch(event.watch) }
+            for id in listeners {
+                state.subscribers[id]?.watch = nil
+                state.subscribers[id]?.poll = nil
+                state.subscribers[id]?.isOver = true
+                add(.all, to: id, in: &state)
+            }
+            return
         }
         for id in listeners {
-            if event.isOfDirectory || event.endsWatch {
-                add(.all, to: id, in: &state)
-            } else if !event.name.isEmpty, let subscriber = state.subscribers[id], subscriber.isShown(event.name),
+            if !event.name.isEmpty, let subscriber = state.subscribers[id], subscriber.isShown(event.name),
                 !event.mayBeOfUnnamedFile || subscriber.isThere(event.name)
             {
                 add(.names([event.name]), to: id, in: &state)
@@ -173,16 +182,23 @@ package final class ChangeFeed: Sendable {
     }
 
     /// Tells what was gathered.
-    private func tell(_ state: inout State) {
+    /// - Returns: those that were told of the end before.
+    private func tell(_ state: inout State) -> [AsyncStream<FolderChange>.Continuation] {
         let now = ContinuousClock.now
+        var ended: [AsyncStream<FolderChange>.Continuation] = []
         for (id, subscriber) in state.subscribers {
-            guard let change = subscriber.pending, now - subscriber.since >= Self.gathers else { continue }
+            guard let change = subscriber.pending else {
+                if subscriber.isOver { ended.append(subscriber.continuation) }
+                continue
+            }
+            guard now - subscriber.since >= Self.gathers else { continue }
             state.subscribers[id]?.pending = nil
             if case .dropped = subscriber.continuation.yield(change) {
                 // A consumer that does not keep up reads the folder again when it comes back.
                 add(.all, to: id, in: &state)
             }
         }
+        return ended
     }
 
     private static func visible(_ change: FolderChange, _ isShown: ([UInt8]) -> Bool) -> FolderChange? {

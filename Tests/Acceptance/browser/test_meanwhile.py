@@ -1,5 +1,7 @@
 """What happens meanwhile: others change the folder, a proxy says no, a picture comes too late; and where the focus is after that."""
 
+import os
+
 from playwright.sync_api import expect
 
 from browser.conftest import make_tree, picture, row, select
@@ -66,6 +68,18 @@ def test_a_change_while_the_folder_is_read_again_shows(server, opened):
     page.wait_for_timeout(500)
     expect(row(page, "new")).to_be_visible()
     expect(row(page, "gone")).to_have_count(0)
+
+
+def test_changes_show_in_the_folder_that_replaced_the_one_shown(server, opened):
+    make_tree(server.root, {"folder/old.txt": "old", "other/new.txt": "new"})
+    page = followed(opened, server.url + "/folder/")
+    os.rename(server.root / "folder", server.root / "away")
+    os.rename(server.root / "other", server.root / "folder")
+    with page.expect_response("**/.shareserve/events?*"):
+        expect(row(page, "new.txt")).to_be_visible()
+    (server.root / "away/hidden.txt").write_text("x")
+    (server.root / "folder/newer.txt").write_text("x")
+    expect(row(page, "newer.txt")).to_be_visible()
 
 
 def test_many_changes_with_long_names_show(server, opened):

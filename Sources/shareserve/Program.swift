@@ -1,4 +1,5 @@
 import ArgumentParser
+import CSyscalls
 import Glibc
 
 /// From the words of the command line to the end of the process.
@@ -7,12 +8,25 @@ import Glibc
 enum Program {
     /// Runs the command that the words name, and ends the process.
     static func run() -> Never {
-        let words = Array(CommandLine.arguments.dropFirst())
+        let words = Array(commandLine().dropFirst())
         switch words.first {
         case "link": print(LinkCommand.self, words.dropFirst())
         case "hash-password": print(HashPasswordCommand.self, words.dropFirst())
         default: serve(words)
         }
+    }
+
+    /// The words that the program was started with, its name first.
+    ///
+    /// Swift looks for them on the stack, below the environment, and finds none when a library that was loaded before
+    /// the program has changed that: then a share would be served without any of its rules.
+    private static func commandLine() -> [String] {
+        guard sys_knows_arguments() else { return CommandLine.arguments }
+        var words: [String] = []
+        while let word = unsafe sys_argument(Int32(words.count)) {
+            unsafe words.append(String(cString: word))
+        }
+        return words
     }
 
     /// Serves until the end.

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "Arguments.h"
 #include "Sockets.h"
 #include "Confinement.h"
 #include "Memory.h"

@@ -60,6 +60,18 @@ def test_every_option_of_the_help_is_taken():
     assert ended.returncode == 64 and "no-such-value" in said, said
 
 
+def test_a_library_that_changes_the_environment_hides_no_option(folder):
+    """As those of faketime do. The share would be the current directory, open to everybody."""
+    source, library = folder / "preload.c", folder / "preload.so"
+    source.write_text("""
+        #include <stdlib.h>
+        __attribute__((constructor)) static void change(void) { setenv("A_NEW_VARIABLE", "1", 1); }
+        """)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)
+    ended = run("--no-such-option", environment={"LD_PRELOAD": str(library)})
+    assert ended.returncode == 64 and "--no-such-option" in one_line(ended)
+
+
 @pytest.mark.parametrize("arguments, said", [
     (["--no-such-option"], "--no-such-option"),
     (["--port"], "--port"),

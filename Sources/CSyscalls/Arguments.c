@@ -1,0 +1,23 @@
+#include "include/Arguments.h"
+
+#include <stdlib.h>
+
+#if defined(__GLIBC__) || defined(__APPLE__)
+static int words;
+static char **first;
+
+// These C libraries give it what main gets, before anything else of the program runs.
+__attribute__((constructor)) static void keep(int count, char **values) {
+    words = count;
+    first = values;
+}
+
+const char *sys_argument(int index) { return index >= 0 && index < words ? first[index] : NULL; }
+bool sys_knows_arguments(void) { return first != NULL; }
+#else
+const char *sys_argument(int index) {
+    (void)index;
+    return NULL;
+}
+bool sys_knows_arguments(void) { return false; }
+#endif

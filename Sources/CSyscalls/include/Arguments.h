@@ -1,0 +1,9 @@
+#pragma once
+
+#include <stdbool.h>
+
+/// A word of the command line, the program's name first; NULL after the last one.
+const char *sys_argument(int index);
+
+/// Whether this C library tells.
+bool sys_knows_arguments(void);

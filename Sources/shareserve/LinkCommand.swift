@@ -76,7 +76,9 @@ struct LinkCommand: ParsableCommand {
         guard let shared = try? SharePath(bytes: relative) else {
             throw StartError.usage("\(path) cannot be shared")
         }
-        _ = try share.attributes(of: shared)
+        guard try share.attributes(of: shared).isDirectory || !upload else {
+            throw StartError.usage("upload: '\(path)' is not a folder")
+        }
         var life: Duration?
         if let expires {
             guard let span = TimeSpan(expires)?.duration, span > .zero else {

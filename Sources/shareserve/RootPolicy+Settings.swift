@@ -1,4 +1,5 @@
 import DirectoryRoot
+import Glibc
 
 extension RootPolicy {
     /// The rules about files that the settings name; the rest keep their defaults.
@@ -42,6 +43,7 @@ extension StartError {
         case .notDirectory: "it is not a directory"
         case .forbidden: "permission denied"
         case .tooLarge: "its files are too large"
+        case .system(let errno, _): unsafe String(cString: strerror(errno))
         default: "\(error)"
         }
     }

@@ -1,3 +1,5 @@
+import ArgumentParser
+import DirectoryRoot
 import Glibc
 
 /// A shareserve process of this machine, as Linux shows it: which directory it has open, and where it listens.
@@ -8,6 +10,8 @@ struct RunningServer {
     let root: String
     /// Its address, without a last slash; nil when it listens at no port.
     let url: String?
+    /// Whose process it is.
+    let owner: FileOwner?
 
     /// The server that shares the directory at or above a path; of several, that of the deepest directory.
     static func sharing(_ path: String) -> RunningServer? {
@@ -28,28 +32,55 @@ struct RunningServer {
         }
         guard let root = above.min(by: { $0.utf8.count < $1.utf8.count }) else { return nil }
         self.root = root
-        let words = Self.content(process + "/cmdline").split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-        let variables = Self.content(process + "/environ").split(separator: 0).map {
-            String(decoding: $0, as: UTF8.self)
-        }
-        let isSecure =
-            words.contains { $0.hasPrefix("--tls-") } || variables.contains { $0.hasPrefix("SHARESERVE_TLS_") }
-        let prefix = Self.option("path-prefix", words, variables).map {
-            "/" + $0.split(separator: "/").joined(separator: "/")
-        }
+        owner = Self.owner(of: process)
+        let settings = Self.settings(of: process)
+        let isSecure = settings?.text("tls-cert") != nil || (try? settings?.isOn("tls-self-signed")) == true
+        let prefix = settings?.text("path-prefix").map { $0.split(separator: "/").map { "/\($0)" }.joined() }
         let sockets = Set(open.compactMap { $0.hasPrefix("socket:[") ? String($0.dropFirst(8).dropLast()) : nil })
-        url = Self.listening(process, sockets).map { "\(isSecure ? "https" : "http")://\($0)\(prefix ?? "")" }
+        let redirecting = settings?.text("redirect-http").flatMap { Int($0) }
+        url = Self.listening(process, sockets, besides: redirecting).map {
+            "\(isSecure ? "https" : "http")://\($0)\(prefix ?? "")"
+        }
     }
 
-    /// The host and port of one listening socket: IPv4 before IPv6.
-    private static func listening(_ process: String, _ sockets: Set<String>) -> String? {
+    /// What it was started with: its words, its environment, its file.
+    ///
+    /// What may not be read counts as empty.
+    private static func settings(of process: String) -> Settings? {
+        let words = texts(process + "/cmdline").dropFirst()
+        guard let command = try? ServeCommand.parseAsRoot(Array(words)) as? ServeCommand else { return nil }
+        var environment: [String: String] = [:]
+        for variable in texts(process + "/environ") {
+            guard let equals = variable.firstIndex(of: "=") else { continue }
+            environment[String(variable[..<equals])] = String(variable[variable.index(after: equals)...])
+        }
+        return try? Settings(given: command.given, environment: environment) { path throws(StartError) in
+            let file = content(process + (path.hasPrefix("/") ? "/root" : "/cwd/") + path)
+            return file.isEmpty ? Array("{}".utf8) : file
+        }
+    }
+
+    private static func owner(of process: String) -> FileOwner? {
+        // `Uid:` and `Gid:`, each followed by the real, the effective and others.
+        var numbers: [Substring: UInt32] = [:]
+        for line in content(process + "/status").split(separator: UInt8(ascii: "\n")) {
+            let words = String(decoding: line, as: UTF8.self).split { $0 == "\t" || $0 == ":" }
+            guard words.count > 2 else { continue }
+            numbers[words[0]] = UInt32(words[2])
+        }
+        guard let user = numbers["Uid"], let group = numbers["Gid"] else { return nil }
+        return FileOwner(user: user, group: group)
+    }
+
+    /// The host and port of one listening socket, of another port than `besides`: IPv4 before IPv6.
+    private static func listening(_ process: String, _ sockets: Set<String>, besides: Int?) -> String? {
         for (table, isIPv6) in [("tcp", false), ("tcp6", true)] {
             for line in content(process + "/net/" + table).split(separator: UInt8(ascii: "\n")) {
                 let words = String(decoding: line, as: UTF8.self).split(separator: " ")
                 // local address, remote address, state (0A listens), …, inode
                 guard words.count > 9, words[3] == "0A", sockets.contains(String(words[9])) else { continue }
                 let place = words[1].split(separator: ":")
-                guard place.count == 2, let port = Int(place[1], radix: 16) else { continue }
+                guard place.count == 2, let port = Int(place[1], radix: 16), port != besides else { continue }
                 guard !place[0].allSatisfy({ $0 == "0" }) else {
                     let all = ReachableAddresses.all()
                     let others = all.filter { !$0.hasPrefix("127.") && $0 != "::1" }
@@ -69,15 +100,6 @@ struct RunningServer {
     private static func dotted(_ hex: Substring) -> String? {
         guard let bits = UInt32(hex, radix: 16) else { return nil }
         return [0, 8, 16, 24].map { String(bits >> UInt32($0) & 255) }.joined(separator: ".")
-    }
-
-    private static func option(_ name: String, _ words: [String], _ variables: [String]) -> String? {
-        for (index, word) in words.enumerated() {
-            if word == "--\(name)", index + 1 < words.count { return words[index + 1] }
-            if word.hasPrefix("--\(name)=") { return String(word.dropFirst(name.count + 3)) }
-        }
-        let variable = "SHARESERVE_\(name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined())="
-        return variables.first { $0.hasPrefix(variable) }.map { String($0.dropFirst(variable.count)) }
     }
 
     private static func names(in directory: String) -> [String] {
@@ -104,6 +126,10 @@ struct RunningServer {
     private static func isDirectory(_ path: String) -> Bool {
         var found = stat()
         return unsafe stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private static func texts(_ path: String) -> [String] {
+        content(path).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
     private static func content(_ path: String) -> [UInt8] {

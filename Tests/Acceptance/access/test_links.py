@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from server import binary
+from server import binary, free_port
 from wire import Wire, ask
 
 
@@ -49,6 +49,20 @@ def test_the_running_server_is_found(shared):
     shown = link(shared.root / "album" / "a.txt", "--expires", "2d").stdout.strip()
     assert shown.startswith(f"{shared.url}/.shareserve/s/")
     assert ask(shared, "GET", shown[len(shared.url):]).text == "one"
+
+
+def test_the_whole_address_is_printed_of_a_server_with_a_file_of_settings(serve, folder):
+    settings = folder / "settings.json"
+    settings.write_text(json.dumps({"tls-self-signed": True, "path-prefix": "/files/", "redirect-http": free_port()}))
+    server = serve("--config", settings)
+    (server.root / "a.txt").write_text("one")
+    shown = link(server.root / "a.txt").stdout.strip()
+    assert re.fullmatch(rf"https://[^/]+:{server.port}/files/\.shareserve/s/[^/]+/", shown), shown
+
+
+def test_no_uploads_into_a_file(shared):
+    ended = link(shared.root / "secret.txt", "--upload", "--root", shared.root)
+    assert ended.returncode == 64 and "secret.txt" in ended.stderr
 
 
 @pytest.mark.parametrize("options, start", [(["--path-prefix", "/files"], "http"), (["--tls-self-signed"], "https")])

@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdint.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -68,12 +69,28 @@ int sys_confinement_enter(int set) {
     return done < 0 ? -error : 0;
 }
 
-int sys_become(const char *user) {
+int sys_find_user(const char *user, uint32_t *uid, uint32_t *gid) {
     errno = 0;
     struct passwd *entry = getpwnam(user);
     if (!entry) return errno == 0 ? -ENOENT : -errno;
-    uid_t uid = entry->pw_uid;
-    gid_t gid = entry->pw_gid;
+    *uid = entry->pw_uid;
+    *gid = entry->pw_gid;
+    return 0;
+}
+
+// Both calls answer the number before, and nothing about an error. The kernel takes root's rights over files from a
+// thread for as long as its user for files is another one.
+void sys_files_as(uint32_t uid, uint32_t gid) {
+    setfsgid(gid);
+    setfsuid(uid);
+}
+
+void sys_files_as_myself(void) { sys_files_as(geteuid(), getegid()); }
+
+int sys_become(const char *user) {
+    uint32_t uid, gid;
+    int found = sys_find_user(user, &uid, &gid);
+    if (found != 0) return found;
     if (initgroups(user, gid) != 0 || setresgid(gid, gid, gid) != 0) return -errno;
     return setresuid(uid, uid, uid) == 0 ? 0 : -errno;
 }
@@ -83,6 +100,9 @@ int sys_become(const char *user) {
 int sys_confinement_begin(void) { return -ENOSYS; }
 int sys_confinement_allow(int set, const char *path, bool writable) { return -ENOSYS; }
 int sys_confinement_enter(int set) { return -ENOSYS; }
+int sys_find_user(const char *user, uint32_t *uid, uint32_t *gid) { return -ENOSYS; }
+void sys_files_as(uint32_t uid, uint32_t gid) {}
+void sys_files_as_myself(void) {}
 int sys_become(const char *user) { return -ENOSYS; }
 
 #endif

@@ -36,6 +36,10 @@ public struct RootPolicy: Sendable {
     public var trashDays = 0
     /// Folders watched at a time for those who look at them; more are looked at every two seconds.
     public var maxWatches = 1_024
+    /// Whose the state is that a process of root's makes; nil for its own.
+    ///
+    /// The user's that it is about to become, or that of the server of the share.
+    package var stateOwner: FileOwner?
     /// Asked and told about changes by an app that embeds the server.
     public var observer: (any ShareObserver)?
 

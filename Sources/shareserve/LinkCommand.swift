@@ -48,10 +48,13 @@ struct LinkCommand: ParsableCommand {
         // Most likely a script's variable that was never set; it must not become a link to everything.
         guard !path.isEmpty, root?.isEmpty != true else { throw StartError.usage("the path is empty") }
         let place = Self.real(path)
-        let directory = try sharedDirectory(of: place)
+        let server = RunningServer.sharing(place)
+        let directory = try sharedDirectory(of: place, server)
+        var policy = RootPolicy()
+        policy.stateOwner = Self.stateOwner(of: directory, server)
         let opened: DirectoryRoot
         do throws(RootError) {
-            opened = try DirectoryRoot(path: directory)
+            opened = try DirectoryRoot(path: directory, policy: policy)
         } catch {
             throw StartError(error, opening: directory)
         }
@@ -61,7 +64,7 @@ struct LinkCommand: ParsableCommand {
             } else if list {
                 for link in try opened.links.all() { StandardStreams.print(Self.line(link)) }
             } else {
-                try make(in: opened, directory: directory, place: place)
+                try make(in: opened, directory: directory, place: place, server)
             }
         } catch RootError.unknownToken {
             throw StartError.usage("there is no link with this id")
@@ -70,7 +73,7 @@ struct LinkCommand: ParsableCommand {
         }
     }
 
-    private func make(in opened: DirectoryRoot, directory: String, place: String) throws {
+    private func make(in opened: DirectoryRoot, directory: String, place: String, _ server: RunningServer?) throws {
         let relative = place.utf8.dropFirst(directory.utf8.count).drop { $0 == UInt8(ascii: "/") }
         let share = Share(root: opened)
         guard let shared = try? SharePath(bytes: relative) else {
@@ -98,12 +101,12 @@ struct LinkCommand: ParsableCommand {
                 secretHash: secretHash, path: shared, rights: upload ? [.read, .create] : .readOnly,
                 expires: life.map { Timestamp(seconds: Int64(time(nil)) + $0.components.seconds) }, passwordHash: hash,
                 downloadsLeft: maxDownloads))
-        let base = url.map(Self.withoutSlash) ?? RunningServer.sharing(place)?.url ?? ""
+        let base = url.map(Self.withoutSlash) ?? server?.url ?? ""
         StandardStreams.print("\(base)/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
     }
 
     /// The nearest directory at or above `place` that was served.
-    private func sharedDirectory(of place: String) throws -> String {
+    private func sharedDirectory(of place: String, _ server: RunningServer?) throws -> String {
         if let root {
             let directory = Self.real(root)
             guard place == directory || place.hasPrefix(directory + "/") || list || revoke != nil else {
@@ -111,7 +114,7 @@ struct LinkCommand: ParsableCommand {
             }
             return directory
         }
-        if let server = RunningServer.sharing(place) { return server.root }
+        if let server { return server.root }
         var directory = place
         while !directory.isEmpty {
             var found = stat()
@@ -121,6 +124,17 @@ struct LinkCommand: ParsableCommand {
             directory = directory.lastIndex(of: "/").map { String(directory[..<$0]) } ?? ""
         }
         throw StartError.usage("no shared directory is known above \(path); name it with --root")
+    }
+
+    /// Whose the state is that root changes here: what were root's own, a server of another user could not read.
+    private static func stateOwner(of directory: String, _ server: RunningServer?) -> FileOwner? {
+        guard geteuid() == 0 else { return nil }
+        var found = stat()
+        if unsafe lstat(directory + "/.shareserve", &found) == 0 {
+            return FileOwner(user: found.st_uid, group: found.st_gid)
+        }
+        if let owner = server?.owner { return owner }
+        return unsafe stat(directory, &found) == 0 ? FileOwner(user: found.st_uid, group: found.st_gid) : nil
     }
 
     /// The absolute path without links, as Linux knows it; as given, where there is nothing.

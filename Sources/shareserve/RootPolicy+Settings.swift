@@ -19,6 +19,7 @@ extension RootPolicy {
         uploadExpiry = try settings.duration("upload-expiry") ?? uploadExpiry
         maxLocks = try settings.number("max-locks", in: 0...1_000_000) ?? maxLocks
         maxLocksPerUser = try settings.number("max-locks-per-user", in: 0...1_000_000) ?? maxLocksPerUser
+        stateOwner = settings.text("user").flatMap { FileOwner(named: $0) }
         trashDays = try settings.days("trash", in: 0...36_500) ?? trashDays
     }
 }

@@ -20,7 +20,8 @@ package final class SharedState: Sendable {
     ///   - abilities: what may be tried before the fallbacks.
     ///   - clock: what time-outs count by.
     init(root: Int32, rootDevice: UInt64, policy: RootPolicy, abilities: Abilities, clock: RootClock) {
-        folder = StateFolder(root: root, isReadOnly: policy.isReadOnly, waitsForDisk: policy.waitsForDisk)
+        folder = StateFolder(
+            root: root, isReadOnly: policy.isReadOnly, waitsForDisk: policy.waitsForDisk, owner: policy.stateOwner)
         self.clock = clock
         locks = LockTable(state: folder, policy: policy, clock: clock)
         properties = PropertyStore(

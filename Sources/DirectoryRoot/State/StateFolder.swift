@@ -22,6 +22,8 @@ package final class StateFolder: Sendable {
     let isReadOnly: Bool
     /// Wait for the disk before a change counts as made.
     let waitsForDisk: Bool
+    /// Who makes what is made here; nil for the process's own user.
+    private let owner: FileOwner?
     package let incidents = StateIncidents()
 
     private let folder = Mutex<OpenDescriptor?>(nil)
@@ -31,8 +33,9 @@ package final class StateFolder: Sendable {
     /// How long to wait for another process that holds the lock.
     static let patience: Duration = .seconds(10)
 
-    init(root: Int32, isReadOnly: Bool, waitsForDisk: Bool) {
+    init(root: Int32, isReadOnly: Bool, waitsForDisk: Bool, owner: FileOwner? = nil) {
         self.root = root
+        self.owner = owner
         self.isReadOnly = isReadOnly
         self.waitsForDisk = waitsForDisk
     }
@@ -121,6 +124,11 @@ package final class StateFolder: Sendable {
     /// Runs `body` while no other thread, process or host changes state.
     /// - Throws: ``RootError/tooMany`` when another process keeps the lock for too long.
     func exclusively<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
+        guard let owner else { return try locked(body) }
+        return try owner.acting { () throws(RootError) -> T in try locked(body) }
+    }
+
+    private func locked<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
         try lockFile.withLock { (kept) throws(RootError) -> T in
             guard let folder = try descriptor(creating: true) else { throw .readOnly }
             let lock = try StateLock(named: "lock", folder: folder, kept: &kept)

@@ -1,6 +1,7 @@
 """Share links, made by the command line and opened by strangers."""
 
 import json
+import os
 import re
 import subprocess
 import time
@@ -58,6 +59,18 @@ def test_the_whole_address_is_printed_of_a_server_with_a_file_of_settings(serve,
     (server.root / "a.txt").write_text("one")
     shown = link(server.root / "a.txt").stdout.strip()
     assert re.fullmatch(rf"https://[^/]+:{server.port}/files/\.shareserve/s/[^/]+/", shown), shown
+
+
+@pytest.mark.root
+def test_root_makes_links_of_another_users_server(serve, folder):
+    root = folder / "share"
+    root.mkdir()
+    (root / "a.txt").write_text("one")
+    os.chown(root, 65534, 65534)
+    server = serve("--user", "nobody", root=root)
+    place = made(root / "a.txt")
+    assert {path.stat().st_uid for path in [root / ".shareserve", *(root / ".shareserve").iterdir()]} == {65534}
+    assert ask(server, "GET", f"{place}/").text == "one"
 
 
 def test_no_uploads_into_a_file(shared):

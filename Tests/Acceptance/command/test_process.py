@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import ssl
 import subprocess
 
 import pytest
@@ -25,6 +26,21 @@ def test_becomes_another_user_once_it_listens(serve, folder):
         assert re.search(r"^Uid:\s+65534\s+65534\s+65534", (task / "status").read_text(), re.MULTILINE)
     assert ask(server, "PUT", "/a", body="x").status == 201
     assert (root / "a").stat().st_uid == 65534
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("options", [("--auth", "@/:rw", "--auth", "anna:x@/:rw"), ("--tls-self-signed",)], ids=["accounts", "TLS"])
+def test_what_is_kept_before_it_becomes_another_user_is_theirs(serve, folder, options):
+    """A key or a certificate made as root would close the state to the server itself: no upload, no lock, no trash."""
+    root = folder / "share"
+    root.mkdir()
+    os.chown(root, 65534, 65534)
+    server = serve("--user", "nobody", "--trash", "1", *options, root=root)
+    kept = [root / ".shareserve", *(root / ".shareserve").iterdir()]
+    assert len(kept) > 2 and {path.stat().st_uid for path in kept} == {65534}
+    context = ssl._create_unverified_context() if server.url.startswith("https:") else None
+    assert ask(server, "PUT", "/a", body="x", tls=context).status == 201
+    assert ask(server, "DELETE", "/a", tls=context).status == 204
 
 
 def test_unknown_user_is_one_line(folder):

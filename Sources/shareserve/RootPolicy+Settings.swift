@@ -11,6 +11,9 @@ extension RootPolicy {
         refusesAppleFiles = try settings.isOn("no-apple-files")
         waitsForDisk = try settings.isOn("fsync")
         hidden = try settings.list("hidden")
+        if let path = hidden.first(where: { $0.contains("/") }) {
+            throw .usage("hidden: '\(path)' is a path, and a pattern is for names alone, as in .git or *.tmp")
+        }
         allowedExtensions = try settings.commaSeparatedList("allow-extensions").map { name in
             String(name.lowercased().drop { $0 == "." })
         }

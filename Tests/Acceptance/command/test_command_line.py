@@ -90,6 +90,7 @@ def test_a_library_that_changes_the_environment_hides_no_option(folder):
     (["--allowed-host", "https://files.example.com"], "files.example.com"),
     (["--allowed-host", "files.example.com:8080"], "files.example.com:8080"),
     (["--index", "a/index.html"], "a/index.html"),
+    (["--hidden", "private/"], "private/"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),

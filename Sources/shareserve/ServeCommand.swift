@@ -2,6 +2,7 @@ import ArgumentParser
 import CSyscalls
 import DirectoryRoot
 import FoundationEssentials
+import Glibc
 import Logging
 import ServerCore
 import UnixSignals
@@ -78,6 +79,12 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             try Confinement.becomeUser(settings)
             startup.announce(
                 addresses, redirectPort: server.redirectPort, fingerprint: server.certificateFingerprint)
+            if let (place, errno) = root.obstacle {
+                // Most likely another user's, of an earlier start as root: people get 403, and only this says why.
+                logger.warning(
+                    "changes will be refused",
+                    metadata: ["place": "\(place)", "reason": "\(unsafe String(cString: strerror(errno)))"])
+            }
         } catch let error as ListenError {
             throw StartError(error, configuration)
         } catch let error as TLSError {

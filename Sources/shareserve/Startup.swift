@@ -80,9 +80,16 @@ final class Startup: Sendable {
             return
                 "Passwords and files cross the network unencrypted: use TLS, or a proxy that does, outside a trusted network."
         }
-        guard !configuration.root.policy.isReadOnly else { return nil }
-        return
-            "Whoever reaches these addresses can read, change and delete the files; --read-only or --auth prevents that."
+        let policy = configuration.root.policy
+        guard !policy.isReadOnly else { return nil }
+        let rights =
+            switch (policy.refusesOverwrite, policy.refusesDelete) {
+            case (false, false): "read, change and delete the files"
+            case (false, true): "read and change the files"
+            case (true, false): "read, add and delete files"
+            case (true, true): "read the files and add others"
+            }
+        return "Whoever reaches these addresses can \(rights); --read-only or --auth prevents that."
     }
 
     /// Whether only this machine reaches the server.

@@ -72,6 +72,15 @@ def test_a_library_that_changes_the_environment_hides_no_option(folder):
     assert ended.returncode == 64 and "--no-such-option" in one_line(ended)
 
 
+@pytest.mark.parametrize("options, rights", [
+    ([], "read, change and delete the files"), (["--no-delete"], "read and change the files"),
+    (["--no-overwrite"], "read, add and delete files"), (["--no-delete", "--no-overwrite"], "read the files and add others"),
+])
+def test_what_everybody_may_do_is_told(serve, options, rights):
+    server = serve(*options)
+    wait_until(lambda: any(f"can {rights};" in line for line in server.printed), "the line about rights")
+
+
 @pytest.mark.parametrize("arguments, said", [
     (["--no-such-option"], "--no-such-option"),
     (["--port"], "--port"),

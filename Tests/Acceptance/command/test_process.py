@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from server import binary
+from server import binary, wait_until
 from wire import Wire, ask
 
 
@@ -41,6 +41,15 @@ def test_what_is_kept_before_it_becomes_another_user_is_theirs(serve, folder, op
     context = ssl._create_unverified_context() if server.url.startswith("https:") else None
     assert ask(server, "PUT", "/a", body="x", tls=context).status == 201
     assert ask(server, "DELETE", "/a", tls=context).status == 204
+
+
+@pytest.mark.root
+def test_state_of_another_user_is_told_of(serve, folder):
+    root = folder / "share"
+    (root / ".shareserve").mkdir(parents=True, mode=0o700)
+    os.chown(root, 65534, 65534)
+    server = serve("--user", "nobody", root=root)
+    wait_until(lambda: "place=.shareserve" in server.logged(), "the log says why nothing can be written")
 
 
 def test_unknown_user_is_one_line(folder):

@@ -232,6 +232,16 @@ def test_a_file_that_cannot_be_opened_says_why(folder):
         assert ended.stderr.rstrip().endswith(": No such file or directory"), ended.stderr
 
 
+def test_a_key_with_a_password_is_told_from_none(folder):
+    made, key = certificate(folder, "a")
+    openssl("pkcs8", "-topk8", "-in", key, "-out", folder / "closed.key", "-passout", "pass:secret")
+    ended = subprocess.run(
+        [binary(), folder, "--port", "0", "--tls-cert", made, "--tls-key", folder / "closed.key"], capture_output=True,
+        text=True, timeout=20)
+    assert ended.returncode == 64
+    assert "closed.key is encrypted" in ended.stderr
+
+
 @pytest.mark.timeout(600)
 def test_testssl(serve, folder):
     """testssl.sh finds nothing of weight but that this certificate is the test's own."""

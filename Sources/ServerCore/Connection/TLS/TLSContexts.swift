@@ -1,6 +1,7 @@
 import CSyscalls
 internal import Crypto
 import DirectoryRoot
+internal import FoundationEssentials
 import Logging
 internal import NIOSSL
 internal import SwiftASN1
@@ -104,8 +105,10 @@ final class TLSContexts: Sendable {
             chain = try asking("there is no certificate in \(certificatePath)") {
                 try NIOSSLCertificate.fromPEMFile(certificatePath)
             }
-            key = try asking("there is no private key in \(keyPath)") {
-                try NIOSSLPrivateKey(file: keyPath, format: .pem)
+            do {
+                key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
+            } catch {
+                throw TLSError(reasonWithoutKey(keyPath))
             }
         case .selfSigned(let names):
             let made = try asking("cannot make a certificate") { try SelfSignedIdentity.kept(in: root, names: names) }
@@ -155,6 +158,14 @@ final class TLSContexts: Sendable {
     private static func requireReadable(_ path: String) throws(TLSError) {
         guard unsafe access(path, R_OK) != 0 else { return }
         throw unsafe TLSError("cannot read \(path): \(String(cString: strerror(errno)))")
+    }
+
+    /// Why there is no key to be had from a file: openssl encrypts those that it makes, unless it is told not to.
+    private static func reasonWithoutKey(_ path: String) -> String {
+        let text = (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) }
+        return text?.contains("ENCRYPTED") == true
+            ? "the private key in \(path) is encrypted; “openssl pkey” writes it without its password"
+            : "there is no private key in \(path)"
     }
 
     private static func asking<Result>(_ reason: String, _ work: () throws -> Result) throws(TLSError) -> Result {

@@ -44,15 +44,20 @@ struct MoveJournal {
     /// Finishes what was interrupted.
     static func finishAll(in root: DirectoryRoot) throws(RootError) {
         guard let folder = root.scratch.existingFolder() else { return }
+        var hidden: [ScratchPlace] = []
         try root.commitLock.withLock { (_) throws(RootError) in
             var reader = DirectoryReader(descriptor: folder.number)
             while let record = try unsafe reader.next() {
                 let name = unsafe Array(record.bytes)
                 guard name.suffix(suffix.count) == suffix[...] else { continue }
-                if let note = read(name, in: folder.number) { finish(note, in: root) }
+                if let note = read(name, in: folder.number), let place = finish(note, in: root) {
+                    hidden.append(place)
+                }
                 _ = unsafe CString.with(name) { unsafe sys_unlinkat(folder.number, $0, 0) }
             }
         }
+        // A large tree takes its time, and other processes may want the lock.
+        for place in hidden { _ = TreeRemoval.remove(place.name, in: place.directory.number) }
     }
 
     private struct Note {
@@ -109,17 +114,17 @@ struct MoveJournal {
     }
 
     /// Takes what was replaced away from the source's name, when it stands there.
-    private static func finish(_ note: Note, in root: DirectoryRoot) {
+    /// - Returns: where it is to be removed.
+    private static func finish(_ note: Note, in root: DirectoryRoot) -> ScratchPlace? {
         guard let target = try? root.locate(note.moved.path, followsLink: false), note.moved.stands(at: target),
             let location = try? root.locate(note.replaced.path, followsLink: false),
             note.replaced.stands(at: location), let place = try? location.place()
-        else { return }
+        else { return nil }
         if let item = note.item {
             // What can't be kept there stays where it is, where people find it.
             if let kept = try? root.state.trash.place(of: item) { _ = root.rename(place, to: kept) }
-            return
+            return nil
         }
-        guard let hidden = (try? root.hide(place)) ?? nil else { return }
-        _ = TreeRemoval.remove(hidden.name, in: hidden.directory.number)
+        return (try? root.hide(place)) ?? nil
     }
 }

@@ -132,11 +132,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     /// - Throws: why it can't.
     package func tryReading(_ name: [UInt8]) throws(RootError) {
         let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
-        let opened = unsafe (name + [0]).withUnsafeBufferPointer { bytes in
-            unsafe bytes.withMemoryRebound(to: CChar.self) { name in
-                unsafe name.baseAddress.map { unsafe sys_openat(descriptor, $0, flags | O_NOFOLLOW, 0) } ?? -ENOENT
-            }
-        }
+        let opened = unsafe CString.with(name) { unsafe sys_openat(descriptor, $0, flags | O_NOFOLLOW, 0) }
         guard opened < 0 else {
             _ = sys_close(opened)
             return

@@ -4,28 +4,28 @@
 /// ``Request`` stands on it; a connection fills the same object again only when nobody else holds it.
 package final class RequestHead: @unchecked Sendable {
     /// Everything from the method to the last field, as it was on the wire.
-    package internal(set) var bytes: [UInt8] = []
+    var bytes: [UInt8] = []
     /// Where each field line lies, in order.
-    package internal(set) var slots: [FieldSlot] = []
+    var slots: [FieldSlot] = []
     /// The line of each known field that came once or more; the first one.
     var first: [UInt8]
     /// The known fields that came at all, as a set of bits.
-    package internal(set) var known = KnownFields()
+    var known = KnownFields()
     /// The known fields that came more than once.
-    package internal(set) var repeated = KnownFields()
+    var repeated = KnownFields()
     /// The lengths of all names, as a set of bits: most of what is asked for did not come, and is not worth a
     /// comparison.
     private var lengths: UInt64 = 0
-    package internal(set) var methodRange = 0..<0
-    package internal(set) var targetRange = 0..<0
+    var methodRange = 0..<0
+    var targetRange = 0..<0
     /// 0 or 1 of `HTTP/1.x`; 1 for HTTP/2.
-    package internal(set) var minorVersion = 1
+    var minorVersion = 1
     /// The decoded `Content-Length`; nil without one.
-    package internal(set) var contentLength: Int64?
-    package internal(set) var isChunked = false
+    var contentLength: Int64?
+    var isChunked = false
     /// Whether the client lets the connection live on.
-    package internal(set) var keepsAlive = true
-    package internal(set) var expectsContinue = false
+    var keepsAlive = true
+    var expectsContinue = false
 
     package init() {
         first = [UInt8](repeating: 0, count: KnownField.count)

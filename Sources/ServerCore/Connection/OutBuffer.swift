@@ -46,8 +46,13 @@
     }
 
     func append(_ text: String) {
-        var text = text
-        text.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
+        // Nearly all strings lie in one piece, and need no copy of their own to be read.
+        let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe append(UnsafeRawBufferPointer(bytes))
+        }
+        guard isDone == nil else { return }
+        var whole = text
+        whole.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
     }
 
     func append(_ bytes: [UInt8]) {

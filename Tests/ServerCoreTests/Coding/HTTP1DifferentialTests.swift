@@ -1,8 +1,9 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import ServerCore
 import Testing
+
+@testable import ServerCore
 
 /// Our parser beside SwiftNIO's: it may refuse more, but never reads another message out of the same bytes.
 @Suite("HTTP/1 parser against NIOHTTP1") struct HTTP1DifferentialTests {

@@ -91,7 +91,8 @@ package final class RequestHead: @unchecked Sendable {
         mayHold(name) && slots.contains { matches($0, name) }
     }
 
-    private func mayHold(_ name: String) -> Bool { lengths & Self.mark(name.utf8.count) != 0 }
+    /// Whether a field of that name may have come: false for most that did not.
+    func mayHold(_ name: String) -> Bool { lengths & Self.mark(name.utf8.count) != 0 }
 
     private func matches(_ slot: FieldSlot, _ name: String) -> Bool {
         slot.name.count == name.utf8.count

@@ -31,15 +31,16 @@ extension HTTP1Connection {
     }
 
     /// Composes the head and begins to send; complete for bodies that are at hand.
-    func respond(_ given: Response) {
+    /// - Parameter given: taken over, so that what is added to its fields needs no copy of them.
+    func respond(_ given: consuming Response) {
         guard !isAnswering, phase == .exchange else { return }
         isAnswering = true
         var response = given
-        if given.status == .forbidden, let view { response = engine.access.challenged(given, for: view) }
+        if response.status == .forbidden, let view { response = engine.access.challenged(response, for: view) }
         status = response.status.code
         deadline = .max
         if !isBodyDone { settleUnreadBody(response) }
-        let framing = writeHead(response)
+        let framing = writeHead(&response)
         guard !isHeadOnly, response.status.allowsBody else { return finishAnswer() }
         switch response.body {
         case .empty: finishAnswer()
@@ -70,8 +71,7 @@ extension HTTP1Connection {
 
     enum Framing { case none, counted, chunked, untilClose }
 
-    private func writeHead(_ plain: Response) -> Framing {
-        var response = plain
+    private func writeHead(_ response: inout Response) -> Framing {
         if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
         let out = room.out
         if out.room < 32 * 1_024 { flush(more: true) }

@@ -221,6 +221,7 @@ public struct RequestFields: Sendable {
     /// Bytes above 0x7F are read as UTF-8 where valid.
     /// - Parameter name: lower case.
     public subscript(name: String) -> String? {
+        guard head.mayHold(name) else { return nil }
         let lines = head.lines(name)
         guard let first = lines.first else { return nil }
         guard lines.count > 1 else { return RequestHead.text(first) }

@@ -21,10 +21,11 @@ extension Exchange {
     /// - Returns: nil for every other, and for what can't be done; ``put(_:)`` then does it, or says why not.
     static func putAtOnce(_ content: [UInt8], _ request: Request) -> Response? {
         let fields = request.fields
-        guard request.share.root.isInMemory, fields["if"] == nil, let promises = try? UploadPromises(request),
+        let share = request.share
+        guard share.root.isInMemory, fields["if"] == nil, let promises = try? UploadPromises(request),
             promises.digests.isEmpty, promises.length ?? 0 <= Int64(content.count)
         else { return nil }
-        let written = request.share.writeAtOnce(
+        let written = share.writeAtOnce(
             request.path, content, replacing: Conditions(fields).replacement, modified: promises.modified)
         guard let (attributes, created) = written else { return nil }
         return Response(

@@ -43,15 +43,29 @@ extension Share {
     /// How far an upload has come; takes it over from whoever still writes to it, so that this stays true.
     ///
     /// Only looks where that cannot be: the upload is finished, or the disk too full to note anything.
-    func takeOver(_ id: String) throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
+    /// - Parameters:
+    ///   - id: of the upload.
+    ///   - finishing: whether an upload of which all has come, and that was refused its name or never got to it, gets it
+    ///     first: for clients that take it for done when they hear that nothing is missing.
+    /// - Returns: what is known of it, how many bytes have come, and until when it is kept if nobody goes on.
+    /// - Throws: as ``finish(_:)`` where that is due and can't be.
+    func takeOver(
+        _ id: String, finishing: Bool = false
+    ) throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
+        let upload: ResumableUpload
         do {
-            let upload = try resumeUpload(id: id)
-            return (upload.record, upload.offset, upload.expires)
+            upload = try resumeUpload(id: id)
         } catch {
             guard error == .unknownToken || error == .noSpace else { throw error }
-            let progress = try upload(id: id)
+            let progress = try self.upload(id: id)
+            if finishing, progress.isUnfinished { throw error }
             return (progress.record, progress.offset, nil)
         }
+        guard finishing, upload.isComplete, !upload.record.isPartial else {
+            return (upload.record, upload.offset, upload.expires)
+        }
+        _ = try finish(upload)
+        return (upload.record, upload.offset, nil)
     }
 
     /// Gives a complete upload its name, when its content is what was announced.
@@ -77,6 +91,11 @@ extension Share {
             }
         }
     }
+}
+
+extension UploadProgress {
+    /// Whether all has come, and the file is not there yet.
+    fileprivate var isUnfinished: Bool { record.length == offset && !record.isFinished && !record.isPartial }
 }
 
 extension ResumableUpload {

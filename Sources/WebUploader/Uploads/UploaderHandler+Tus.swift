@@ -174,9 +174,10 @@ extension UploaderHandler {
 
     /// Core, HEAD.
     ///
-    /// Who asks for the offset takes the upload over, so that it stays what is answered here.
+    /// Who asks for the offset takes the upload over, so that it stays what is answered here. A client that hears that
+    /// nothing is missing believes its file to be there: so it is there then, or the answer is why not.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
-        let (record, offset, expires) = try await request.io.run { try request.share.takeOver(id) }
+        let (record, offset, expires) = try await request.io.run { try request.share.takeOver(id, finishing: true) }
         let notes = UploadNotes(record)
         var fields: ResponseFields = ["Upload-Offset": String(offset)]
         if let length = record.length {

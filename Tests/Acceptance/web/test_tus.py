@@ -88,6 +88,22 @@ def test_every_answer_says_the_version(tus):
         assert (answer.status_code, answer.headers.get("Tus-Resumable")) == (status, "1.0.0"), (method, place)
 
 
+def test_whole_upload_is_not_told_before_it_has_its_name(server, tus):
+    """A client that hears that nothing is missing takes its file for uploaded, and sends no more."""
+    (server.root / "a").write_bytes(b"old")
+    address = tus.create(3, filename="a", conflict="replace")
+    lock = requests.request("LOCK", server.url + "/a", timeout=20, data=(
+        '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'))
+    assert tus.patch(address, 0, b"new").status_code == 423
+    assert tus.head(address).status_code == 423
+    assert (server.root / "a").read_bytes() == b"old"
+    token = {"Lock-Token": lock.headers["Lock-Token"]}
+    assert requests.request("UNLOCK", server.url + "/a", headers=token, timeout=20).status_code == 204
+    answer = tus.head(address)
+    assert answer.status_code == 200 and answer.headers["Upload-Offset"] == "3" and answer.headers["ETag"]
+    assert (server.root / "a").read_bytes() == b"new"
+
+
 @pytest.mark.parametrize("method", ["HEAD", "PATCH", "DELETE"])
 def test_another_version_changes_nothing(tus, method):
     address = tus.create(3, filename="a")

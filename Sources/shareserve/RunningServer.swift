@@ -133,7 +133,8 @@ struct RunningServer {
     }
 
     private static func content(_ path: String) -> [UInt8] {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        // Where another user's settings were, root may find a pipe that nobody writes to.
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return [] }
         defer { close(file) }
         var content: [UInt8] = []

@@ -61,6 +61,17 @@ def test_the_whole_address_is_printed_of_a_server_with_a_file_of_settings(serve,
     assert re.fullmatch(rf"https://[^/]+:{server.port}/files/\.shareserve/s/[^/]+/", shown), shown
 
 
+def test_a_pipe_where_settings_were_does_not_hold_a_link_up(serve, folder):
+    """Nobody writes to it: who opened it and waited would do so for ever, and be root at that."""
+    settings = folder / "settings.json"
+    settings.write_text("{}")
+    server = serve("--config", settings)
+    (server.root / "a.txt").write_text("one")
+    settings.unlink()
+    os.mkfifo(settings)
+    assert link(server.root / "a.txt").stdout.startswith(f"{server.url}/.shareserve/s/")
+
+
 @pytest.mark.root
 def test_root_makes_links_of_another_users_server(serve, folder):
     root = folder / "share"

@@ -188,6 +188,7 @@ package final class Trash: Sendable {
         if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
         let failures = TreeRemoval.remove(Array((id + Self.doomed).utf8), in: trash.number, forget: forgetting)
         if let failure = failures.first {
+            // Where that fails, too, the next purge goes on with it.
             _ = unsafe sys_renameat(trash.number, id + Self.doomed, trash.number, id + ".item")
             throw failure.error
         }

@@ -366,6 +366,23 @@ def test_replaced_file_is_sent_as_it_was(server):
         assert b"b" not in wire.rest()
 
 
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_get_behind_a_put_brings_what_was_put(serve, memory, tls):
+    """What one turn of a loop composes for many who ask at once is over where one of them replaces the file."""
+    server = serve(*(["--tls-self-signed"] if tls else []), root=memory)
+    (memory / "v").write_text("old")
+    assert ask(server, "PUT", "/made-by-the-server", body=b"x", tls=tls or None).status == 201
+    with Wire(server, tls=tls or None) as wire:
+        host = f"Host: {wire.authority}\r\n"
+        get = f"GET /v HTTP/1.1\r\n{host}\r\n"
+        for round in range(10):
+            new = f"new {round}"
+            wire.send(get * 20 + f"PUT /v HTTP/1.1\r\n{host}Content-Length: {len(new)}\r\n\r\n{new}" + get * 2)
+            answers = [wire.response() for _ in range(23)]
+            assert [answer.status for answer in answers] == [200] * 20 + [204] + [200] * 2
+            assert [answer.text for answer in answers[21:]] == [new] * 2
+
+
 def test_folder_with_and_without_slash(server):
     (server.root / "folder").mkdir()
     (server.root / "folder" / "a.txt").write_text("x")

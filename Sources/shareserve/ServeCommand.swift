@@ -74,9 +74,9 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         server.add(uploader)
         let arriving: UnixSignalsSequence
         do {
-            let addresses = try await server.start()
+            // Before the first request: a client that is there at once would be answered with root's rights.
+            let addresses = try await server.start { try Confinement.becomeUser(settings) }
             arriving = await Signals.trap()
-            try Confinement.becomeUser(settings)
             startup.announce(
                 addresses, redirectPort: server.redirectPort, fingerprint: server.certificateFingerprint)
             if let (place, errno) = root.obstacle {

@@ -10,7 +10,7 @@ internal import NIOSSL
     import Glibc
 #endif
 
-/// Opens the listening sockets of a server.
+/// Opens the listening sockets of a server, which take no connection yet.
 struct Listener {
     let group: MultiThreadedEventLoopGroup
     let engine: Engine
@@ -129,6 +129,7 @@ struct Listener {
         let rooms = rooms
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1_024)
+            .serverChannelOption(.autoRead, value: false)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 let overflow = OverflowHandler(rooms: rooms)

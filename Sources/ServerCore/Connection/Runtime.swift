@@ -45,7 +45,7 @@ final class Runtime: Sendable {
         self.contexts = contexts
     }
 
-    /// Starts the threads and listens on every address, or on none.
+    /// Starts the threads and listens on every address, or on none; nobody is let in before ``accept()``.
     static func start(
         _ configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, counters: Counters
     ) async throws -> Runtime {
@@ -89,6 +89,11 @@ final class Runtime: Sendable {
             await pool.shutDown()
             throw error
         }
+    }
+
+    /// Lets in those who come, and those who came already.
+    func accept() async throws {
+        for listener in listeners { try await listener.setOption(.autoRead, value: true).get() }
     }
 
     /// Listens without TLS at the hosts of `addresses`, and sends everybody to where it is.

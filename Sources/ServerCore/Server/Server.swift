@@ -37,15 +37,24 @@ public final class Server: Sendable {
 
     /// Begins to listen.
     ///
+    /// - Parameter prepare: the last thing to be done before anybody is answered, while those who come already wait: to
+    ///   give up rights that listening needed. When it throws, nobody is.
     /// - Returns: where, with the real numbers of ports that were given as 0.
     /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for what the configuration says about TLS and
-    ///   proxies.
+    ///   proxies; what `prepare` throws.
     @discardableResult
-    public func start() async throws -> [ListenAddress] {
+    public func start(_ prepare: () throws -> Void = {}) async throws -> [ListenAddress] {
         let handlers = state.withLock { $0.handlers }
         let logIn = LogInHandler(gate) { for handler in handlers { handler.sessionEnds() } }
         let runtime = try await Runtime.start(
             configuration, handlers: [logIn] + handlers, access: gate, counters: counters)
+        do {
+            try prepare()
+            try await runtime.accept()
+        } catch {
+            await runtime.shutDown(grace: .zero)
+            throw error
+        }
         state.withLock { $0.runtime = runtime }
         return runtime.addresses
     }

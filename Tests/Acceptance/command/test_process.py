@@ -1,15 +1,18 @@
 """What the process gives up: its user, and all files but its own."""
 
+import collections
+import contextlib
 import os
 import pathlib
 import re
 import ssl
 import subprocess
+import threading
 
 import pytest
 
-from server import binary, wait_until
-from wire import Wire, ask
+from server import binary, free_port, wait_until
+from wire import ConnectionClosed, Wire, ask
 
 
 def status_of(server):
@@ -41,6 +44,35 @@ def test_what_is_kept_before_it_becomes_another_user_is_theirs(serve, folder, op
     context = ssl._create_unverified_context() if server.url.startswith("https:") else None
     assert ask(server, "PUT", "/a", body="x", tls=context).status == 201
     assert ask(server, "DELETE", "/a", tls=context).status == 204
+
+
+@pytest.mark.root
+def test_nobody_is_answered_with_the_rights_of_root(serve, folder):
+    """A client that is there before the server: what it is answered first must be answered as all that comes later."""
+    root = folder / "share"
+    root.mkdir()
+    (root / "secret").write_text("root's")
+    (root / "secret").chmod(0o600)
+    port = free_port()
+    ended = threading.Event()
+    seen = collections.Counter()
+
+    def insist():
+        while not ended.is_set():
+            with contextlib.suppress(OSError, ConnectionClosed), Wire(("127.0.0.1", port), timeout=5) as wire:
+                seen[wire.ask("GET", "/secret", "Connection: close").status] += 1
+
+    clients = [threading.Thread(target=insist) for _ in range(4)]
+    for client in clients:
+        client.start()
+    try:
+        for _ in range(20):
+            serve("--user", "nobody", root=root, port=port).kill()
+    finally:
+        ended.set()
+        for client in clients:
+            client.join()
+    assert set(seen) == {403}
 
 
 @pytest.mark.root

@@ -78,14 +78,25 @@ int sys_find_user(const char *user, uint32_t *uid, uint32_t *gid) {
     return 0;
 }
 
-// Both calls answer the number before, and nothing about an error. The kernel takes root's rights over files from a
-// thread for as long as its user for files is another one.
-void sys_files_as(uint32_t uid, uint32_t gid) {
+int sys_groups_of(uint32_t uid, uint32_t *groups, int room) {
+    struct passwd *entry = getpwuid(uid);
+    if (!entry) return 0;
+    int count = room;
+    getgrouplist(entry->pw_name, entry->pw_gid, groups, &count);
+    return count < room ? count : room;
+}
+
+// The last two calls answer the number before, and nothing about an error. The kernel takes root's rights over files
+// from a thread for as long as its user for files is another one. The C library would change the groups of all threads.
+void sys_files_as(uint32_t uid, uint32_t gid, const uint32_t *groups, int count) {
+#ifdef SYS_setgroups32
+    syscall(SYS_setgroups32, (size_t)count, groups);
+#else
+    syscall(SYS_setgroups, (size_t)count, groups);
+#endif
     setfsgid(gid);
     setfsuid(uid);
 }
-
-void sys_files_as_myself(void) { sys_files_as(geteuid(), getegid()); }
 
 int sys_become(const char *user) {
     uint32_t uid, gid;
@@ -101,8 +112,8 @@ int sys_confinement_begin(void) { return -ENOSYS; }
 int sys_confinement_allow(int set, const char *path, bool writable) { return -ENOSYS; }
 int sys_confinement_enter(int set) { return -ENOSYS; }
 int sys_find_user(const char *user, uint32_t *uid, uint32_t *gid) { return -ENOSYS; }
-void sys_files_as(uint32_t uid, uint32_t gid) {}
-void sys_files_as_myself(void) {}
+int sys_groups_of(uint32_t uid, uint32_t *groups, int room) { return 0; }
+void sys_files_as(uint32_t uid, uint32_t gid, const uint32_t *groups, int count) {}
 int sys_become(const char *user) { return -ENOSYS; }
 
 #endif

@@ -46,6 +46,33 @@ def test_what_is_kept_before_it_becomes_another_user_is_theirs(serve, folder, op
     assert ask(server, "DELETE", "/a", tls=context).status == 204
 
 
+@pytest.fixture
+def as_player(tmp_path):
+    """Words before a command that have it run where `nobody` is in the group `games`, and in no other but their own."""
+    groups = [line for line in pathlib.Path("/etc/group").read_text().splitlines() if not line.startswith("games:")]
+    (tmp_path / "group").write_text("\n".join(groups + ["games:x:60:nobody"]) + "\n")
+    words = ["unshare", "--mount", "sh", "-c", f'mount --bind {tmp_path}/group /etc/group && exec "$@"', "sh"]
+    if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    return words
+
+
+@pytest.mark.root
+def test_share_that_is_open_to_one_of_their_groups(serve, folder, as_player):
+    root = folder / "share"
+    root.mkdir()
+    (root / "a.txt").write_text("one")
+    os.chown(root, 0, 60)
+    root.chmod(0o770)
+    server = serve("--user", "nobody", "--tls-self-signed", root=root, wrapper=as_player)
+    assert (root / ".shareserve" / "tls").stat().st_uid == 65534
+    made = subprocess.run([*as_player, str(binary()), "link", str(root / "a.txt")], capture_output=True, text=True, timeout=20)
+    assert made.returncode == 0, made.stderr
+    assert (root / ".shareserve" / "links").stat().st_uid == 65534
+    place = made.stdout.strip()[len(server.url.rstrip("/")):]
+    assert ask(server, "GET", place, tls=ssl._create_unverified_context()).text == "one"
+
+
 @pytest.mark.root
 def test_nobody_is_answered_with_the_rights_of_root(serve, folder):
     """A client that is there before the server: what it is answered first must be answered as all that comes later."""

@@ -79,6 +79,11 @@ public final class DirectoryRoot: Sendable {
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
         guard !policy.isReadOnly else { return }
+        // Root does nothing that a note asks for and whoever may have written it could not do.
+        if let owner = policy.stateOwner { owner.acting(tidyUp) } else { tidyUp() }
+    }
+
+    private func tidyUp() {
         // A move that can't be finished now is finished by a later start: nothing of it is lost.
         try? MoveJournal.finishAll(in: self)
         scratch.removeLeftovers()

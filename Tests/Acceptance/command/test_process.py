@@ -103,6 +103,25 @@ def test_nobody_is_answered_with_the_rights_of_root(serve, folder):
 
 
 @pytest.mark.root
+def test_notes_in_the_state_give_nobody_roots_rights(folder):
+    """Whoever keeps the state writes what is to be done, and root does it for them when it makes a link."""
+    root = folder / "share"
+    notes = root / ".shareserve" / "tmp"
+    notes.mkdir(parents=True)
+    (root / "kept" / "tree").mkdir(parents=True)
+    (root / "kept" / "tree" / "a").write_text("a")
+    (root / "b").write_text("b")
+    things = [(root / "kept" / "tree").stat(), (root / "b").stat()]
+    numbers = " ".join(f"{thing.st_dev} {thing.st_ino}" for thing in things)
+    (notes / "x.move").write_bytes(f"{numbers} kept/tree\0b".encode())
+    for place in [root, root / ".shareserve", notes, notes / "x.move"]:
+        os.chown(place, 65534, 65534)
+    subprocess.run([str(binary()), "link", str(root / "b"), "--root", str(root)], capture_output=True, check=True, timeout=20)
+    assert (root / "kept" / "tree" / "a").read_text() == "a"
+    assert {path.stat().st_uid for path in (root / ".shareserve").iterdir()} == {65534}
+
+
+@pytest.mark.root
 def test_state_of_another_user_is_told_of(serve, folder):
     root = folder / "share"
     (root / ".shareserve").mkdir(parents=True, mode=0o700)

@@ -270,6 +270,22 @@ import Testing
         #expect(directory.text("b") == "")
     }
 
+    @Test("An upload of a file of the future that was refused its name is given up as any other")
+    func expiryInTheFuture() throws {
+        let time = TestClock()
+        time.turn(by: RootClock.system.wall().seconds - time.clock.wall().seconds)
+        let share = try other(clock: time.clock)
+        let modified = Timestamp(seconds: 7_000_000_000)
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 3, modified: modified))
+        try write("one", to: upload)
+        try directory.write("there", to: "a")
+        #expect(throws: RootError.exists) { try upload.finish(replacing: .nothing) }
+        #expect(try share.upload(id: upload.id).offset == 3)
+        time.pass(share.root.policy.uploadExpiry.components.seconds + 100)
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/uploads").isEmpty)
+    }
+
     @Test(
         "Where there are too many, those that are over make room, looked for now and then and not for each that is refused"
     )

@@ -48,8 +48,10 @@ public final class LinkStore: Sendable {
     /// Ends a link.
     /// - Throws: ``RootError/unknownToken`` when there is none.
     public func revoke(id: String) throws(RootError) {
-        try change { (links) throws(RootError) in
-            guard links.removeValue(forKey: id) != nil else { throw .unknownToken }
+        try file.state.usingSpareRoom { () throws(RootError) in
+            try change { (links) throws(RootError) in
+                guard links.removeValue(forKey: id) != nil else { throw .unknownToken }
+            }
         }
     }
 

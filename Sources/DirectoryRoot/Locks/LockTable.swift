@@ -141,7 +141,7 @@ package final class LockTable: Sendable {
     /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another
     ///   user's.
     package func release(_ path: SharePath, token: LockToken, user: String?) throws(RootError) {
-        try change { (snapshot, now) throws(RootError) in
+        try ending { (snapshot, now) throws(RootError) in
             snapshot.expire(at: now.uptime)
             guard let lock = snapshot.locks[token.uri], lock.covers(path) else { throw .unknownToken }
             guard lock.obeys(user) else { throw .forbidden }
@@ -171,7 +171,7 @@ package final class LockTable: Sendable {
             isHeld = try ask { snapshot, uptime in hasAny(path, snapshot, uptime) }
         }
         guard isHeld else { return }
-        try change { (snapshot, now) throws(RootError) in
+        try ending { (snapshot, now) throws(RootError) in
             for lock in snapshot.within(path, at: now.uptime) { snapshot.remove(lock.token) }
             snapshot.expire(at: now.uptime)
         }
@@ -236,6 +236,11 @@ package final class LockTable: Sendable {
         known.generation = contents.envelope.generation
         known.isValid = true
         known.isDamaged = false
+    }
+
+    /// A change that ends locks, which needs no room on the disk.
+    private func ending(_ body: (inout LockSnapshot, Now) throws(RootError) -> Void) throws(RootError) {
+        try file.state.usingSpareRoom { () throws(RootError) in try change(body) }
     }
 
     private func change<T>(

@@ -82,7 +82,7 @@ package final class EndedSessions: Sendable {
             Self.makeRoom(&known.own, now)
         }
         guard !file.state.isReadOnly else { return }
-        try change(now) { $0.sessions[id] = ended }
+        try file.state.usingSpareRoom { () throws(RootError) in try change(now) { $0.sessions[id] = ended } }
     }
 
     // MARK: -

@@ -1,4 +1,5 @@
 import CSyscalls
+import Synchronization
 
 /// All state that lives in the share's `.shareserve/`: one of each store, over one folder, lock and clock.
 package final class SharedState: Sendable {
@@ -44,12 +45,18 @@ extension DirectoryRoot {
         if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
         try state.uploads.sweep()
         try state.trash.purge()
+        state.folder.fillSpareRoom()
         try state.properties.sweep { path in
             guard let found = try? resolver.open(path, flags: sys_o_path), let status = try? found.descriptor.status()
             else { return nil }
             return PropertyResource(status, path: path)
         }
     }
+
+    /// Whether what is deleted now could go to the trash as far as room on the disk is concerned; does not wait.
+    ///
+    /// As of the last ``sweep()``, or the last try.
+    public var hasRoomForTrash: Bool { !state.folder.hasNoRoom.load(ordering: .relaxed) }
 
     /// What went wrong with the state in the share since somebody last asked: for the log.
     public func takeIncidents() -> [StateIncident] { state.folder.incidents.take() }

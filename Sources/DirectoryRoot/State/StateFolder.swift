@@ -29,6 +29,8 @@ package final class StateFolder: Sendable {
     private let folder = Mutex<OpenDescriptor?>(nil)
     private let subfolders = Mutex<[String: OpenDescriptor]>([:])
     private let lockFile = Mutex<OpenDescriptor?>(nil)
+    /// Whether the disk had no room left for a note, and no spare file: what is deleted now can't be had back.
+    let hasNoRoom = Atomic<Bool>(false)
 
     /// How long to wait for another process that holds the lock.
     static let patience: Duration = .seconds(10)

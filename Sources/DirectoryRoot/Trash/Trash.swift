@@ -106,10 +106,12 @@ package final class Trash: Sendable {
     /// - Returns: where to move it; nil when it is on another file system than the trash.
     /// - Throws: what the disk says.
     func reserve(_ location: borrowing Location, user: String?) throws(RootError) -> Reserved? {
-        guard let trash = try state.subfolder(Self.folder, creating: true), location.status?.device == trash.device
-        else { return nil }
-        let record = try newRecord(of: location, user: user, in: trash)
-        return Reserved(record: record, place: try place(of: record.id))
+        try state.usingSpareRoom { () throws(RootError) in
+            guard let trash = try state.subfolder(Self.folder, creating: true), location.status?.device == trash.device
+            else { return nil }
+            let record = try newRecord(of: location, user: user, in: trash)
+            return Reserved(record: record, place: try place(of: record.id))
+        }
     }
 
     /// Nothing came.
@@ -132,14 +134,16 @@ package final class Trash: Sendable {
     private func add(
         _ location: borrowing Location, user: String?, _ call: (String, Int32, String) -> Int32
     ) throws(RootError) -> TrashRecord? {
-        guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
-        guard location.status?.device == trash.device else { return nil }
-        let record = try newRecord(of: location, user: user, in: trash)
-        let answer = call(record.id, trash.number, record.id + ".item")
-        if answer == 0 { return record }
-        _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
-        if answer == -EXDEV { return nil }
-        throw RootError(answer, "renameat to the trash")
+        try state.usingSpareRoom { () throws(RootError) in
+            guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
+            guard location.status?.device == trash.device else { return nil }
+            let record = try newRecord(of: location, user: user, in: trash)
+            let answer = call(record.id, trash.number, record.id + ".item")
+            if answer == 0 { return record }
+            _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
+            if answer == -EXDEV { return nil }
+            throw RootError(answer, "renameat to the trash")
+        }
     }
 
     /// All that is there, in no order, without what is over.

@@ -38,7 +38,8 @@ struct InfoDocument: Sendable {
         writer.raw(#","archive":true,"uploads":"#)
         writer.json(!isReadOnly)
         writer.raw(#","trash":"#)
-        writer.json(!isReadOnly && policy?.refusesDelete == false && !isLink)
+        // Where nothing can be noted any more the page asks first, and deletes for good.
+        writer.json(!isReadOnly && policy?.refusesDelete == false && !isLink && share?.root.hasRoomForTrash == true)
         writer.raw(#","maxUploadSize":"#)
         if let limit = policy?.maxUploadSize { writer.integer(limit) } else { writer.raw("null") }
         writer.raw(#","languages":"#)

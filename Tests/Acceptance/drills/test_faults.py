@@ -127,7 +127,8 @@ def test_file_size_limit_of_the_process(serve):
 
 @pytest.mark.root
 def test_read_only_remount(serve, tmpfs):
-    place = tmpfs("size=8M")
+    # Large enough for a server to make no state folder yet, whose lock files would be open for writing.
+    place = tmpfs("size=2G")
     server = serve(root=place)
     assert ask(server, "PUT", "/a", body="old").status == 201
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)

@@ -1,0 +1,93 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Room that is kept for the notes that go with making room: on a full disk nothing could go to the trash otherwise,
+/// and no lock, link or session could be ended.
+///
+/// `.shareserve/spare/` holds sixteen files of 16 KiB. Whenever such a note finds no room one of them goes, which frees
+/// blocks and an inode. Several, since others who write at that moment may be quicker.
+extension StateFolder {
+    private static let spareFolder = "spare"
+    private static let spareCount = 16
+    private static let spareSize = 16_384
+    /// With less than this left on the disk, also a share that was never changed gets them: it may be full any minute.
+    private static let lowRoom: UInt64 = 1 << 30
+    /// With less than this, no more than one is made.
+    private static let ampleRoom: UInt64 = 1 << 20
+
+    /// Runs `body`, and again after giving up one spare file after the other, as long as the disk has no room for it.
+    ///
+    /// - Parameter body: what leads to more room, or ends something; leaves nothing behind where it throws.
+    /// - Returns: what `body` gives.
+    /// - Throws: what `body` throws; ``RootError/noSpace`` when there is nothing left to give up.
+    func usingSpareRoom<T>(_ body: () throws(RootError) -> T) throws(RootError) -> T {
+        while true {
+            do throws(RootError) {
+                return try body()
+            } catch .noSpace where giveUpSpareFile() {
+                continue
+            } catch {
+                if error == .noSpace { hasNoRoom.store(true, ordering: .relaxed) }
+                throw error
+            }
+        }
+    }
+
+    /// Makes the spare files that are missing, as far as the disk has room for them, and finds out whether it has any.
+    ///
+    /// Of a disk with much room only where there is a state folder, which is made by whatever first changes something.
+    /// At the start and from time to time.
+    func fillSpareRoom() {
+        guard !isReadOnly else { return }
+        var space = sys_space()
+        guard unsafe sys_space(root, &space) == 0 else { return }
+        let free = space.is_known == 0 ? .max : space.available
+        let spare: OpenDescriptor?
+        do throws(RootError) {
+            if free >= Self.lowRoom, try descriptor(creating: false) == nil {
+                hasNoRoom.store(false, ordering: .relaxed)
+                return
+            }
+            spare = try subfolder(Self.spareFolder, creating: true)
+        } catch {
+            hasNoRoom.store(error == .noSpace, ordering: .relaxed)
+            return
+        }
+        guard let spare, var names = try? Self.names(in: spare) else { return }
+        let wanted = free >= Self.ampleRoom ? Self.spareCount : 1
+        for name in (0..<wanted).map(String.init) where names.count < wanted && !names.contains(name) {
+            guard Self.makeSpareFile(name, in: spare) else { break }
+            names.append(name)
+        }
+        hasNoRoom.store(names.isEmpty, ordering: .relaxed)
+    }
+
+    private static func makeSpareFile(_ name: String, in spare: OpenDescriptor) -> Bool {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        guard let file = try? unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
+        else { return false }
+        do {
+            try StateFile.writeAll(file.number, [UInt8](repeating: 0, count: spareSize))
+            return true
+        } catch {
+            _ = unsafe sys_unlinkat(spare.number, name, 0)
+            return false
+        }
+    }
+
+    /// Whether there was one.
+    private func giveUpSpareFile() -> Bool {
+        guard let spare = try? subfolder(Self.spareFolder, creating: false), let names = try? Self.names(in: spare)
+        else { return false }
+        // Another process may have taken the first of them at this moment.
+        return names.contains { unsafe sys_unlinkat(spare.number, $0, 0) == 0 }
+    }
+}

@@ -1,0 +1,152 @@
+"""A disk without room for one more byte: what makes room, or ends something, works all the same."""
+
+import errno
+import json
+import os
+import subprocess
+
+import pytest
+
+from server import wait_until
+from test_kill import Disk
+from wire import ask
+
+pytestmark = pytest.mark.root
+
+JSON = "Content-Type: application/json"
+EXCLUSIVE = (b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>")
+ALICE = "alice:in wonderland@/:rw"
+
+
+@pytest.fixture(params=["memory", "few inodes", "ext4"])
+def root(request, folder):
+    """A small disk's folder."""
+    if request.param == "ext4":
+        disk = Disk(folder, megabytes=32, features=("-m", "0", "-N", "256"))
+        yield disk.place
+        disk.release()
+        return
+    place = folder / "disk"
+    place.mkdir()
+    size = "size=8M" if request.param == "memory" else "size=64M,nr_inodes=200"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(place)], check=True)
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def ready(serve, root, *options):
+    """A server that has found the disk small, and kept some room."""
+    server = serve(*options, root=root)
+    spare = root / ".shareserve" / "spare"
+    wait_until(lambda: spare.exists() and len(list(spare.iterdir())) == 16, "there is room to spare")
+    return server, spare
+
+
+def fill(place):
+    """Leaves neither a block nor, of few, an inode."""
+    place.mkdir(exist_ok=True)
+    for size in (1 << 20, 4096, 1):
+        with open(place / f"of {size}", "wb", buffering=0) as file:
+            try:
+                while file.tell() < 1 << 28 and file.write(bytes(size)) == size:
+                    pass
+            except OSError as error:
+                assert error.errno == errno.ENOSPC
+    for number in range(1000):
+        try:
+            (place / str(number)).touch()
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+            break
+
+
+def discard(server, *paths):
+    """What the page's delete answers."""
+    answer = ask(server, "POST", "/.shareserve/trash", JSON, body=json.dumps({"paths": paths}))
+    assert answer.status == 200, answer
+    return json.loads(answer.body)
+
+
+def test_pages_delete_and_undo(serve, root):
+    (root / "keep").write_bytes(b"keep" * 1000)
+    server, _ = ready(serve, root)
+    assert ask(server, "PUT", "/first", body=b"x" * 100).status == 201
+    for number in range(5):
+        (root / f"small {number}").touch()
+    fill(root / "fill")
+    assert ask(server, "PUT", "/more", body=b"x" * 5000).status == 507
+    done = discard(server, "/keep", "/fill", *(f"/small {number}" for number in range(5)))
+    assert not done["failures"] and len(done["items"]) == 7, done
+    assert not (root / "fill").exists()
+    restored = ask(
+        server, "POST", "/.shareserve/trash/restore", JSON,
+        body=json.dumps({"ids": [item["id"] for item in done["items"] if item["path"] == "/keep"]}))
+    assert not json.loads(restored.body)["failures"], restored
+    assert (root / "keep").read_bytes() == b"keep" * 1000
+    assert ask(server, "DELETE", "/.shareserve/trash").status == 204
+    assert ask(server, "PUT", "/more", body=b"x" * 5000).status == 201
+
+
+def test_spare_room_is_made_again(serve, root):
+    server, spare = ready(serve, root)
+    assert ask(server, "PUT", "/first", body=b"x").status == 201
+    fill(root / "fill")
+    assert not discard(server, "/first", "/fill")["failures"]
+    assert len(list(spare.iterdir())) < 16
+    assert ask(server, "DELETE", "/.shareserve/trash").status == 204
+    server.stop()
+    server.restart()
+    wait_until(lambda: len(list(spare.iterdir())) == 16, "there is room to spare again")
+
+
+def test_delete_with_trash_and_lock(serve, root):
+    server, _ = ready(serve, root, "--trash", "30")
+    for name in ("locked", "other"):
+        assert ask(server, "PUT", f"/{name}", body=b"x").status == 201
+    tokens = {name: ask(server, "LOCK", f"/{name}", body=EXCLUSIVE)["Lock-Token"] for name in ("locked", "other")}
+    fill(root / "fill")
+    answer = ask(server, "DELETE", "/locked", f"If: ({tokens['locked']})")
+    assert answer.status == 204, answer
+    assert ask(server, "UNLOCK", "/other", f"Lock-Token: {tokens['other']}").status == 204
+    answer = ask(server, "DELETE", "/fill/")
+    assert answer.status == 204, answer
+    # Still on the disk, until somebody says so.
+    assert ask(server, "PUT", "/new", body=b"x" * 20_000).status == 507
+    assert ask(server, "DELETE", "/.shareserve/trash").status == 204
+    assert ask(server, "PUT", "/new", body=b"x" * 20_000).status == 201
+
+
+def test_end_of_a_link_and_a_session(serve, root):
+    server, _ = ready(serve, root, "--auth", ALICE)
+    login = ask(
+        server, "POST", "/.shareserve/login", "Content-Type: application/x-www-form-urlencoded", f"Origin: {server.url}",
+        body="user=alice&password=in+wonderland")
+    cookie = "Cookie: " + login["Set-Cookie"].partition(";")[0]
+    assert ask(server, "PUT", "/file", cookie, f"Origin: {server.url}", body=b"x").status == 201
+    made = ask(server, "POST", "/.shareserve/links", JSON, cookie, f"Origin: {server.url}", body='{"path": "/file"}')
+    assert made.status == 201, made
+    fill(root / "fill")
+    link = json.loads(made.body)
+    gone = ask(server, "DELETE", "/.shareserve/links?id=" + link["id"], cookie, f"Origin: {server.url}")
+    assert gone.status == 204, gone
+    ended = ask(server, "POST", "/.shareserve/logout", cookie, f"Origin: {server.url}")
+    assert ended.status < 400, ended
+    server.kill()
+    server.restart()
+    assert ask(server, "GET", "/file", cookie).status == 401
+
+
+def test_server_that_finds_it_full(serve, root):
+    """Nothing can be noted: the page is told to ask first, and deletes for good."""
+    fill(root / "fill")
+    server = serve(root=root)
+    wait_until(lambda: not json.loads(ask(server, "GET", "/.shareserve/info").body)["trash"], "there is no Undo")
+    failures = discard(server, "/fill")["failures"]
+    assert len(failures) == 1 and "room" in failures[0]["message"], failures
+    assert (root / "fill").exists()
+    answer = ask(server, "DELETE", "/fill/")
+    assert answer.status == 204, answer
+    server.stop()
+    server.restart()
+    assert ask(server, "PUT", "/new", body=b"x").status == 201
+    assert json.loads(ask(server, "GET", "/.shareserve/info").body)["trash"] is True

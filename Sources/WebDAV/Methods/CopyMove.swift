@@ -10,7 +10,7 @@ extension Exchange {
         guard depth == .zero || depth == .infinity else {
             throw HTTPError(.badRequest, "The Depth of a COPY must be 0 or infinity.")
         }
-        return try await transfer { share, target, replacing throws(RootError) in
+        return try await transfer { share, target, replacing in
             try share.copy(path, to: target, recursive: depth == .infinity, replacing: replacing)
         }
     }
@@ -20,8 +20,10 @@ extension Exchange {
     /// RFC 4918 §9.9.
     func move() async throws -> Response {
         let depth = try Depth(of: request, missing: .infinity)
-        return try await transfer(crossesFileSystems) { share, target, replacing throws(RootError) in
-            if depth != .infinity, try share.attributes(of: path).isDirectory { throw .invalidName }
+        return try await transfer(crossesFileSystems) { share, target, replacing in
+            guard try depth == .infinity || !share.attributes(of: path).isDirectory else {
+                throw HTTPError(.badRequest, "A folder is moved with all that is in it: Depth must be infinity.")
+            }
             return try share.move(path, to: target, replacing: replacing)
         }
     }
@@ -35,7 +37,7 @@ extension Exchange {
     // Without `isLong` the work always waits for its turn.
     private func transfer(
         _ isLong: (@Sendable (Share, SharePath) -> Bool)? = nil,
-        _ run: @escaping @Sendable (Share, SharePath, Replacement) throws(RootError) -> TransferResult
+        _ run: @escaping @Sendable (Share, SharePath, Replacement) throws -> TransferResult
     ) async throws -> Response {
         let target = try Destination(of: request).path
         try await refuseBody()

@@ -14,6 +14,7 @@ enum DAVBody {
         } catch {
             switch error {
             case .malformed: throw HTTPError(.badRequest, "The request body is not well-formed XML.")
+            case .namespace: throw HTTPError(.badRequest, "A namespace in the XML of the request body is no URI.")
             case .documentType: throw HTTPError(.badRequest, "A document type is not accepted in a request body.")
             case .tooComplex: throw HTTPError(.badRequest, "The XML of the request body is too deep or too wide.")
             case .encoding: throw HTTPError(.badRequest, "Send the XML of the request body as UTF-8.")

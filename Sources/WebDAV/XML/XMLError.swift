@@ -2,6 +2,8 @@
 enum XMLError: Error, Hashable, Sendable {
     /// Not well-formed, or names a namespace that is not declared.
     case malformed
+    /// A namespace that is no URI.
+    case namespace
     /// A document type declaration, of whatever content: entities live there.
     case documentType
     /// Deeper, or with more attributes or namespaces, than any client's.

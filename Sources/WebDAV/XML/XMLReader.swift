@@ -63,7 +63,7 @@ internal import DirectoryRoot
         }
         unsafe events.pointee.ignorableWhitespace = unsafe events.pointee.characters
         unsafe events.pointee.cdataBlock = unsafe events.pointee.characters
-        // A namespace need be no proper URI; a prefix that is not declared is a fault.
+        // A prefix that is not declared is a fault. What a namespace may be is asked once its references are resolved.
         unsafe events.pointee.serror = { state, error in
             guard let error = unsafe error, unsafe error.pointee.domain == Int32(XML_FROM_NAMESPACE.rawValue) else {
                 return
@@ -90,6 +90,10 @@ private let startElement: startElementNsSAX2Func = {
     if let namespaces = unsafe namespaces {
         for index in 0..<Int(namespaceCount) {
             unsafe declared.append((text(namespaces[2 * index]), uri(namespaces[2 * index + 1])))
+        }
+        guard declared.allSatisfy({ isReference($0.uri) }) else {
+            builder.refuse(.namespace)
+            return
         }
     }
     var found: [XMLAttribute] = []
@@ -118,6 +122,17 @@ private func uri(_ pointer: UnsafePointer<xmlChar>?) -> String {
     let name = unsafe text(pointer)
     guard name.utf8.contains(UInt8(ascii: "&")) else { return name }
     return String(decoding: resolvingAmpersands(Array(name.utf8)), as: UTF8.self)
+}
+
+/// Whether a namespace's name is a URI reference, perhaps the empty one, as it must be.
+///
+/// Namespaces in XML 1.0 §2.1. Where one property's is not, libxml2 and expat give their clients nothing of a whole
+/// listing, which some of those take for an empty folder.
+private func isReference(_ uri: String) -> Bool {
+    guard !uri.isEmpty else { return true }
+    guard let parts = unsafe xmlParseURI(uri) else { return false }
+    unsafe xmlFreeURI(parts)
+    return true
 }
 
 /// Without entity substitution libxml2 leaves each ampersand of an attribute as `&#38;`, for its tree builder to

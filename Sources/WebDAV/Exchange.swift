@@ -32,9 +32,14 @@ struct Exchange: Sendable {
     func body() async throws -> [UInt8] { try await request.body.collect(upTo: options.maxXMLBytes) }
 
     /// The root element of a body.
+    /// - Parameters:
+    ///   - body: a whole document.
+    ///   - maxDepth: for a method that takes less depth than is configured.
+    /// - Returns: the element with all that is in it.
     /// - Throws: 400 for whatever is not read.
-    func root(of body: [UInt8]) throws(HTTPError) -> XMLElement {
-        try DAVBody.read(body, charset: DAVBody.charset(of: request), maxDepth: options.maxXMLDepth)
+    func root(of body: [UInt8], maxDepth: Int = XMLBounds.maxDepth) throws(HTTPError) -> XMLElement {
+        try DAVBody.read(
+            body, charset: DAVBody.charset(of: request), maxDepth: min(maxDepth, options.maxXMLDepth))
     }
 
     /// Runs `work` where the disk may be waited for, behind others that also take as long as a tree or a large file

@@ -67,6 +67,19 @@ struct LockTests {
         #expect(try await fixture.send("LOCK", "/a", [], lockInfo(owner: owner)).status == 413)
     }
 
+    @Test("An owner as deep as it may be is shown at a depth that clients read")
+    func deepOwner() async throws {
+        let fixture = try DAVFixture()
+        func owner(_ depth: Int) -> String {
+            let inner = String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
+            return "<D:owner>\(inner)</D:owner>"
+        }
+        #expect(try await fixture.send("LOCK", "/a", [], lockInfo(owner: owner(250))).status == 400)
+        #expect(try await fixture.send("LOCK", "/a", [], lockInfo(owner: owner(249))).status == 201)
+        let listing = try await fixture.send("PROPFIND", "/", [("Depth", "1")])
+        #expect(try listing.hrefs().contains("/a"))
+    }
+
     @Test("§6.1, §9.10.5 an exclusive lock excludes, shared ones share")
     func conflicts() async throws {
         let fixture = try fixture()

@@ -13,7 +13,7 @@ extension Exchange {
         guard depth == .zero || depth == .infinity else {
             throw HTTPError(.badRequest, "The Depth of a LOCK must be 0 or infinity.")
         }
-        let info = try LockInfo(root(of: body))
+        let info = try LockInfo(root(of: body, maxDepth: LockInfo.maxDepth))
         let wish = LockRequest(
             isExclusive: info.isExclusive, isRecursive: depth == .infinity, owner: info.owner, timeout: timeout)
         return try await onDiskIfAsked { share in
@@ -85,6 +85,9 @@ struct LockInfo: Hashable, Sendable {
     let owner: [UInt8]
 
     private static let maxOwnerBytes = 8192
+    /// An answer holds the owner five elements deeper than the request, and what is deeper than 256 many a client's
+    /// libxml2 does not read.
+    static let maxDepth = XMLBounds.maxDepth - 5
 
     /// - Throws: 400 when it is no `lockinfo` for a write lock.
     init(_ root: XMLElement) throws(HTTPError) {

@@ -11,7 +11,8 @@ extension UploaderHandler {
 
     /// `?in=/a/`: server-sent events of what changes in a folder, and of the uploads that go on below it.
     ///
-    /// They end with the session or the share link that they began with: nothing is told after it.
+    /// They end with the session or the share link that they began with: nothing is told after it. And they end when
+    /// another folder is at the address, or none.
     func events(_ request: Request) async throws -> Response {
         let folder = try folder(in: request)
         let share = request.share
@@ -20,8 +21,11 @@ extension UploaderHandler {
             of: FolderEvent.self, bufferingPolicy: .bufferingOldest(Self.waitingEvents))
         guard eventStreams.add(continuation) else { throw RootError.tooMany }
         let changes: AsyncStream<FolderChange>
+        let told: ToldFolder
         do {
-            changes = try await io.run { try share.changes(in: folder) }
+            (changes, told) = try await io.run {
+                (try share.changes(in: folder), try ToldFolder(path: folder, share: share))
+            }
         } catch {
             continuation.finish()
             throw error
@@ -41,14 +45,16 @@ extension UploaderHandler {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { await Self.forward(changes, to: continuation) }
                     group.addTask {
-                        try await Self.watchUploads(below: folder, for: request, uploadsBoard, continuation)
+                        try await Self.watchUploads(below: told, for: request, uploadsBoard, continuation)
                     }
                     group.addTask {
                         for await event in events {
-                            guard try await io.run({ request.isStillAdmitted() }) else { return }
+                            let (isAdmitted, isThere) = try await io.run { (request.isStillAdmitted(), told.isThere) }
+                            guard isAdmitted else { return }
                             var text = TextWriter()
-                            text.event(event)
+                            text.event(isThere ? event : .changed(.all))
                             try await writer.write(text.take())
+                            guard isThere else { return }
                         }
                     }
                     group.addTask { try await Task.sleep(for: Self.longest) }
@@ -73,20 +79,23 @@ extension UploaderHandler {
     }
 
     private static func watchUploads(
-        below folder: SharePath, for request: Request, _ board: UploadsBoard,
+        below folder: ToldFolder, for request: Request, _ board: UploadsBoard,
         _ continuation: AsyncStream<FolderEvent>.Continuation
     ) async throws {
         var last = Array("[]".utf8)
         var quiet = Duration.zero
         while !Task.isCancelled {
-            let list = try await request.io.run { () -> [UInt8]? in
+            let found = try await request.io.run { () -> (list: [UInt8], isThere: Bool)? in
                 guard request.isStillAdmitted() else { return nil }
                 var text = TextWriter()
-                text.json(try board.uploads(below: folder, for: request.share))
-                return text.take()
+                text.json(try board.uploads(below: folder.path, for: request.share))
+                return (text.take(), folder.isThere)
             }
-            guard let list else { return }
-            if list != last {
+            guard let (list, isThere) = found else { return }
+            if !isThere {
+                // Whoever writes that finds it out, too, and ends.
+                continuation.yield(.keepAlive)
+            } else if list != last {
                 continuation.yield(.uploads(list))
                 last = list
                 quiet = .zero
@@ -96,6 +105,29 @@ extension UploaderHandler {
             }
             try await Task.sleep(for: uploadsInterval)
             quiet += uploadsInterval
+        }
+    }
+}
+
+/// The folder that a stream tells of, as long as it is at its address: with a folder above it, it may go where its names
+/// are not for this requester to know.
+private struct ToldFolder: Sendable {
+    let path: SharePath
+    private let share: Share
+    private let identity: DirectoryIdentity
+
+    init(path: SharePath, share: Share) throws(RootError) {
+        self.path = path
+        self.share = share
+        identity = DirectoryIdentity(try share.attributes(of: path))
+    }
+
+    /// Whether it is there still, as far as can be told now.
+    var isThere: Bool {
+        do throws(RootError) {
+            return try share.existing(path).map(DirectoryIdentity.init) == identity
+        } catch {
+            return error != .forbidden
         }
     }
 }

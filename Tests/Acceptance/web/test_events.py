@@ -8,9 +8,9 @@ import requests
 JSON = {"Content-Type": "application/json"}
 
 
-def events(server, folder="/", **options):
+def events(server, folder="/", timeout=20, **options):
     """Yields (event, data) as they come; the stream's first line has been read already."""
-    answer = requests.get(server.url + "/.shareserve/events", params={"in": folder}, stream=True, timeout=20, **options)
+    answer = requests.get(server.url + "/.shareserve/events", params={"in": folder}, stream=True, timeout=timeout, **options)
     assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
     lines = answer.iter_lines(chunk_size=1, decode_unicode=True)
     assert next(lines).startswith("retry")
@@ -49,6 +49,20 @@ def test_changes_are_told(server):
     (server.root / "straight.txt").unlink()
     wait_for(stream, tells("straight.txt"))
     answer.close()
+
+
+def test_a_folder_that_goes_with_another_is_told_of_no_more(server):
+    """Where it is now may be for others: nothing that happens there is told, and the page looks again at the address."""
+    (server.root / "a" / "sub").mkdir(parents=True)
+    for happens in (True, False):
+        # Less than the pause after which a stream says that it is still there.
+        answer, stream = events(server, "/a/sub/", timeout=10)
+        (server.root / "a").rename(server.root / "b")
+        if happens:
+            (server.root / "b" / "sub" / "secret").write_text("x")
+        assert [data for event, data in stream if event == "changed"] == [{"all": True}]
+        answer.close()
+        (server.root / "b").rename(server.root / "a")
 
 
 def test_uploads_in_progress_are_told(server):

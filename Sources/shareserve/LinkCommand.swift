@@ -48,7 +48,7 @@ struct LinkCommand: ParsableCommand {
         // Most likely a script's variable that was never set; it must not become a link to everything.
         guard !path.isEmpty, root?.isEmpty != true else { throw StartError.usage("the path is empty") }
         let place = Self.real(path)
-        let server = RunningServer.sharing(place)
+        let server = runningServer(for: place)
         let directory = try sharedDirectory(of: place, server)
         var policy = RootPolicy()
         policy.stateOwner = Self.stateOwner(of: directory, server)
@@ -103,6 +103,13 @@ struct LinkCommand: ParsableCommand {
                 downloadsLeft: maxDownloads))
         let base = url.map(Self.withoutSlash) ?? server?.url ?? ""
         StandardStreams.print("\(base)/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
+    }
+
+    /// The server that knows the link; that of a directory above the one of `--root` knows nothing of it.
+    private func runningServer(for place: String) -> RunningServer? {
+        guard let root else { return RunningServer.sharing(place) }
+        let directory = Self.real(root)
+        return RunningServer.sharing(directory).flatMap { $0.root == directory ? $0 : nil }
     }
 
     /// The nearest directory at or above `place` that was served.

@@ -72,6 +72,16 @@ def test_a_pipe_where_settings_were_does_not_hold_a_link_up(serve, folder):
     assert link(server.root / "a.txt").stdout.startswith(f"{server.url}/.shareserve/s/")
 
 
+def test_the_address_is_that_of_the_server_that_knows_the_link(serve, shared):
+    """A directory below the shared one keeps links of its own, for a server of its own."""
+    album, place = shared.root / "album", shared.root / "album" / "a.txt"
+    assert link(place, "--root", album).stdout.startswith("/.shareserve/s/")
+    inner = serve(root=album)
+    for server in (inner, shared):
+        shown = link(place, "--root", server.root).stdout.strip()
+        assert shown.startswith(f"{server.url}/") and ask(server, "GET", shown[len(server.url):]).text == "one"
+
+
 @pytest.mark.root
 def test_root_makes_links_of_another_users_server(serve, folder):
     root = folder / "share"

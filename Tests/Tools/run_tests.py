@@ -6,6 +6,7 @@ driven is other people's programs on a busy machine. When it passes then it coun
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -20,6 +21,10 @@ SWIFT = os.environ.get("SWIFT", "swift")
 # The options of `make build`, so that what is tested is what ships.
 RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
 
+
+ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
+# These wait for other people's programs more than they compute: two lanes share the machine. What measures has it alone.
+SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command"]]
 
 # More failures than these are no accident.
 TRIED_AGAIN = 5
@@ -64,9 +69,13 @@ class Tally:
             self.unsteady += [name for name in names if name not in second.failed]
             self.passed += second.passed
             first.failed = second.failed
-        self.passed += first.passed
-        self.failed += first.failed
-        self.skipped += first.skipped
+        self.add(first)
+
+    def add(self, other):
+        """Adds what other suites did."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
 
     def finish(self):
         """Prints the names of what did not pass, then the one line, and ends the program."""
@@ -83,9 +92,10 @@ class Tally:
 def run(title, command, **options):
     print(f"== {title}", flush=True)
     started = time.monotonic()
-    status = subprocess.run(command, cwd=PROJECT, **options).returncode
+    done = subprocess.run(command, cwd=PROJECT, **options)
+    print(done.stdout or "", end="")
     print(f"== {title}: {time.monotonic() - started:.0f} s", flush=True)
-    return status
+    return done.returncode
 
 
 def main():
@@ -153,20 +163,36 @@ def run_swift_tests(options, swift_options, tally):
 
 def run_acceptance(options, server, tally):
     environment = dict(os.environ, SHARESERVE_BINARY=str(server), SHARESERVE_SANITIZE=options.sanitize)
-    chosen = ["Tests/Acceptance", *(["-k", options.filter] if options.filter else [])]
+    folders = sorted({path.parent.name for path in ACCEPTANCE.glob("*/test_*.py")})
+    alone = [name for name in folders if not any(name in lane for lane in SIDE_BY_SIDE)]
+
+    def run_lane(names, beside=False):
+        chosen = [str(ACCEPTANCE.relative_to(PROJECT) / name) for name in names]
+        chosen += ["-k", options.filter] if options.filter else []
+        junit = RESULTS / f"acceptance-{names[0]}.xml"
+        # The lines of one lane at a time.
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace"} if beside else {}
+        return run_pytest(f"Acceptance tests: {', '.join(names)}", chosen, junit, environment, **output)
+
     first = Tally()
-    run_pytest("Acceptance tests", chosen, RESULTS / "acceptance.xml", first, environment)
-    tally.add_after_second_try(first, pytest_address, lambda addresses, second: run_pytest(
-        "Failed acceptance tests, once more", addresses, RESULTS / "acceptance-again.xml", second, environment))
+    with concurrent.futures.ThreadPoolExecutor() as lanes:
+        for lane in [lanes.submit(run_lane, names, index > 0) for index, names in enumerate(SIDE_BY_SIDE)]:
+            first.add(lane.result())
+    first.add(run_lane(alone))
+    tally.add_after_second_try(first, pytest_address, lambda addresses, second: second.add(run_pytest(
+        "Failed acceptance tests, once more", addresses, RESULTS / "acceptance-again.xml", environment)))
 
 
-def run_pytest(title, chosen, junit, tally, environment):
+def run_pytest(title, chosen, junit, environment, **output):
+    """What these tests did."""
     command = [sys.executable, "-m", "pytest", *chosen, "-q", "--durations=15", f"--junitxml={junit}"]
-    status = run(title, command, env=environment)
+    status = run(title, command, env=environment, **output)
+    tally = Tally()
     found = tally.read_junit(junit, "acceptance")
     nothing_selected = 5
     if not found or status not in (0, nothing_selected) and not tally.failed:
         tally.failed.append(f"acceptance: pytest ended with status {status}")
+    return tally
 
 
 def swift_address(name):

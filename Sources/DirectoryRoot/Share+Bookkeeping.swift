@@ -44,6 +44,9 @@ extension Share {
     }
 
     /// What was at `source` is at `target` now, and what was at `target` is gone: locks of both end, properties follow.
+    ///
+    /// Properties are found by what they are of; only on a disk that keeps no birth times must the path beside them fit,
+    /// too. That there is no room to write it is no reason to call a move failed that is made.
     /// - Parameters:
     ///   - source: where it was.
     ///   - status: what it is; nil when that is not known.
@@ -54,7 +57,7 @@ extension Share {
     ) throws(RootError) {
         try root.dropLocks(below: source)
         try root.dropLocks(below: target)
-        try root.state.properties.moved(from: source, status, to: target)
+        do throws(RootError) { try root.state.properties.moved(from: source, status, to: target) } catch .noSpace {}
     }
 
     /// Gives a copy that has no name yet the dead properties of what it is a copy of.

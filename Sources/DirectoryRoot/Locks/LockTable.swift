@@ -138,10 +138,17 @@ package final class LockTable: Sendable {
     }
 
     /// Ends a lock.
+    /// - Parameters:
+    ///   - path: at or below its root.
+    ///   - token: which.
+    ///   - user: who asks.
+    ///   - isUnknown: nobody was told of it, so that it ends whatever the disk says.
     /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another
     ///   user's.
-    package func release(_ path: SharePath, token: LockToken, user: String?) throws(RootError) {
-        try ending { (snapshot, now) throws(RootError) in
+    package func release(
+        _ path: SharePath, token: LockToken, user: String?, isUnknown: Bool = false
+    ) throws(RootError) {
+        try ending(unwritten: isUnknown) { (snapshot, now) throws(RootError) in
             snapshot.expire(at: now.uptime)
             guard let lock = snapshot.locks[token.uri], lock.covers(path) else { throw .unknownToken }
             guard lock.obeys(user) else { throw .forbidden }
@@ -150,6 +157,9 @@ package final class LockTable: Sendable {
     }
 
     /// Ends the locks at and below `path`: of what was deleted, moved away or replaced.
+    ///
+    /// That has happened, so a disk that is too full to write it down is no reason to fail: this process knows, and the
+    /// next change of any lock is written with it.
     /// - Parameters:
     ///   - path: of what is gone.
     ///   - spelling: `path` in the spelling of these roots of locks, where the disk knows several.
@@ -171,7 +181,7 @@ package final class LockTable: Sendable {
             isHeld = try ask { snapshot, uptime in hasAny(path, snapshot, uptime) }
         }
         guard isHeld else { return }
-        try ending { (snapshot, now) throws(RootError) in
+        try ending(unwritten: true) { (snapshot, now) throws(RootError) in
             for lock in snapshot.within(path, at: now.uptime) { snapshot.remove(lock.token) }
             snapshot.expire(at: now.uptime)
         }
@@ -238,13 +248,21 @@ package final class LockTable: Sendable {
         known.isDamaged = false
     }
 
-    /// A change that ends locks, which needs no room on the disk.
-    private func ending(_ body: (inout LockSnapshot, Now) throws(RootError) -> Void) throws(RootError) {
-        try file.state.usingSpareRoom { () throws(RootError) in try change(body) }
+    /// A change that ends locks, which needs no room on the disk; or, `unwritten`, not even what is kept for that.
+    private func ending(
+        unwritten: Bool, _ body: (inout LockSnapshot, Now) throws(RootError) -> Void
+    ) throws(RootError) {
+        do throws(RootError) {
+            try file.state.usingSpareRoom { () throws(RootError) in try change(body) }
+        } catch {
+            guard unwritten, error == .noSpace else { throw error }
+            try change(holdsUnwritten: true, body)
+        }
     }
 
+    /// With `holdsUnwritten` a change counts in this process also when the file can't be replaced.
     private func change<T>(
-        _ body: (inout LockSnapshot, Now) throws(RootError) -> T
+        holdsUnwritten: Bool = false, _ body: (inout LockSnapshot, Now) throws(RootError) -> T
     ) throws(RootError) -> T {
         try file.state.exclusively { (lock) throws(RootError) -> T in
             try known.withLock { (known) throws(RootError) -> T in
@@ -260,21 +278,21 @@ package final class LockTable: Sendable {
                         known = Known(isValid: true)
                     }
                 }
-                // Whatever goes wrong from here on, the copy in memory is no longer known to be the file.
-                known.isValid = false
+                let before = known.snapshot
                 let now = Now(wall: clock.wall(), uptime: clock.uptime())
-                let answer: T
+                // Every body refuses before it changes anything but the locks that are over.
+                let answer = try body(&known.snapshot, now)
                 do throws(RootError) {
-                    answer = try body(&known.snapshot, now)
+                    known.identity = try file.replace(
+                        known.identity, generation: known.generation &+ 1, payload: known.snapshot.payload, lock)
+                    known.generation &+= 1
                 } catch {
-                    // Every body refuses before it changes anything but the locks that are over.
-                    known.isValid = true
-                    throw error
+                    // A file that was replaced all the same, or by others, is told by its identity, and is read.
+                    guard holdsUnwritten else {
+                        known.snapshot = before
+                        throw error
+                    }
                 }
-                known.identity = try file.replace(
-                    known.identity, generation: known.generation &+ 1, payload: known.snapshot.payload, lock)
-                known.generation &+= 1
-                known.isValid = true
                 return answer
             }
         }

@@ -62,7 +62,7 @@ extension Share {
         } catch {
             // Somebody else made it just now: a lock on what exists.
             if error == .exists || error == .isDirectory { return (seen(lock), false) }
-            try? table.release(lock.root, token: lock.token, user: user)
+            try? table.release(lock.root, token: lock.token, user: user, isUnknown: true)
             throw error
         }
     }

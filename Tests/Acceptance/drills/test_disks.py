@@ -191,6 +191,28 @@ def test_quota(serve, folder):
         subprocess.run(["umount", "-l", str(place)])
 
 
+def test_move_with_properties_on_a_full_disk(serve, disk):
+    """Properties that are too large for the disk's attributes are found by what they are of: the move needs no room."""
+    root = disk.place / "share"
+    root.mkdir()
+    server = serve(root=root)
+    assert ask(server, "PUT", "/a", body=b"content").status == 201
+    answer = ask(server, "PROPPATCH", "/a", body=(
+        b"<propertyupdate xmlns='DAV:'><set><prop><p xmlns='urn:x'>%b</p></prop></set></propertyupdate>" % (b"v" * 20_000)))
+    assert answer.status == 207 and " 200 " in answer.text
+    with open(disk.place / "filler", "wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 10):
+            with contextlib.suppress(OSError):
+                while file.write(os.urandom(size)):
+                    pass
+            os.sync()
+    assert ask(server, "PUT", "/b", body=b"x" * 100_000).status == 507
+    assert ask(server, "MOVE", "/a", "Destination: /b").status == 201
+    assert sorted(set(os.listdir(root)) - {".shareserve"}) == ["b"]
+    assert "v" * 20_000 in ask(server, "PROPFIND", "/b", "Depth: 0").text
+    server.stop()
+
+
 @contextlib.contextmanager
 def mounted(folder, name, *options):
     """What is in `folder / "below"`, which others change, as a file system over a network has it."""

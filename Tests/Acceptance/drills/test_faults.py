@@ -19,6 +19,10 @@ from tracing import failing, traced
 from wire import ConnectionClosed, Wire, ask
 
 
+LOCK = (
+    b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>")
+
+
 @pytest.fixture
 def tmpfs(folder):
     """A file system of its own: `tmpfs("size=8M")`."""
@@ -85,6 +89,54 @@ class TestFullDisk:
         assert ask(server, "PUT", "/b", body=b"x" * 100_000).status == 507
         assert ask(server, "DELETE", "/filler").status == 204
         assert ask(server, "PUT", "/b", body=b"x" * 100_000).status == 201
+
+    def without_spare_room(self, server):
+        """A server that has found its disk small, and whose spare room others have used up since."""
+        spare = server.root / ".shareserve" / "spare"
+        wait_until(lambda: spare.exists() and len(list(spare.iterdir())) == 16, "there is room to spare")
+        shutil.rmtree(spare)
+        return server
+
+    @pytest.mark.parametrize("name", ["file", "empty", "tree"])
+    @pytest.mark.parametrize("method, target", [("DELETE", None), ("MOVE", "/new"), ("MOVE", "/other")])
+    def test_what_is_locked_can_go(self, serve, tmpfs, name, method, target):
+        """What is done is answered as done, and locks end with it, though there is no room to write that down."""
+        place = tmpfs("size=2M")
+        root = place / "share"
+        (root / "tree" / "inner").mkdir(parents=True)
+        (root / "other").mkdir()
+        for path, size in [("file", 9000), ("empty", 0), ("tree/a", 9000), ("tree/inner/b", 9000), ("other/c", 9000)]:
+            (root / path).write_bytes(b"x" * size)
+        server = self.without_spare_room(serve(root=root))
+        held = "If:"
+        for path in (name, "other/c"):
+            answer = ask(server, "LOCK", f"/{path}", "Timeout: Second-3600", body=LOCK)
+            held += f" <{server.url}/{path}> ({answer['lock-token']})"
+        with open(place / "filler", "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(b"\0" * 65536):
+                pass
+        answer = ask(server, method, f"/{name}", held, *([f"Destination: {target}"] if target else []))
+        assert answer.status == (201 if target == "/new" else 204)
+        assert not (root / name).exists()
+        assert not list(root.rglob(".shareserve-*")), "nothing is left out of sight"
+        (place / "filler").unlink()
+        assert ask(server, "PUT", f"/{name}", body=b"anew").status == 201
+
+    def test_a_lock_on_a_name_that_could_not_be_made(self, serve, tmpfs):
+        """Nobody was told of its token."""
+        place = tmpfs("size=8M,nr_inodes=40")
+        server = self.without_spare_room(serve(root=place))
+        for number in range(40):
+            with contextlib.suppress(OSError):
+                (place / f"{number}").touch()
+        for number in range(10):
+            status = ask(server, "LOCK", "/new", body=LOCK).status
+            assert status in (507, 201)
+            if status == 201:
+                break
+            (place / f"{number}").unlink()
+            assert ask(server, "PROPFIND", "/new", "Depth: 0").status == 404
+        assert number > 3 and status == 201
 
     def test_inodes(self, serve, tmpfs):
         place = tmpfs("size=8M,nr_inodes=40")

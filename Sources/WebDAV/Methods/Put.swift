@@ -26,10 +26,11 @@ extension Exchange {
     }
 
     private func noRoom(in share: Share) -> HTTPError {
-        let reserved = share.root.policy.minFreeSpace
-        let free = (try? share.space(at: path.parent)).map { max(0, $0.available - reserved) }
-        let length = request.body.length.map { "; this has \($0)" } ?? ""
-        let room = free.map { " It has room for \($0) bytes\(length)." } ?? ""
+        var room = ""
+        // What is short may be something else: a user's quota, or room for one more file.
+        if let length = request.body.length, let free = try? share.space(at: path.parent)?.available, length > free {
+            room = " It has room for \(free) bytes; this has \(length)."
+        }
         return HTTPError(
             .insufficientStorage, "The disk has no room for this.\(room) Free some space and try again.")
     }

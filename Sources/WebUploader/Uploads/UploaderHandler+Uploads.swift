@@ -74,15 +74,15 @@ extension UploaderHandler {
             return try await request.io.run(work)
         } catch RootError.noSpace {
             let share = request.share
-            guard let length, let space = try? await request.io.run({ try share.space(at: .root) }) else {
-                throw RootError.noSpace
-            }
-            let (room, overflow) = space.available.subtractingReportingOverflow(share.root.policy.minFreeSpace)
+            // What is short may be something else: a user's quota, or room for one more file.
+            guard let length, let room = try? await request.io.run({ try share.space(at: .root)?.available }),
+                length > room
+            else { throw RootError.noSpace }
             var writer = TextWriter()
             writer.raw("The disk has no room for this: it needs ")
             writer.size(length)
             writer.raw(", and ")
-            writer.size(overflow ? 0 : max(0, room))
+            writer.size(room)
             writer.raw(" are free. Free some space and try again.")
             throw HTTPError(.insufficientStorage, String(decoding: writer.take(), as: UTF8.self))
         }

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -19,8 +20,7 @@ from tracing import failing, traced
 from wire import ConnectionClosed, Wire, ask
 
 
-LOCK = (
-    b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>")
+LOCK = b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>"
 
 
 @pytest.fixture
@@ -144,6 +144,10 @@ class TestFullDisk:
         statuses = [ask(server, "PUT", f"/{index}", body="x").status for index in range(60)]
         assert statuses[0] == 201 and statuses[-1] == 507 and set(statuses) == {201, 507}
         assert ask(server, "MKCOL", "/folder").status == 507
+        begun = ask(server, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 9",
+                    "Upload-Metadata: filename YQ==")
+        for answer in (ask(server, "PUT", "/new", body="x"), begun):
+            assert answer.status == 507 and not any(letter.isdigit() for letter in answer.text), "there are bytes enough"
         assert ask(server, "GET", "/0").text == "x"
         assert ask(server, "DELETE", "/0").status == 204
         assert ask(server, "DELETE", "/1").status == 204
@@ -152,8 +156,13 @@ class TestFullDisk:
     def test_min_free_space(self, serve, tmpfs):
         server = serve("--min-free-space", "6M", root=tmpfs("size=8M"))
         assert ask(server, "PUT", "/a", body=b"x" * 1_000_000).status == 201
-        assert ask(server, "PUT", "/b", body=b"x" * 3_000_000).status == 507
-        assert not (server.root / "b").exists()
+        answer = ask(server, "PUT", "/b", body=b"x" * 3_000_000)
+        assert answer.status == 507 and not (server.root / "b").exists()
+        room, needed = map(int, re.findall(r"\d+", answer.text))
+        assert 500_000 < room < 1_100_000 and needed == 3_000_000, answer.text
+        answer = ask(server, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 3000000",
+                     "Upload-Metadata: filename Yg==")
+        assert answer.status == 507 and re.search(r"3\.0 MB, and \d+ kB are free", answer.text), answer.text
 
 
 @pytest.mark.root

@@ -74,10 +74,25 @@ extension UploaderHandler {
             return Response(.created, fields: answer)
         }
         let hasBody = fields["content-type"] == "application/offset+octet-stream"
-        if hasBody {
-            try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
+        return try await orForgetting(upload, request) {
+            if hasBody {
+                try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
+            }
+            return try await answerTus(request, upload, .created, answer)
         }
-        return try await answerTus(request, upload, .created, answer)
+    }
+
+    /// Runs what is left to do before a client hears the address of an upload: when that fails, nobody could ever go on
+    /// with the upload, and it would only keep its room.
+    private func orForgetting(
+        _ upload: ResumableUpload, _ request: Request, _ work: () async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await work()
+        } catch {
+            _ = try? await request.io.run { try request.share.removeUpload(id: upload.id) }
+            throw error
+        }
     }
 
     /// A final upload out of partial ones.
@@ -106,7 +121,7 @@ extension UploaderHandler {
             }
         }
         let answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
-        return try await answerTus(request, upload, .created, answer)
+        return try await orForgetting(upload, request) { try await answerTus(request, upload, .created, answer) }
     }
 
     /// Core: PATCH.

@@ -471,6 +471,29 @@ def test_a_full_disk_keeps_what_has_come(serve, folder):
         subprocess.run(["umount", "-l", place])
 
 
+@pytest.mark.root
+def test_what_nobody_can_go_on_with_keeps_no_room(serve, folder):
+    """The address of an upload that comes with its creation is in the answer, and in no refusal."""
+    place = folder / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], check=True)
+    try:
+        server = serve(root=place)
+        tus = Tus(server)
+        for _ in range(2):
+            tus.create(headers=BYTES | {"Upload-Defer-Length": "1"}, data=os.urandom(6_000_000), status=507, filename="x")
+            assert not list((place / ".shareserve" / "uploads").iterdir())
+        with Wire(server) as wire:
+            wire.request("POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 9", "Content-Length: 9",
+                         "Upload-Metadata: filename YQ==", "Content-Type: application/offset+octet-stream")
+            wire.send(b"half")
+            wait_until(lambda: list((place / ".shareserve" / "uploads").iterdir()), "the upload is there")
+        wait_until(lambda: not list((place / ".shareserve" / "uploads").iterdir()), "the upload is gone")
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", place])
+
+
 def test_hidden_names_and_extensions(serve):
     server = serve("--hidden", "*.secret", "--allow-extensions", "txt,secret")
     tus = Tus(server)

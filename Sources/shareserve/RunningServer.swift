@@ -25,6 +25,8 @@ struct RunningServer {
         guard let program = Self.target(process + "/exe")?.split(separator: "/").last,
             program == "shareserve" || program.hasPrefix("shareserve ")
         else { return nil }
+        // That has the directory open, too, and while it asks for a password somebody else may want a link.
+        guard Self.texts(process + "/cmdline").dropFirst().first != "link" else { return nil }
         let open = Self.names(in: process + "/fd").compactMap { Self.target(process + "/fd/" + $0) }
         // Of the directories that it has open, the shared one contains all others.
         let above = open.filter {

@@ -2,13 +2,14 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import time
 
 import pytest
 
-from server import binary, free_port
+from server import binary, free_port, wait_until
 from wire import Wire, ask
 
 
@@ -80,6 +81,21 @@ def test_the_address_is_that_of_the_server_that_knows_the_link(serve, shared):
     for server in (inner, shared):
         shown = link(place, "--root", server.root).stdout.strip()
         assert shown.startswith(f"{server.url}/") and ask(server, "GET", shown[len(server.url):]).text == "one"
+
+
+def test_what_makes_another_link_is_no_server(serve, folder):
+    (folder / "share").mkdir()
+    (folder / "share" / "a.txt").write_text("one")
+    words = [binary(), "link", "--password", folder / "share" / "a.txt", "--root", folder / "share"]
+    asking = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        opened = pathlib.Path(f"/proc/{asking.pid}/fd")
+        wait_until(lambda: str(folder / "share") in map(os.path.realpath, opened.iterdir()), "the directory is open")
+        server = serve()
+        assert link(server.root / "a.txt").stdout.startswith(f"{server.url}/")
+    finally:
+        asking.kill()
+        asking.communicate()
 
 
 @pytest.mark.root

@@ -22,7 +22,13 @@ extension RootPolicy {
         uploadExpiry = try settings.duration("upload-expiry") ?? uploadExpiry
         maxLocks = try settings.number("max-locks", in: 0...1_000_000) ?? maxLocks
         maxLocksPerUser = try settings.number("max-locks-per-user", in: 0...1_000_000) ?? maxLocksPerUser
-        stateOwner = settings.text("user").flatMap { FileOwner(named: $0) }
+        if let user = settings.text("user") {
+            // Before root makes anything, which would be closed to the user who was meant.
+            guard let owner = FileOwner(named: user) else {
+                throw .usage("cannot become the user '\(user)': there is none of this name")
+            }
+            stateOwner = owner
+        }
         trashDays = try settings.days("trash", in: 0...36_500) ?? trashDays
     }
 }

@@ -131,9 +131,12 @@ def test_state_of_another_user_is_told_of(serve, folder):
 
 
 def test_unknown_user_is_one_line(folder):
-    ended = subprocess.run([str(binary()), str(folder), "--port", "0", "--user", "no such user"], capture_output=True, text=True, timeout=20)
+    words = [str(binary()), str(folder), "--port", "0", "--user", "no such user", "--tls-self-signed"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=20)
     assert ended.returncode == 64
     assert len(ended.stderr.splitlines()) == 1 and "no such user" in ended.stderr
+    # Root's own state would be closed to the user who was meant.
+    assert not (folder / ".shareserve").exists()
 
 
 @pytest.mark.parametrize("options", [(), ("--confine",)], ids=["by itself", "to the share alone"])

@@ -234,7 +234,9 @@ struct WriteTests {
         arguments: [
             ("http://other.example/b", 502), ("http://localhost/b", 201), ("https://localhost/%62", 201), ("/b", 201),
             ("/a/../b", 400), ("b", 400), ("", 400), ("/b%2Fc", 400), ("/b%00", 400), ("/../b", 400),
-            ("http://localhost", 403), ("ftp://localhost/b", 400),
+            ("http://localhost", 403), ("ftp://localhost/b", 400), ("http://anna:s%40cret@localhost/b", 201),
+            ("http://localhost@other.example/b", 502), ("http://localhost:80@other.example:80/b", 502),
+            ("http://other.example@localhost@/b", 400), ("http://@/b", 400),
         ])
     func destination(value: String, status: Int) async throws {
         let fixture = try DAVFixture()

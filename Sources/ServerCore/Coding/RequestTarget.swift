@@ -15,8 +15,12 @@ package struct RequestTarget: Equatable, Sendable {
     package var isAsterisk = false
 
     /// Splits an origin-form or absolute-form target, or `*`.
+    /// - Parameters:
+    ///   - text: as it came.
+    ///   - isReference: stands in a field or a document; a user's name before its host is then skipped, since git
+    ///     writes that of its own URL, with the password, into `Destination`.
     /// - Throws: ``HTTPError`` 400 for every other form, a fragment, blanks, controls, user names and bad hosts.
-    package init(_ text: ArraySlice<UInt8>) throws(HTTPError) {
+    package init(_ text: ArraySlice<UInt8>, isReference: Bool = false) throws(HTTPError) {
         var rest = text
         for byte in text where byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") { throw Self.malformed }
         guard let lead = rest.first else { throw Self.malformed }
@@ -29,7 +33,8 @@ package struct RequestTarget: Equatable, Sendable {
             guard let scheme = Self.schemeLength(rest) else { throw Self.malformed }
             rest = rest.dropFirst(scheme)
             let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
-            let host = rest[rest.startIndex..<end]
+            var host = rest[rest.startIndex..<end]
+            if isReference, let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[(at + 1)...] }
             guard Self.isAuthority(host) else { throw Self.malformed }
             authority = host
             rest = rest[end...]

@@ -105,7 +105,7 @@ public struct Request: Sendable {
     public func resolve(
         reference: ArraySlice<UInt8>
     ) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
-        let target = try RequestTarget(reference)
+        let target = try RequestTarget(reference, isReference: true)
         guard !target.isAsterisk else { throw HTTPError(.badRequest, "“*” is not an address.") }
         if let other = target.authority, !Self.sameServer(other, authority) {
             throw HTTPError(.badGateway, "That address is on another server: this one cannot reach it.")

@@ -92,7 +92,8 @@ extension Gate {
         }
         // What the interface does is told in its bodies: anywhere.
         var places = [path.bytes.starts(with: Self.reserved) ? SharePath.root : path]
-        if let field = head.fields["destination"], let target = try? RequestTarget(Array(field.utf8)[...]),
+        if let field = head.fields["destination"],
+            let target = try? RequestTarget(Array(field.utf8)[...], isReference: true),
             let destination = try? RequestTarget.decode(path: target.path, below: prefix).path
         {
             places.append(destination)

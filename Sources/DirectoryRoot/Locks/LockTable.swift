@@ -14,6 +14,8 @@ package final class LockTable: Sendable {
         var isValid = false
         /// The file holds something else; it is kept aside before the next change, and counts as empty until then.
         var isDamaged = false
+        /// Locks have ended that the file still has, since the disk had no room for another.
+        var isUnwritten = false
     }
 
     private let file: StateFile
@@ -187,6 +189,15 @@ package final class LockTable: Sendable {
         }
     }
 
+    /// Writes that locks have ended, where the disk had no room for it then.
+    /// - Throws: what the disk says, still.
+    func settle() throws(RootError) {
+        guard known.withLock({ $0.isUnwritten }) else { return }
+        try file.state.usingSpareRoom { () throws(RootError) in
+            try change { (snapshot, now) throws(RootError) in snapshot.expire(at: now.uptime) }
+        }
+    }
+
     // MARK: -
 
     private func clipped(_ timeout: Duration?) -> Duration {
@@ -286,12 +297,14 @@ package final class LockTable: Sendable {
                     known.identity = try file.replace(
                         known.identity, generation: known.generation &+ 1, payload: known.snapshot.payload, lock)
                     known.generation &+= 1
+                    known.isUnwritten = false
                 } catch {
                     // A file that was replaced all the same, or by others, is told by its identity, and is read.
                     guard holdsUnwritten else {
                         known.snapshot = before
                         throw error
                     }
+                    known.isUnwritten = true
                 }
                 return answer
             }

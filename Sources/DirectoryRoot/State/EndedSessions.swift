@@ -82,7 +82,18 @@ package final class EndedSessions: Sendable {
             Self.makeRoom(&known.own, now)
         }
         guard !file.state.isReadOnly else { return }
-        try file.state.usingSpareRoom { () throws(RootError) in try change(now) { $0.sessions[id] = ended } }
+        try file.state.usingSpareRoom { () throws(RootError) in try change(now) }
+    }
+
+    /// Writes what this process ended and could not write then, as on a full disk: a restart would know nothing of it.
+    /// - Throws: what the disk says, still.
+    func settle() throws(RootError) {
+        guard !file.state.isReadOnly else { return }
+        let now = clock.wall()
+        let isWritten = known.withLock { known in
+            known.own.sessions.allSatisfy { id, ended in ended.until <= now || known.all.holds(id, ended.begun) }
+        }
+        if !isWritten { try file.state.usingSpareRoom { () throws(RootError) in try change(now) } }
     }
 
     // MARK: -
@@ -105,11 +116,12 @@ package final class EndedSessions: Sendable {
             }
         } catch  where error.isDamage {
             // Nobody knows who had logged out: everybody has to log in again.
-            try change(now) { _ in }
+            try change(now)
         }
     }
 
-    private func change(_ now: Timestamp, _ body: (inout List) -> Void) throws(RootError) {
+    /// Writes all that this process ended to what others wrote.
+    private func change(_ now: Timestamp) throws(RootError) {
         try file.state.exclusively { (lock) throws(RootError) in
             var list = List()
             var contents: StateFile.Contents?
@@ -121,7 +133,7 @@ package final class EndedSessions: Sendable {
                 contents = nil
                 list.floor = now
             }
-            body(&list)
+            list.sessions.merge(known.withLock { $0.own.sessions }) { theirs, _ in theirs }
             Self.makeRoom(&list, now)
             let identity = try file.replace(contents, with: Self.payload(list), lock)
             let changed = list

@@ -45,6 +45,9 @@ extension DirectoryRoot {
         if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
         try state.uploads.sweep()
         try state.trash.purge()
+        // First what ended while there was no room to say so.
+        try? state.locks.settle()
+        try? state.endedSessions.settle()
         state.folder.fillSpareRoom()
         try state.properties.sweep { path in
             guard let found = try? resolver.open(path, flags: sys_o_path), let status = try? found.descriptor.status()

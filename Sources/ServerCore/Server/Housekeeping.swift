@@ -11,6 +11,7 @@ struct Housekeeping: Sendable {
 
     /// Goes on until the task is cancelled.
     func keep() async {
+        var hadRoom = true
         while !Task.isCancelled {
             do {
                 try await io.run { [root] in try root.sweep() }
@@ -20,6 +21,10 @@ struct Housekeeping: Sendable {
             for incident in root.takeIncidents() {
                 logger.warning("state of the share", metadata: ["incident": "\(incident)"])
             }
+            if hadRoom, !root.hasRoomForTrash {
+                logger.warning("the disk is full: nothing can be uploaded, and what is deleted can't be had back")
+            }
+            hadRoom = root.hasRoomForTrash
             try? await Task.sleep(for: Self.interval)
         }
     }

@@ -141,6 +141,7 @@ def test_server_that_finds_it_full(serve, root):
     fill(root / "fill")
     server = serve(root=root)
     wait_until(lambda: not json.loads(ask(server, "GET", "/.shareserve/info").body)["trash"], "there is no Undo")
+    wait_until(lambda: "the disk is full" in server.logged(), "the log says so")
     failures = discard(server, "/fill")["failures"]
     assert len(failures) == 1 and "room" in failures[0]["message"], failures
     assert (root / "fill").exists()

@@ -1,0 +1,77 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import DirectoryRoot
+
+/// A disk without any room, and what is written once there is some.
+@Suite("Spare room") struct SpareRoomTests {
+    let time = TestClock()
+
+    private func root(_ disk: SmallDisk) throws -> DirectoryRoot {
+        try DirectoryRoot(path: disk.path, clock: time.clock)
+    }
+
+    /// Takes all that is left; gives the file that has it.
+    private func fill(_ disk: SmallDisk) -> String {
+        let path = disk.path + "/filler"
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        let bytes = [UInt8](repeating: 0, count: 4_096)
+        while write(file, bytes, bytes.count) > 0 {}
+        return path
+    }
+
+    @Test("Sixteen files are kept on a small disk, given up for what makes room, and made again")
+    func filling() throws {
+        guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }
+        defer { disk.unmount() }
+        let root = try root(disk)
+        try root.sweep()
+        let spare = try #require(try root.state.folder.subfolder("spare", creating: false))
+        #expect(try StateFolder.names(in: spare).count == 16)
+        let filler = fill(disk)
+        let share = Share(root: root)
+        let item = try #require(try share.moveToTrash(SharePath("filler")))
+        #expect(try (1..<16).contains(StateFolder.names(in: spare).count) && root.hasRoomForTrash)
+        try share.deleteFromTrash(item.id)
+        #expect(access(filler, F_OK) != 0)
+        try root.sweep()
+        #expect(try StateFolder.names(in: spare).count == 16)
+    }
+
+    @Test("A large disk that nothing was ever changed on gets no folder")
+    func largeDisk() throws {
+        guard let disk = SmallDisk(megabytes: 2_048) else { try Test.cancel("needs root: mounts a file system") }
+        defer { disk.unmount() }
+        let root = try root(disk)
+        try root.sweep()
+        #expect(access(disk.path + "/.shareserve", F_OK) != 0 && root.hasRoomForTrash)
+    }
+
+    @Test("What ended while there was no room is written when there is some")
+    func unwritten() throws {
+        guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }
+        defer { disk.unmount() }
+        let root = try root(disk)
+        var share = Share(root: root)
+        try share.createDirectory(at: SharePath("folder"))
+        let request = LockRequest(isExclusive: true, isRecursive: true, owner: [], timeout: nil)
+        share.tokens = [try share.lock(SharePath("folder"), request).lock.token]
+        let filler = fill(disk)
+        #expect(try share.remove(SharePath("folder")).isEmpty)
+        let now = time.clock.wall()
+        let until = now.advanced(by: .seconds(3_600))
+        #expect(throws: RootError.noSpace) {
+            try root.endedSessions.end([1, 2, 3], begun: now, until: until, now: now)
+        }
+        #expect(!root.hasRoomForTrash)
+        // What another process knows, now and then.
+        #expect(try !Share(root: self.root(disk)).locks(within: .root).isEmpty)
+        unlink(filler)
+        try root.sweep()
+        let other = try self.root(disk)
+        #expect(try Share(root: other).locks(within: .root).isEmpty && root.hasRoomForTrash)
+        #expect(try other.endedSessions.contains([1, 2, 3], begun: now, now: now, waiting: true))
+    }
+}

@@ -49,6 +49,17 @@ import Testing
         #expect(access(disk.path + "/.shareserve", F_OK) != 0 && root.hasRoomForTrash)
     }
 
+    @Test("A disk that can't be written for another reason is not called full")
+    func closedFolder() throws {
+        guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }
+        defer { disk.unmount() }
+        #expect(mkdir(disk.path + "/.shareserve", 0o700) == 0 && mkdir(disk.path + "/.shareserve/spare", 0o700) == 0)
+        #expect(mount(nil, disk.path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
+        let root = try root(disk)
+        try root.sweep()
+        #expect(root.hasRoomForTrash)
+    }
+
     @Test("What ended while there was no room is written when there is some")
     func unwritten() throws {
         guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }

@@ -63,23 +63,26 @@ extension StateFolder {
         }
         guard let spare, var names = try? Self.names(in: spare) else { return }
         let wanted = free >= Self.ampleRoom ? Self.spareCount : 1
-        for name in (0..<wanted).map(String.init) where names.count < wanted && !names.contains(name) {
-            guard Self.makeSpareFile(name, in: spare) else { break }
-            names.append(name)
+        var isFull = false
+        do throws(RootError) {
+            for name in (0..<wanted).map(String.init) where names.count < wanted && !names.contains(name) {
+                try Self.makeSpareFile(name, in: spare)
+                names.append(name)
+            }
+        } catch {
+            isFull = error == .noSpace && names.isEmpty
         }
-        hasNoRoom.store(names.isEmpty, ordering: .relaxed)
+        hasNoRoom.store(isFull, ordering: .relaxed)
     }
 
-    private static func makeSpareFile(_ name: String, in spare: OpenDescriptor) -> Bool {
+    private static func makeSpareFile(_ name: String, in spare: OpenDescriptor) throws(RootError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        guard let file = try? unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
-        else { return false }
-        do {
+        let file = try unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
+        do throws(RootError) {
             try StateFile.writeAll(file.number, [UInt8](repeating: 0, count: spareSize))
-            return true
         } catch {
             _ = unsafe sys_unlinkat(spare.number, name, 0)
-            return false
+            throw error
         }
     }
 

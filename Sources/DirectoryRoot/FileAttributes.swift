@@ -21,7 +21,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 public struct FileAttributes: Hashable, Sendable {
     /// The two kinds of things in a share.
     public enum Kind: UInt8, Sendable {
+        /// A regular file.
         case file
+        /// A directory.
         case directory
     }
 

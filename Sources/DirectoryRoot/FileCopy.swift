@@ -10,13 +10,14 @@ import CSyscalls
 
 /// Copies the bytes of one open file into another, empty one, by the cheapest way that the file systems have.
 enum FileCopy {
+    /// The most that one call of the kernel copies, so that it can be stopped in between.
     private static let step = 16 << 20
 
     /// - Parameters:
     ///   - source: open for reading.
     ///   - target: empty, open for writing.
     ///   - usesKernel: whether reflinks and `copy_file_range` may be tried.
-    ///   - progress: called after every few megabytes; throws to stop.
+    ///   - progress: called after each piece, of at most 16 MiB; throws to stop.
     /// - Throws: what reading or writing met.
     static func run(
         from source: Int32, to target: Int32, usesKernel: Bool, progress: () throws(RootError) -> Void

@@ -16,9 +16,11 @@ import CSyscalls
 /// rules about paths (hidden names, rights, locks) hold for where a link leads too. What leaves the root, an absolute
 /// link, and a dangling one do not exist.
 package struct Resolver: Sendable {
-    /// How links and openat2 are met.
+    /// Who sees to it that a path stays in the root.
     package enum Method: Sendable {
+        /// The kernel, in one call.
         case openat2
+        /// We, component by component.
         case componentWalk
     }
 
@@ -83,7 +85,7 @@ package struct Resolver: Sendable {
         }
     }
 
-    /// The same for a path whose names are known to be listed.
+    /// As ``open(_:flags:waiting:)``, for a path whose names are known to be listed, in the directory that is open now.
     func find(_ path: SharePath, flags: Int32, waiting: Bool = true) throws(RootError) -> Resolved {
         if method == .openat2 {
             let answer = openDirectly(path, flags: flags, waiting: waiting)

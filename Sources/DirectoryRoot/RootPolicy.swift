@@ -10,9 +10,9 @@ public struct RootPolicy: Sendable {
     ///
     /// On a disk that ignores case, in any letters.
     public var hidden: [String] = []
-    /// Lower-case, without dot; empty allows all.
+    /// New files must end in one of these; empty allows all.
     ///
-    /// New files must end in one of them.
+    /// Lower-case, without dot.
     public var allowedExtensions: [String] = []
     /// `.DS_Store` and `._*` are refused.
     public var refusesAppleFiles = false

@@ -84,6 +84,7 @@ package final class ScratchFolder: Sendable {
     func removeLeftovers() {
         guard let folder = existingFolder() else { return }
         var reader = DirectoryReader(descriptor: folder.number)
+        // What can't be read now stays until the next start.
         while let record = try? unsafe reader.next() {
             let name = unsafe Array(record.bytes)
             guard !RemovalNote.isNote(name), unsafe Self.isLeftover(folder.number, record) else { continue }

@@ -116,6 +116,7 @@ extension Share {
     }
 
     /// As ``requireRights(_:at:_:)`` for the path and everything below it.
+    /// - Throws: ``RootError/notFound`` to a requester without any right at `path`, else ``RootError/forbidden``.
     func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
         guard allows(wanted, throughout: path), path == realPath || allows(wanted, throughout: realPath)
         else {

@@ -89,7 +89,7 @@ extension Share {
     ///   - wanted: the rights that it takes.
     ///   - path: as asked for.
     ///   - realPath: with links resolved.
-    /// - Throws: ``RootError/forbidden``, or ``RootError/notFound`` where the requester may not know of anything.
+    /// - Throws: ``RootError/forbidden``.
     func requireRights(_ wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
         guard granted(at: path).isSuperset(of: wanted),
             path == realPath || granted(at: realPath).isSuperset(of: wanted)

@@ -45,6 +45,7 @@ public struct Share: Sendable {
 public enum Replacement: Sendable {
     /// The name must be free; else ``RootError/exists``.
     case nothing
+    /// Whatever is there goes, unless the policy or the requester's rights forbid it.
     case anything
     /// The closure sees what is there now (nil when nothing) and returns whether to go on; else
     /// ``RootError/preconditionFailed``.

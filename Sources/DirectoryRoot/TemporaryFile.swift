@@ -10,7 +10,7 @@ import CSyscalls
 
 /// A file on its way to a name: unnamed where the file system can, else under a reserved name.
 ///
-/// Dropped before it was ``place(at:replacing:)``d, it leaves nothing behind.
+/// Dropped before it was ``place(at:of:)``d, it leaves nothing behind.
 package final class TemporaryFile: @unchecked Sendable {
     package let descriptor: Int32
     /// Where the file stands for now; nil while it is unnamed, and after it got its name.

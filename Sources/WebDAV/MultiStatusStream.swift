@@ -42,13 +42,14 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     ///
     /// Waits for the disk.
     /// - Parameters:
-    /// - target: the resource asked about.
-    /// - share: the requester's view.
-    /// - selection: what is asked.
-    /// - depth: how far down.
-    /// - isMinimal: leaves 404s out.
-    /// - prefix: what every address begins with.
-    /// - maxMembers: the limit of an infinite depth; 0 refuses it where there are members to list.
+    ///   - target: the resource asked about.
+    ///   - share: the requester's view.
+    ///   - selection: what is asked.
+    ///   - depth: how far down.
+    ///   - isMinimal: leaves 404s out.
+    ///   - prefix: what every address begins with.
+    ///   - maxMembers: the limit of an infinite depth; 0 refuses it where there are members to list.
+    /// - Throws: ``RootError`` when the target can't be looked at.
     init?(
         of target: SharePath, in share: Share, _ selection: PropertySelection, depth: Depth, isMinimal: Bool,
         prefix: String, maxMembers: Int?

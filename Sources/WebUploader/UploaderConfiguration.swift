@@ -20,7 +20,7 @@ public struct UploaderConfiguration: Sendable {
     public var maxEventStreams = 256
     /// Searches at once; more are refused with 503.
     public var maxSearches = 16
-    /// Listings of folders being sent at once.
+    /// Listings of folders being sent at once; more are refused with 503.
     public var maxListings = 256
     /// Archives being sent at once; more are refused with 503.
     public var maxArchives = 64

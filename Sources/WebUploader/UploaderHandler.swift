@@ -17,7 +17,10 @@ public final class UploaderHandler: Handler {
     let uploadsBoard = UploadsBoard()
     let eventStreams: EventStreams
 
-    /// Reads the page's files; waits for the disk when they are in a directory.
+    /// A handler with these settings.
+    ///
+    /// Reads the directory that replaces files of the page, if there is one, and waits for its disk; the page's own
+    /// files are taken apart when they are first asked for.
     /// - Throws: ``RootError`` when that directory cannot be read.
     public init(_ configuration: UploaderConfiguration = UploaderConfiguration()) throws {
         self.configuration = configuration

@@ -62,6 +62,7 @@ struct FolderPoll {
         }
         var reader = DirectoryReader(descriptor: reading.number)
         var members: [[UInt8]: UInt64] = [:]
+        // Members that can't be read count as gone, and come back at the next look.
         while let record = try? unsafe reader.next() {
             var status = sys_attributes()
             guard unsafe sys_statat(reading.number, record.name, &status) == 0 else { continue }

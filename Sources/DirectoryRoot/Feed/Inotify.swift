@@ -9,6 +9,8 @@ import CSyscalls
 #endif
 
 /// The kernel's queue of changes in watched directories; where there is none, nothing can be watched.
+///
+/// ``watch(_:)`` and ``unwatch(_:)`` may be called by whoever wants, ``events(within:)`` by one thread at a time.
 @safe final class Inotify: @unchecked Sendable {
     /// One change.
     struct Event {

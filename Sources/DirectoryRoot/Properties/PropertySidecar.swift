@@ -86,6 +86,7 @@ struct PropertySidecar: Sendable {
     /// - Throws: what the disk says.
     func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        // Not the policy's clock: it is compared with times that the kernel gives.
         let now = RootClock.system.wall()
         for (name, stored) in try read(try Self.names(in: folder), in: folder) {
             var status = sys_attributes()

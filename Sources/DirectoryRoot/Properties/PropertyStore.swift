@@ -149,6 +149,7 @@ package final class PropertyStore: Sendable {
         let packed = set.packed
         guard packed.count <= PropertySet.largest else { throw .noSpace }
         let resource = try Self.resource(descriptor, path)
+        // Not the policy's clock: it is compared with times that the kernel gives.
         let now = min(RootClock.system.wall(), try Self.changeTime(descriptor))
         // Before the change: what is not marked would never be seen.
         var marker = try mark(now.advanced(by: .seconds(-2)), sidecar: false, lock)

@@ -45,7 +45,7 @@ extension DirectoryRoot {
         if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
         try state.uploads.sweep()
         try state.trash.purge()
-        // First what ended while there was no room to say so.
+        // First what ended while there was no room to say so; what there still is no room for is tried again.
         try? state.locks.settle()
         try? state.endedSessions.settle()
         state.folder.fillSpareRoom()

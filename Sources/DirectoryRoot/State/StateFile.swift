@@ -38,7 +38,8 @@ struct StateFile: Sendable {
     ///
     /// This one call goes by two names and would follow a link in place of the folder: it only ever tells an unchanged
     /// file from a changed one. What is read is read by descriptor.
-    /// - Throws: what the disk says; a folder that is not ours to look into counts as none, as it does everywhere.
+    /// - Throws: what the disk says; ``RootError/tooMany`` when it was replaced each time we looked. A folder that is
+    ///   not ours to look into counts as none, as it does everywhere.
     func identity() throws(RootError) -> Identity? {
         var found = sys_attributes()
         for _ in 0..<3 {
@@ -139,6 +140,15 @@ struct StateFile: Sendable {
     }
 
     /// Writes a new file, stamped so that its modification time differs with every generation.
+    /// - Parameters:
+    ///   - name: free.
+    ///   - folder: where.
+    ///   - bytes: the whole file.
+    ///   - generation: goes into the stamp.
+    ///   - waitsForDisk: whether the policy wants every change to be on the disk.
+    ///   - survivesPowerCut: whether its bytes are to be on the disk before its name is, whatever the policy says.
+    /// - Returns: what it looks like now.
+    /// - Throws: what the disk says.
     static func create(
         _ name: String, in folder: OpenDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool,
         survivesPowerCut: Bool = true

@@ -9,6 +9,8 @@ import CSyscalls
 #endif
 
 /// The bytes of one upload, open for whoever stamped the record last.
+///
+/// Used by one task at a time, like the ``ResumableUpload`` that it is part of.
 final class UploadPart: @unchecked Sendable {
     let store: UploadStore
     let folder: OpenDescriptor

@@ -2,6 +2,7 @@
 public struct UploadRecord: Equatable, Sendable {
     /// How far it has come.
     public enum Phase: Equatable, Sendable {
+        /// Its bytes are still to come, some or all.
         case receiving
         /// The name was about to change when the record was written; the inode tells whether it did.
         case committing(inode: UInt64, device: UInt64)

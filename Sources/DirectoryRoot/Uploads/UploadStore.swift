@@ -186,7 +186,7 @@ package final class UploadStore: Sendable {
 
     /// Removes what is over, and what a crash left behind.
     ///
-    /// At the start, and every hour.
+    /// At the start, and every minute.
     package func sweep() throws(RootError) {
         guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
         for name in try StateFolder.names(in: folder) {

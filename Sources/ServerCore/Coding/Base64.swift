@@ -1,6 +1,6 @@
-/// Base64, strict in what it reads.
+/// Base64, written as RFC 4648 §4 has it.
 ///
-/// RFC 4648 §4.
+/// Read in the alphabet for addresses too (§5) and without padding; nothing else may stand between the letters.
 package enum Base64 {
     /// The text for some bytes, padded.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {

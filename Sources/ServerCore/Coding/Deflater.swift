@@ -6,7 +6,7 @@ internal import CZlib
 /// RFC 1952. Used by one task at a time.
 ///
 /// The frame around the compressed bytes is written here and not by libz: its checksum took 4 % of the time at level 5,
-/// that of ``CChecksums`` next to nothing.
+/// that of `CChecksums` next to nothing.
 ///
 /// Every pointer that libz gets lives only as long as the call that gets it.
 @safe package final class Deflater: @unchecked Sendable {

@@ -8,7 +8,7 @@ import NIOCore
     import Glibc
 #endif
 
-/// What the connections of one event loop share, so that none of it needs a lock.
+/// What the connections of one event loop share, and the requests of HTTP/2 on them, so that none of it needs a lock.
 ///
 /// Used on that loop only.
 final class LoopRoom {
@@ -52,7 +52,7 @@ final class LoopRoom {
         self.loop = loop
     }
 
-    /// A connection that wants to be looked at every second.
+    /// Takes in what wants to be looked at every second.
     func enter(_ member: any LoopMember) {
         member.roomIndex = members.count
         members.append(member)
@@ -177,7 +177,7 @@ final class LoopRoom {
     }
 }
 
-/// One connection as its loop's room sees it.
+/// What a room looks after: a connection, a TLS handshake, or one request of HTTP/2.
 protocol LoopMember: AnyObject {
     /// Where the room keeps it; -1 outside.
     var roomIndex: Int { get set }

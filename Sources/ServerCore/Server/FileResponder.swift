@@ -32,7 +32,7 @@ public enum FileResponder {
         return Selection(entry: entry, head: head, request: request, name: name, saysName: saysName).response()
     }
 
-    /// As ``respond(with:to:)``, with a digest of the content where the client asks for one.
+    /// As ``respond(with:to:named:)``, with a digest of the content where the client asks for one.
     ///
     /// `Want-Repr-Digest` makes the file be read twice, so that answer comes from a task. RFC 9530 §4.
     /// - Parameters:

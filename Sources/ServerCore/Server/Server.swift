@@ -24,7 +24,7 @@ public final class Server: Sendable {
 
     /// Adds a handler, asked before those added earlier.
     ///
-    /// Before ``start()``.
+    /// Before ``start(_:)``.
     public func add(_ handler: any Handler) {
         state.withLock { $0.handlers.insert(handler, at: 0) }
     }
@@ -61,10 +61,10 @@ public final class Server: Sendable {
 
     /// The port that sends those who come without TLS to the addresses with it, with its real number.
     ///
-    /// nil where the configuration wants none, and before ``start()``.
+    /// nil where the configuration wants none, and before ``start(_:)``.
     public var redirectPort: Int? { state.withLock { $0.runtime }?.redirectPort }
 
-    /// The SHA-256 fingerprint of the certificate for new connections; nil without TLS, and before ``start()``.
+    /// The SHA-256 fingerprint of the certificate for new connections; nil without TLS, and before ``start(_:)``.
     public var certificateFingerprint: String? { state.withLock { $0.runtime }?.contexts?.fingerprint }
 
     /// Reads the certificate's files again now; they are watched besides.
@@ -74,8 +74,8 @@ public final class Server: Sendable {
     /// - Throws: ``TLSError``; the old certificate then stays.
     public func reloadCertificate() throws { try state.withLock { $0.runtime }?.contexts?.reload() }
 
-    /// Serves until ``shutDown(grace:)`` has ended everything or the task is cancelled; begins to listen if ``start()``
-    /// was not called.
+    /// Serves until ``shutDown(grace:)`` has ended everything or the task is cancelled; begins to listen if
+    /// ``start(_:)`` was not called.
     public func run() async throws {
         if state.withLock({ $0.runtime == nil }) { try await start() }
         guard let runtime = state.withLock({ $0.runtime }) else { return }

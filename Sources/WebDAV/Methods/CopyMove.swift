@@ -34,7 +34,7 @@ extension Exchange {
         return places.map { $0.device != $1.device } ?? false
     }
 
-    // Without `isLong` the work always waits for its turn.
+    /// Asks whether the work is long enough to wait for its turn; without `isLong` it always is.
     private func transfer(
         _ isLong: (@Sendable (Share, SharePath) -> Bool)? = nil,
         _ run: @escaping @Sendable (Share, SharePath, Replacement) throws -> TransferResult

@@ -219,7 +219,7 @@ private enum ByteTables {
         byte >= 0x20 && byte < 0x80 && byte != 0x3C && byte != 0x3E && byte != 0x26 && byte != 0x22
     }
 
-    /// The characters that an `href` shows as they are; the same as in every other address of the server.
+    /// The characters that an `href` shows as they are: those that ``SharePath/percentEncoded`` leaves alone.
     ///
     /// To be taken once for many bytes: each time it is asked whether it has been made.
     static let plainInPath = ASCIISet(

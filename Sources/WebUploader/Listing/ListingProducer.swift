@@ -2,7 +2,7 @@ import DirectoryRoot
 
 /// A folder's listing, chunk by chunk, in constant memory however many members there are.
 ///
-/// A folder of up to ``sortedCount`` members comes sorted, folders first; a larger one in the disk's order.
+/// A folder of up to ``listingSortedCount`` members comes sorted, folders first; a larger one in the disk's order.
 final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Sendable {
     private let cursor: DirectoryCursor
     private var format: Format

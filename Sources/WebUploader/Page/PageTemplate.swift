@@ -1,6 +1,6 @@
 /// An HTML document of ours with slots, `{{name}}`, that writers fill.
 ///
-/// Cut apart once, at the start; the slots' values are written by whoever fills them, each with the escaping of its
+/// Cut apart once; the slots' values are written by whoever fills them, each with the escaping of its
 /// place.
 struct PageTemplate: Sendable {
     private enum Part: Sendable {

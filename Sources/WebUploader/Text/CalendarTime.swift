@@ -9,7 +9,7 @@ struct CalendarTime {
 
     /// The fields of `seconds` since 1970, by the proleptic Gregorian calendar.
     ///
-    /// Years past ±200 million wrap.
+    /// A time more than about 190 million years away is moved to that edge.
     init(seconds: Int64) {
         let bounded = min(max(seconds, -6_000_000_000_000_000), 6_000_000_000_000_000)
         let days = (bounded - (bounded < 0 ? 86_399 : 0)) / 86_400

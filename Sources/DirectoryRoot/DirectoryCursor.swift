@@ -97,28 +97,6 @@ public final class DirectoryCursor: @unchecked Sendable {
         }
     }
 
-    /// The next names only, at most `limit` of them; empty at the end.
-    ///
-    /// Asks the disk about single names only where the directory itself does not say what they are.
-    public func nextNames(_ limit: Int = 4_096) throws(RootError) -> [[UInt8]] {
-        var names: [[UInt8]] = []
-        names.reserveCapacity(min(limit, 4_096))
-        guard limit > 0 else { return names }
-        _ = try unsafe reader.each { (record) throws(RootError) in
-            guard unsafe canBeMember(record) else { return true }
-            let isDirectory = unsafe record.type == UInt32(DT_DIR)
-            let isKnown = unsafe isDirectory || record.type == UInt32(DT_REG)
-            var isLink = false
-            if try unsafe isKnown
-                ? isVisible(record.bytes, isDirectory: isDirectory) : attributes(of: record, &isLink) != nil
-            {
-                unsafe names.append(Array(record.bytes))
-            }
-            return names.count < limit
-        }
-        return names
-    }
-
     /// Whether the process may look at what is named here; without that, all members seem to be absent.
     package func canSearch() -> Bool {
         let opened = unsafe sys_openat(descriptor, ".", sys_o_path | O_DIRECTORY, 0)

@@ -12,7 +12,7 @@ import CSyscalls
 ///
 /// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on
 /// the target's file system; the name changes by one rename.
-public final class PendingUpload: UploadWriter, @unchecked Sendable {
+public final class PendingUpload: @unchecked Sendable {
     /// Bytes written so far.
     public private(set) var written: Int64 = 0
 

@@ -5,26 +5,16 @@ extension SharePath {
     /// case. RFC 3986 §2.
     public var percentEncoded: String {
         var encoded: [UInt8] = []
-        writePercentEncoded(to: &encoded)
-        return String(decoding: encoded, as: UTF8.self)
-    }
-
-    /// Appends ``percentEncoded``.
-    public func writePercentEncoded(to output: inout [UInt8]) {
-        Self.percentEncode(bytes, to: &output)
-    }
-
-    /// Appends bytes of a path or of one name, percent-encoded; slashes stay.
-    public static func percentEncode(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
         for byte in bytes {
-            if isPlain(byte) {
-                output.append(byte)
+            if Self.isPlain(byte) {
+                encoded.append(byte)
             } else {
-                output.append(UInt8(ascii: "%"))
-                output.append(digit(byte >> 4))
-                output.append(digit(byte & 15))
+                encoded.append(UInt8(ascii: "%"))
+                encoded.append(Self.digit(byte >> 4))
+                encoded.append(Self.digit(byte & 15))
             }
         }
+        return String(decoding: encoded, as: UTF8.self)
     }
 
     /// Letters, digits, `/` and those marks of RFC 3986 §3.3 that mean nothing in HTML, XML or a header field.

@@ -33,7 +33,7 @@ struct HashPasswordCommand: ParsableCommand {
         if let user, user.isEmpty || user.contains(where: { $0 == ":" || $0 == "\"" || $0.isNewline }) {
             throw StartError.usage("a user's name is not empty, and holds no colon, quote or new line")
         }
-        let password = try PasswordPrompt.read(confirming: true)
+        let password = try PasswordPrompt.read()
         do throws(AccessRuleError) {
             let hash = try kind.make(password: password, user: user ?? "")
             StandardStreams.print(user.map { "\($0):\(hash)" } ?? hash)

@@ -94,7 +94,7 @@ struct LinkCommand: ParsableCommand {
         }
         if let maxDownloads, maxDownloads < 1 { throw StartError.usage("max-downloads: at least 1") }
         let hash =
-            password ? try PasswordHash.yescrypt.make(password: PasswordPrompt.read(confirming: true), user: "") : nil
+            password ? try PasswordHash.yescrypt.make(password: PasswordPrompt.read(), user: "") : nil
         let (secret, secretHash) = LinkToken.makeSecret()
         let link = try opened.links.create(
             ShareLink(

@@ -3,14 +3,13 @@ import Glibc
 
 /// Asks for a password on the terminal without showing it.
 enum PasswordPrompt {
-    /// The password; the first line of standard input where that is no terminal.
-    static func read(confirming: Bool) throws -> String {
+    /// The password, asked for twice; the first line of standard input where that is no terminal.
+    static func read() throws -> String {
         guard isatty(STDIN_FILENO) == 1 else {
             guard let line = readLine(), !line.isEmpty else { throw StartError.usage("no password on standard input") }
             return line
         }
         let first = try ask("Password: ")
-        guard confirming else { return first }
         guard try ask("Once more: ") == first else { throw StartError.usage("the two passwords differ") }
         return first
     }

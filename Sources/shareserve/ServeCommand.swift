@@ -67,7 +67,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             throw StartError(error, reading: "assets", path: page.assetsDirectory ?? "")
         }
         configuration.access.logInPage = uploader.logInPage
-        let server = try Server(configuration: configuration)
+        let server = Server(configuration: configuration)
         server.add(StatusHandler(of: server))
         server.add(WebDAVHandler(options: try WebDAVOptions(settings)))
         // Asked first: files and folders, and the uploads that can be resumed.

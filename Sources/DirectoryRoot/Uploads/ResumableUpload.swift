@@ -13,7 +13,7 @@ import CSyscalls
 /// Used by one task at a time. What was written stays when this object goes; only ``Share/removeUpload(id:)``, expiry
 /// and ``finish(to:replacing:)`` end an upload. Somebody who resumes it takes it over: then every call here throws
 /// ``RootError/tooMany``.
-public final class ResumableUpload: UploadWriter, @unchecked Sendable {
+public final class ResumableUpload: @unchecked Sendable {
     /// What is known of it.
     public internal(set) var record: UploadRecord
     /// The bytes that have come, all of them in the file.

@@ -83,7 +83,7 @@ extension HTTP1Connection {
         if !engine.proxies.isEmpty { client = engine.proxies.client(of: client, fields: RequestFields(head: head)) }
         let view = RequestHeadView(
             head: head, method: method, target: target, authority: client.authority, scheme: client.scheme,
-            peer: client.address, isPrivate: client.scheme == "https" || client.address == "unix")
+            peer: client.address)
         self.view = view
         dispatch(engine.access.admit(view), view)
     }

@@ -44,7 +44,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var head = RequestHead()
     /// The head as it was shown to the access control; nil for one that was refused before.
     var view: RequestHeadView?
-    var storage: RequestStorage?
     var phase = Phase.head
     var hasReadPending = false
     var isInputClosed = false
@@ -211,7 +210,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
-        storage = nil
         inbound = ByteBuffer()
         _ = holdHead(0)
     }

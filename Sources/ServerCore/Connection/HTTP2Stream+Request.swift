@@ -28,7 +28,7 @@ extension HTTP2Stream {
             }
             let view = RequestHeadView(
                 head: head, method: head.method, target: target, authority: client.authority, scheme: client.scheme,
-                peer: client.address, isPrivate: true)
+                peer: client.address)
             self.view = view
             dispatch(engine.access.admit(view), view)
         } catch {

@@ -56,14 +56,14 @@ extension HTTP2Stream {
         let hasBody = !isHeadOnly && response.status.allowsBody && length != 0
         let block = HTTP2Frame.FramePayload.Headers(headers: headers, endStream: !hasBody)
         context.writeAndFlush(wrapOutboundOut(.headers(block)), promise: nil)
-        guard hasBody else { return finish(ended: true) }
+        guard hasBody else { return finish() }
         switch response.body {
-        case .empty: finish(ended: true)
+        case .empty: finish()
         case .bytes(let bytes):
             sentBytes = Int64(bytes.count)
             write(ByteBuffer(bytes: bytes), isLast: true)
             if pace.isLimited { _ = pace.spend(bytes.count) }
-            finish(ended: true)
+            finish()
         case .file(let entry, let range):
             sentBytes = Int64(range.count)
             outgoing = .file(FileSpan(entry, range), isPiece: false)
@@ -160,7 +160,7 @@ extension HTTP2Stream {
                 return false
             }
             write(ByteBuffer(), isLast: true)
-            finish(ended: true)
+            finish()
             return false
         case .piece(let piece):
             let count: Int64
@@ -189,7 +189,7 @@ extension HTTP2Stream {
                 outgoing = .stream(isChunked: false, remaining: streamRest)
                 return true
             }
-            finish(ended: true)
+            finish()
             return false
         }
         guard span.isWarm() else {
@@ -224,7 +224,7 @@ extension HTTP2Stream {
     }
 
     /// The answer is on its way: the rest of the body is of no interest.
-    func finish(ended: Bool) {
+    func finish() {
         guard !isOver else { return }
         outgoing = .none
         record()

@@ -26,9 +26,8 @@ struct Listener {
         while true {
             do {
                 return try await bindOnce(addresses)
-            } catch ListenError.portInUse(_, let port) where attempt < 8 && addresses.allSatisfy({ $0.port == 0 }) {
+            } catch ListenError.portInUse where attempt < 8 && addresses.allSatisfy({ $0.port == 0 }) {
                 // A port that was free for one family was taken for the other: try with another one.
-                _ = port
                 attempt += 1
             }
         }

@@ -29,9 +29,6 @@
 
     func advance(by more: Int) { count += min(max(more, 0), room) }
 
-    /// Takes back what was gathered after there were `earlier` bytes.
-    func truncate(to earlier: Int) { count = min(max(earlier, 0), count) }
-
     func clear() { count = 0 }
 
     /// Adds bytes that must fit: see ``room``.

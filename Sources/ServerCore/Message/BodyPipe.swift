@@ -2,7 +2,7 @@ import Synchronization
 
 /// A request body on its way from the connection that receives it to the one task that reads it.
 ///
-/// Bounded: the connection stops reading from its socket while ``isFull``, and is asked to go on by ``Upstream``.
+/// Bounded: the connection reads from its socket only while ``isWanted``, and is asked to go on by ``Upstream``.
 final class BodyPipe: Sendable {
     /// The connection's side.
     protocol Upstream: AnyObject, Sendable {
@@ -47,9 +47,6 @@ final class BodyPipe: Sendable {
         state.end = .success(())
         self.state = Mutex(state)
     }
-
-    /// Whether the connection should stop reading for now.
-    var isFull: Bool { state.withLock { $0.buffered >= Self.limit } }
 
     /// Whether the reader has asked for more than there was: reading may go on.
     var isWanted: Bool { state.withLock { $0.isHungry && $0.buffered < Self.limit } }

@@ -9,7 +9,7 @@ extension Request {
         do throws(HTTPError) {
             let head = RequestHeadView(
                 head: storage.head, method: method, target: try RequestTarget(storage.head.target),
-                authority: authority, scheme: scheme, peer: storage.peer, isPrivate: false)
+                authority: authority, scheme: scheme, peer: storage.peer)
             return access.stillAdmits(head, of: share.user)
         } catch {
             return false

@@ -100,8 +100,6 @@ package struct RequestHeadView: Sendable {
     package let scheme: String
     /// The client's numeric address, as believed; `unix` for a Unix-domain socket.
     package let peer: String
-    /// Whether the connection to the client is encrypted, or the client is on this machine.
-    package let isPrivate: Bool
 
     /// The header fields.
     package var fields: RequestFields { RequestFields(head: head) }

@@ -1,9 +1,6 @@
 package import DirectoryRoot
 
 /// What a plain 200 says about one file: everything but `Date` and what is the connection's.
-///
-/// A cache of open entries keeps one beside each entry; while ``FileHead/suits(_:)`` holds for a request, its ``lines``
-/// and the file are the whole answer.
 package struct FileHead: Sendable {
     /// What kind of content it is.
     package let type: MediaType
@@ -21,14 +18,7 @@ package struct FileHead: Sendable {
         policy = ContentPolicy.field(for: type, isFramed: isFramed)
     }
 
-    /// Whether this request gets the file whole and as it is, so that nothing else needs to be looked at.
-    package func suits(_ head: RequestHead) -> Bool {
-        let fields = FileResponder.conditional
-        if head.known.isDisjoint(with: fields) { return !head.contains("want-repr-digest") }
-        return false
-    }
-
-    /// The fields, in the order of ``lines``.
+    /// The fields, in the order in which they are sent.
     package func fields() -> ResponseFields {
         var fields: ResponseFields = [
             "Content-Type": type.name, "ETag": attributes.entityTag.text,
@@ -37,20 +27,6 @@ package struct FileHead: Sendable {
         ]
         if type.isCompressible { fields.add("Vary", "Accept-Encoding") }
         return fields
-    }
-
-    /// The fields as they go over an HTTP/1.1 connection, with `Content-Length`, each line ended by CR LF.
-    package var lines: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(512)
-        for (name, value) in fields().lines {
-            bytes.append(contentsOf: name.utf8)
-            bytes.append(contentsOf: ": ".utf8)
-            bytes.append(contentsOf: value.utf8)
-            bytes.append(contentsOf: "\r\n".utf8)
-        }
-        bytes.append(contentsOf: "Content-Length: \(max(0, attributes.size))\r\n".utf8)
-        return bytes
     }
 
     /// Never after the answer's own date.

@@ -59,7 +59,7 @@ public enum FileResponder {
     public static func mediaType(of name: some Collection<UInt8>) -> String { MediaType(filename: name).name }
 
     /// The fields that make an answer something else than the whole file as it is.
-    package static let conditional = KnownFields(
+    private static let conditional = KnownFields(
         .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .acceptEncoding)
 
     /// The last component of what was asked for; for a share that is one file, that file's.

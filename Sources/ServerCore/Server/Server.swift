@@ -15,7 +15,7 @@ public final class Server: Sendable {
     let counters = Counters()
 
     /// A server that does not listen yet.
-    public init(configuration: ServerConfiguration) throws {
+    public init(configuration: ServerConfiguration) {
         self.configuration = configuration
         let hosts = configuration.addresses.compactMap { if case .internet(let host, _) = $0 { host } else { nil } }
         gate = Gate(

@@ -3,8 +3,8 @@ import ServerCore
 
 /// An upload that has become a file.
 struct FinishedUpload: Sendable {
-    /// In the share's terms; nil where this view of the share does not show it.
-    var path: SharePath?
+    /// In the share's terms.
+    var path: SharePath
     var attributes: FileAttributes
     var created: Bool
 }

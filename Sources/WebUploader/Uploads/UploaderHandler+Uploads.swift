@@ -93,12 +93,11 @@ extension UploaderHandler {
         _ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields
     ) async throws {
         fields["ETag"] = finished.attributes.entityTag.text
-        guard let path = finished.path else { return }
-        fields["Content-Location"] = request.href(path, isDirectory: false)
+        fields["Content-Location"] = request.href(finished.path, isDirectory: false)
         guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(field: wanted) else {
             return
         }
-        let entry = try await request.io.run { try request.share.open(path) }
+        let entry = try await request.io.run { try request.share.open(finished.path) }
         // Somebody else's content by now: their digest would be a lie.
         guard entry.attributes.entityTag == finished.attributes.entityTag else { return }
         fields["Repr-Digest"] = try await ReprDigest(of: entry, algorithm, io: request.io).text

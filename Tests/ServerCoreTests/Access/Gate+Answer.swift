@@ -10,7 +10,7 @@ extension Gate {
         head.compose(method: method.rawValue, target: target, lines: lines)
         let view = RequestHeadView(
             head: head, method: method, target: try RequestTarget(head.target), authority: authority, scheme: scheme,
-            peer: peer, isPrivate: false)
+            peer: peer)
         var admission = admit(view)
         while true {
             switch admission {

@@ -87,8 +87,7 @@ struct GateTests {
         head.compose(method: "GET", target: "/", lines: [line])
         let view = RequestHeadView(
             head: head, method: .get, target: try RequestTarget(head.target), authority: "", scheme: "http",
-            peer: "::1",
-            isPrivate: false)
+            peer: "::1")
         guard case .verify(let question) = gate.admit(view) else {
             Issue.record("crypt(3) belongs on the pool, behind others of its kind")
             return
@@ -245,7 +244,7 @@ struct GateTests {
         head.compose(method: "GET", target: "/", lines: [basic("anna:old")])
         let view = RequestHeadView(
             head: head, method: .get, target: try RequestTarget(head.target), authority: "localhost", scheme: "http",
-            peer: "192.0.2.1", isPrivate: false)
+            peer: "192.0.2.1")
         guard case .verify(let waiting) = gate.admit(view) else {
             Issue.record("not asked to wait")
             return

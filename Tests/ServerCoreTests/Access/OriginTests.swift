@@ -47,7 +47,7 @@ struct OriginTests {
             head.compose(method: "GET", target: "/", lines: [("Host", authority)])
             let view = RequestHeadView(
                 head: head, method: .get, target: try RequestTarget(head.target), authority: authority,
-                scheme: "https", peer: "127.0.0.1", isPrivate: true)
+                scheme: "https", peer: "127.0.0.1")
             if case .allow = gate.admit(view) { return true }
             return false
         }
@@ -152,7 +152,7 @@ struct OriginTests {
         head.compose(method: "GET", target: "/", lines: [("Host", "evil.example")])
         let view = RequestHeadView(
             head: head, method: .get, target: try RequestTarget(head.target), authority: "evil.example", scheme: "http",
-            peer: "127.0.0.1", isPrivate: false)
+            peer: "127.0.0.1")
         guard case .refuse(let response) = Gate(AccessRules(), root: root).admit(view),
             case .bytes(let text) = response.body
         else {

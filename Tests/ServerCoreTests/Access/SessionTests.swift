@@ -29,7 +29,7 @@ struct SessionTests {
         head.compose(method: "GET", target: target, lines: [("Host", "localhost")] + lines)
         return RequestHeadView(
             head: head, method: .get, target: try RequestTarget(head.target), authority: "localhost", scheme: "http",
-            peer: "192.0.2.7", isPrivate: false)
+            peer: "192.0.2.7")
     }
 
     /// Who a request is taken for.

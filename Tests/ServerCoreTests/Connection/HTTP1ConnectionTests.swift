@@ -455,7 +455,7 @@ import Testing
 
     @Test("health and metrics answer") func metrics() async throws {
         try await withServer(TestHandler()) { server in
-            let other = try Server(configuration: ServerConfiguration(root: server.root))
+            let other = Server(configuration: ServerConfiguration(root: server.root))
             let handler = StatusHandler(of: other)
             let share = Share(root: server.root)
             for (path, part) in [("health", "ok"), ("metrics", "shareserve_requests_total 0")] {

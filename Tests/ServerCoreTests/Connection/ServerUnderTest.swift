@@ -20,7 +20,7 @@ final class ServerUnderTest: Sendable {
         configuration.ioThreads = 4
         configuration.access.allowedHosts = ["a", "b"]
         configure(&configuration)
-        server = try Server(configuration: configuration)
+        server = Server(configuration: configuration)
         for handler in handlers { server.add(handler) }
         let addresses = try await server.start()
         guard case .internet(_, let port) = addresses[0] else { throw Wire.Failure(call: "start", number: 0) }

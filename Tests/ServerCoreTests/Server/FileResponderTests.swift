@@ -49,15 +49,6 @@ struct FileResponderTests {
         #expect(response.fields["Vary"] == "Accept-Encoding")
     }
 
-    @Test("The composed head says the same as the fields, and the length")
-    func head() throws {
-        let (response, entry) = try get("/a.txt")
-        let lines = String(decoding: FileHead(of: entry.attributes, name: "a.txt".utf8).lines, as: UTF8.self)
-        var expected = response.fields.lines.map { "\($0.name): \($0.value)\r\n" }.joined()
-        expected += "Content-Length: 10\r\n"
-        #expect(lines == expected)
-    }
-
     @Test("A stranger's page runs no script on our origin", arguments: ["/a.html", "/a.txt", "/a.png", "/a.pdf"])
     func sandboxed(path: String) throws {
         let policy = try #require(get(path).response.fields["Content-Security-Policy"])

@@ -32,9 +32,6 @@ package struct NetworkAddress: Hashable, Sendable {
 
     private init(bits: UInt128) { self.bits = bits }
 
-    /// Whether nobody outside this machine has this address.
-    package var isLoopback: Bool { bits == 1 || (isIPv4 && bits >> 24 & 0xFF == 127) }
-
     private static func ipv4(_ text: ArraySlice<UInt8>) -> UInt32? {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }

@@ -161,11 +161,12 @@ struct ProppatchTests {
         #expect(try after.value("getlastmodified") == "Sat, 01 Jan 2022 10:00:02 GMT")
     }
 
-    @Test("A time that is none fails with 409, and with it everything")
-    func badTime() async throws {
+    @Test(
+        "A time that is none fails with 409, and with it everything", arguments: ["yesterday", "2022-02-31T10:00:02Z"])
+    func badTime(time: String) async throws {
         let fixture = try await fixture()
         let reply = try await fixture.send(
-            "PROPPATCH", "/a", [], set("<x:p/><D:getlastmodified>yesterday</D:getlastmodified>"))
+            "PROPPATCH", "/a", [], set("<x:p/><D:getlastmodified>\(time)</D:getlastmodified>"))
         #expect(try reply.property("getlastmodified")?.status == 409)
         #expect(try reply.property("p", in: "urn:x")?.status == 424)
     }

@@ -17,7 +17,7 @@ struct DateScanner {
         // RFC 850: `06-Nov-94 08:49:37 GMT`
         guard take(UInt8(ascii: "-")), let month = month(), take(UInt8(ascii: "-")), let short = number(2), take(0x20)
         else { return nil }
-        let thisYear = HTTPDate.civil(from: now / 86_400).year
+        let thisYear = GregorianCalendar.date(ofDay: now / 86_400).year
         var year = thisYear / 100 * 100 + short
         if year > thisYear + 50 { year -= 100 }
         return zoned(year: year, month: month, day: day)
@@ -30,14 +30,14 @@ struct DateScanner {
         guard let day, take(0x20), let seconds = clock(), take(0x20), let year = number(4), rest.isEmpty else {
             return nil
         }
-        return HTTPDate.days(year: year, month: month, day: day).map { $0 * 86_400 + seconds }
+        return GregorianCalendar.day(year: year, month: month, day: day).map { $0 * 86_400 + seconds }
     }
 
     private mutating func zoned(year: Int, month: Int, day: Int) -> Int64? {
         guard let seconds = clock(), take(0x20), let zone = word(), zone.elementsEqual("gmt".utf8), rest.isEmpty else {
             return nil
         }
-        return HTTPDate.days(year: year, month: month, day: day).map { $0 * 86_400 + seconds }
+        return GregorianCalendar.day(year: year, month: month, day: day).map { $0 * 86_400 + seconds }
     }
 
     private mutating func clock() -> Int64? {

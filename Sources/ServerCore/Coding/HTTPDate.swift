@@ -11,9 +11,9 @@
 /// Writes IMF-fixdate only; reads the two older forms too. RFC 9110 §5.6.7.
 package enum HTTPDate {
     /// The latest second that the format can say: 9999-12-31T23:59:59Z.
-    static let latest: Int64 = 253_402_300_799
+    package static let latest: Int64 = 253_402_300_799
     /// The earliest second that the format can say: 0000-01-01T00:00:00Z.
-    static let earliest: Int64 = -62_167_219_200
+    package static let earliest: Int64 = -62_167_219_200
 
     /// Seconds of the wall clock.
     package static var now: Int64 { Int64(time(nil)) }
@@ -41,7 +41,7 @@ package enum HTTPDate {
     private static func compose(_ seconds: Int64, in text: UnsafeMutableBufferPointer<UInt8>) {
         let seconds = min(max(seconds, earliest), latest)
         let (day, second) = seconds.flooredDivision(by: 86_400)
-        let date = civil(from: day)
+        let date = GregorianCalendar.date(ofDay: day)
         // 1970-01-01 was a Thursday, the fourth day of a week that begins on Sunday.
         let weekday = Int((day + 4).flooredDivision(by: 7).remainder)
         unsafe put("---, -- --- ---- --:--:-- GMT", 0..<length, at: 0, in: text)
@@ -82,44 +82,5 @@ package enum HTTPDate {
             unsafe text[index + offset] = UInt8(truncatingIfNeeded: 0x30 + rest % 10)
             rest /= 10
         }
-    }
-
-    /// The Gregorian date of a day counted from 1970-01-01.
-    static func civil(from day: Int64) -> (year: Int, month: Int, day: Int) {
-        // Years are counted from a March, so that the leap day is the last one; 400 years are 146,097 days.
-        let (era, dayOfEra) = (day + 719_468).flooredDivision(by: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shifted = (5 * dayOfYear + 2) / 153
-        let dayOfMonth = Int(dayOfYear - (153 * shifted + 2) / 5 + 1)
-        let month = Int(shifted < 10 ? shifted + 3 : shifted - 9)
-        let year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfMonth)
-    }
-
-    /// The day counted from 1970-01-01 of a Gregorian date; nil when there is no such date.
-    /// - Parameters:
-    ///   - year: 0 to 9999.
-    ///   - month: 1 to 12.
-    ///   - day: 1 to 31.
-    /// - Returns: the day's number.
-    static func days(year: Int, month: Int, day: Int) -> Int64? {
-        guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
-        let shiftedYear = Int64(month <= 2 ? year - 1 : year)
-        let (era, yearOfEra) = shiftedYear.flooredDivision(by: 400)
-        let shiftedMonth = Int64(month > 2 ? month - 3 : month + 9)
-        let dayOfYear = (153 * shiftedMonth + 2) / 5 + Int64(day) - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        let number = era * 146_097 + dayOfEra - 719_468
-        // A date such as 31 April lands in the next month.
-        return civil(from: number) == (year, month, day) ? number : nil
-    }
-}
-
-extension Int64 {
-    /// Division that rounds towards minus infinity, for a positive divisor.
-    fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

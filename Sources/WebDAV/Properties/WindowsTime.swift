@@ -34,22 +34,11 @@ enum WindowsTime {
             bytes[span].allSatisfy { (0x30...0x39).contains($0) }
                 ? Int(String(decoding: bytes[span], as: UTF8.self)) : nil
         }
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        guard let month = number(5..<7), months.indices.contains(month - 1), let year = number(0..<4),
-            let day = number(8..<10), let hour = number(11..<13), let minute = number(14..<16),
-            let second = number(17..<19), hour < 24, minute < 60, second < 61
+        guard let month = number(5..<7), let year = number(0..<4), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            hour < 24, minute < 60, second < 61,
+            let midnight = GregorianCalendar.day(year: year, month: month, day: day)
         else { return nil }
-        // The days come from the one calendar there is: that of the HTTP date, whose weekday nobody compares.
-        guard let midnight = daysFrom1970(year: year, month: month, day: day) else { return nil }
         return Timestamp(seconds: midnight * 86_400 + Int64(hour * 3600 + minute * 60 + second))
-    }
-
-    private static func daysFrom1970(year: Int, month: Int, day: Int) -> Int64? {
-        guard (1...31).contains(day) else { return nil }
-        let shiftedYear = Int64(month <= 2 ? year - 1 : year)
-        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
-        let ofEra = shiftedYear - era * 400
-        let dayOfYear = Int64((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1)
-        return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + dayOfYear - 719_468
     }
 }

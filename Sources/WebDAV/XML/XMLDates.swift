@@ -1,9 +1,9 @@
+internal import ServerCore
+
 /// Writes times without a calendar library; remembers the last second, since the members of a folder share many.
 struct XMLDates {
     private var cachedDay: Int64 = .min
-    private var year: Int64 = 0
-    private var month = 0
-    private var day = 0
+    private var date = GregorianCalendar.date(ofDay: 0)
 
     private static let weekdays: [StaticString] = ["Thu, ", "Fri, ", "Sat, ", "Sun, ", "Mon, ", "Tue, ", "Wed, "]
     private static let months: [StaticString] = [
@@ -23,9 +23,9 @@ struct XMLDates {
         let (days, time) = find(seconds)
         let weekday = Int((days % 7 + 7) % 7)
         writer.append(Self.weekdays[weekday])
-        writer.append(twoDigits: day)
-        writer.append(Self.months[month - 1])
-        writer.append(fourDigits: year)
+        writer.append(twoDigits: date.day)
+        writer.append(Self.months[date.month - 1])
+        writer.append(padded: date.year, digits: 4)
         writer.append(" ")
         appendTime(time, to: &writer)
         writer.append(" GMT")
@@ -40,11 +40,11 @@ struct XMLDates {
         guard seconds != lastInternet.seconds else { return writer.append(bytes: lastInternet.text) }
         let start = writer.count
         let (_, time) = find(seconds)
-        writer.append(fourDigits: year)
+        writer.append(padded: date.year, digits: 4)
         writer.append("-")
-        writer.append(twoDigits: month)
+        writer.append(twoDigits: date.month)
         writer.append("-")
-        writer.append(twoDigits: day)
+        writer.append(twoDigits: date.day)
         writer.append("T")
         appendTime(time, to: &writer)
         writer.append("Z")
@@ -63,21 +63,12 @@ struct XMLDates {
     /// Splits into days and seconds of the day, and finds the day's date where it is another than last time.
     private mutating func find(_ asked: Int64) -> (days: Int64, time: Int) {
         // Years 0 to 9999 are all that either form can say.
-        let seconds = min(max(asked, -62_167_219_200), 253_402_300_799)
+        let seconds = min(max(asked, HTTPDate.earliest), HTTPDate.latest)
         let time = (seconds % 86_400 + 86_400) % 86_400
         let days = (seconds - time) / 86_400
         if days != cachedDay {
             cachedDay = days
-            // Days since 0000-03-01, in eras of 400 years.
-            let shifted = days + 719_468
-            let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-            let ofEra = shifted - era * 146_097
-            let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
-            let dayOfYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-            let shiftedMonth = (5 * dayOfYear + 2) / 153
-            day = Int(dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-            month = Int(shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9)
-            year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+            date = GregorianCalendar.date(ofDay: days)
         }
         return (days, Int(time))
     }
@@ -86,9 +77,5 @@ struct XMLDates {
 extension XMLWriter {
     fileprivate mutating func append(twoDigits value: Int) {
         append(padded: value, digits: 2)
-    }
-
-    fileprivate mutating func append(fourDigits value: Int64) {
-        append(padded: Int(value), digits: 4)
     }
 }

@@ -3,15 +3,16 @@
 /// RFC 9110 §5.6.
 package enum ASCII {
     /// Whether a byte may stand in a token.
+    ///
+    /// Two words of bits: no table in memory, no bounds check. RFC 9110 §5.6.2.
+    @inline(__always)
     package static func isToken(_ byte: UInt8) -> Bool {
-        let bit: UInt64 = 1 << UInt64(byte & 63)
-        return byte < 64 ? tokensBelow64 & bit != 0 : byte < 128 && tokensFrom64 & bit != 0
+        // `!#$%&'*+-.` and digits; then ``^_`|~`` and letters.
+        let low: UInt64 = 0x03FF_6CFA_0000_0000
+        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+        if byte < 64 { return (low >> UInt64(byte)) & 1 != 0 }
+        return byte < 128 && (high >> UInt64(byte & 63)) & 1 != 0
     }
-
-    /// `!#$%&'*+-.` and digits, a bit for each.
-    private static let tokensBelow64: UInt64 = 0x03FF_6CFA_0000_0000
-    /// ``^_`|~`` and letters, the same.
-    private static let tokensFrom64: UInt64 = 0x57FF_FFFF_C7FF_FFFE
 
     /// Space or tab.
     package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

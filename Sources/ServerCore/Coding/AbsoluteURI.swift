@@ -6,9 +6,9 @@ package enum AbsoluteURI {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.utf8.startIndex,
             text.utf8.index(after: colon) != text.utf8.endIndex
         else { return false }
-        guard let first = text.utf8.first, isLetter(first) else { return false }
+        guard let first = text.utf8.first, ASCII.isLetter(first) else { return false }
         let schemeIsRight = text.utf8[..<colon].allSatisfy { byte in
-            isLetter(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "+")
+            ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
                 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
         }
         return schemeIsRight
@@ -17,6 +17,4 @@ package enum AbsoluteURI {
                     && $0 != UInt8(ascii: "\"")
             }
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 }

@@ -123,7 +123,7 @@ package struct HTTP1ChunkDecoder: Sendable {
         guard lineBytes <= Self.maxLine, extensionBytes <= Self.maxExtensions else { throw Self.malformed }
         switch state {
         case .extensionName:
-            if HTTP1HeadParser.isToken(byte) {
+            if ASCII.isToken(byte) {
                 nameBytes += 1
             } else if nameBytes > 0, byte == UInt8(ascii: "=") {
                 state = .extensionValue
@@ -135,13 +135,13 @@ package struct HTTP1ChunkDecoder: Sendable {
         case .extensionValue:
             if byte == UInt8(ascii: "\"") {
                 state = .extensionQuoted
-            } else if HTTP1HeadParser.isToken(byte) {
+            } else if ASCII.isToken(byte) {
                 state = .extensionToken
             } else {
                 throw Self.malformed
             }
         case .extensionToken:
-            if !HTTP1HeadParser.isToken(byte) { try endOfExtension(byte) }
+            if !ASCII.isToken(byte) { try endOfExtension(byte) }
         case .extensionQuoted:
             if byte == UInt8(ascii: "\"") {
                 state = .extensionEnd
@@ -175,7 +175,7 @@ package struct HTTP1ChunkDecoder: Sendable {
         case .lineStart:
             if byte == 0x0D {
                 state = .lastLineFeed
-            } else if HTTP1HeadParser.isToken(byte) {
+            } else if ASCII.isToken(byte) {
                 state = .fieldName
             } else {
                 throw Self.malformed
@@ -183,7 +183,7 @@ package struct HTTP1ChunkDecoder: Sendable {
         case .fieldName:
             if byte == UInt8(ascii: ":") {
                 state = .fieldValue
-            } else if !HTTP1HeadParser.isToken(byte) {
+            } else if !ASCII.isToken(byte) {
                 throw Self.malformed
             }
         case .fieldValue:

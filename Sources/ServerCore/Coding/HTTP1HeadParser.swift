@@ -92,7 +92,7 @@ package struct HTTP1HeadParser {
     private mutating func checkUnfinished(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
         if !hasRequestLine, lineStart < bytes.count {
             let lead = unsafe bytes[lineStart]
-            guard Self.isToken(lead) || lead == 0x0D else { throw Self.malformed }
+            guard ASCII.isToken(lead) || lead == 0x0D else { throw Self.malformed }
         }
         // A CR that is not the last byte stands before something else than LF.
         var index = max(searched - 1, lineStart)
@@ -124,7 +124,7 @@ package struct HTTP1HeadParser {
         _ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, into head: RequestHead
     ) throws(HTTPError) {
         var index = line.lowerBound
-        while index < line.upperBound, unsafe Self.isToken(bytes[index]) { index += 1 }
+        while index < line.upperBound, unsafe ASCII.isToken(bytes[index]) { index += 1 }
         guard index > line.lowerBound, index < line.upperBound, unsafe bytes[index] == 0x20 else {
             throw Self.malformed
         }
@@ -162,7 +162,7 @@ package struct HTTP1HeadParser {
         _ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, into head: RequestHead
     ) throws(HTTPError) {
         var index = line.lowerBound
-        while index < line.upperBound, unsafe Self.isToken(bytes[index]) { index += 1 }
+        while index < line.upperBound, unsafe ASCII.isToken(bytes[index]) { index += 1 }
         // Refuses a folded line, a blank before the colon, an empty name and a line without colon alike.
         guard index > line.lowerBound, index < line.upperBound, unsafe bytes[index] == UInt8(ascii: ":") else {
             throw HTTPError(.badRequest, "A header field of this request is malformed.")
@@ -186,16 +186,5 @@ package struct HTTP1HeadParser {
                 nameCount: UInt32(truncatingIfNeeded: name.count), valueStart: UInt32(truncatingIfNeeded: start),
                 valueCount: UInt32(truncatingIfNeeded: end - start),
                 known: KnownField.named(UnsafeRawBufferPointer(rebasing: bytes[name]))))
-    }
-
-    /// Token bytes as two words of bits: no table in memory, no bounds check.
-    ///
-    /// RFC 9110 §5.6.2.
-    @inline(__always)
-    static func isToken(_ byte: UInt8) -> Bool {
-        let low: UInt64 = 0x03FF_6CFA_0000_0000
-        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
-        if byte < 64 { return (low >> UInt64(byte)) & 1 != 0 }
-        return byte < 128 && (high >> UInt64(byte & 63)) & 1 != 0
     }
 }

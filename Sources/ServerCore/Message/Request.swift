@@ -55,29 +55,10 @@ public struct Request: Sendable {
         guard let query = storage.query else { return nil }
         for pair in storage.head.bytes[query].split(separator: UInt8(ascii: "&")) {
             let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            guard Self.formDecoded(pair[pair.startIndex..<mark]).elementsEqual(name.utf8) else { continue }
-            return mark == pair.endIndex ? [] : Self.formDecoded(pair[(mark + 1)...])
+            guard PercentCoding.decodeForm(pair[pair.startIndex..<mark]).elementsEqual(name.utf8) else { continue }
+            return mark == pair.endIndex ? [] : PercentCoding.decodeForm(pair[(mark + 1)...])
         }
         return nil
-    }
-
-    private static func formDecoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var index = text.startIndex
-        while index < text.endIndex {
-            let byte = text[index]
-            if byte == UInt8(ascii: "%"), text.endIndex - index >= 3, let high = ASCII.hexValue(text[index + 1]),
-                let low = ASCII.hexValue(text[index + 2])
-            {
-                bytes.append(high << 4 | low)
-                index += 3
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
-                index += 1
-            }
-        }
-        return bytes
     }
 
     /// The absolute path of `path` on this server, percent-encoded.

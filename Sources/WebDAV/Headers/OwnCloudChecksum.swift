@@ -29,30 +29,19 @@ struct OwnCloudChecksum: Hashable, Sendable {
     init?(_ text: some StringProtocol) {
         let pair = text.split(separator: ":", maxSplits: 1)
         guard pair.count == 2 else { return nil }
-        var digits = pair[1].utf8.map { ASCII.hexValue($0) }[...]
         algorithm = Algorithm(rawValue: pair[0].lowercased().filter { $0 != "-" })
         guard algorithm != nil else {
             value = []
             return
         }
-        var bytes: [UInt8] = []
-        while let first = digits.popFirst() {
-            guard let high = first, let second = digits.popFirst(), let low = second else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        guard bytes.count == algorithm?.length else { return nil }
+        guard let bytes = Hex.bytes(pair[1].utf8), bytes.count == algorithm?.length else { return nil }
         value = bytes
     }
 
     /// What the `checksum` element holds: those that are kept, with blanks between them.
     static func text(of kept: [String: [UInt8]]) -> String {
         Algorithm.allCases.compactMap { algorithm in
-            kept[algorithm.rawValue].map { value in
-                let digits = value.map { byte in
-                    (byte < 16 ? "0" : "") + String(byte, radix: 16)
-                }
-                return algorithm.rawValue.uppercased() + ":" + digits.joined()
-            }
+            kept[algorithm.rawValue].map { algorithm.rawValue.uppercased() + ":" + Hex.text($0) }
         }.joined(separator: " ")
     }
 }

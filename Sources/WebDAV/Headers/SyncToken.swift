@@ -21,8 +21,7 @@ struct SyncToken: Hashable, Sendable {
     init(of snapshot: [UInt8]) {
         var digester = Digester(.sha256)
         digester.update(snapshot)
-        let digits = digester.finish().prefix(20).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        name = digits.joined()
+        name = Hex.text(digester.finish().prefix(20))
     }
 
     var text: String { Self.prefix + name }

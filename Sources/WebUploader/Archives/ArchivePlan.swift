@@ -178,11 +178,7 @@ extension ArchivePlan {
         func tag() -> String {
             var hash = hash
             hash.update(data: [0])
-            var writer = TextWriter(capacity: 48)
-            writer.raw("\"")
-            for byte in hash.finalize().prefix(16) { writer.hex(byte) }
-            writer.raw("\"")
-            return String(decoding: writer.take(), as: UTF8.self)
+            return "\"\(Hex.text(hash.finalize().prefix(16)))\""
         }
 
         /// The members of a folder below the top; nil when it can't be read, is not for the requester, or went away

@@ -38,9 +38,7 @@ struct AssetStore: Sendable {
             assets[name] = Asset(name: name, mediaType: file.mediaType, bytes: file.bytes)
         }
         self.assets = assets
-        var writer = TextWriter()
-        for byte in hash.finalize().prefix(8) { writer.hex(byte) }
-        self.hash = String(decoding: writer.take(), as: UTF8.self)
+        self.hash = Hex.text(hash.finalize().prefix(8))
         // The page's own texts are English.
         let words = assets.keys.filter { $0.hasPrefix("languages/") && $0.hasSuffix(".txt") }
         let others = words.map { String($0.dropFirst(10).dropLast(4)) }.filter { $0 != "en" }

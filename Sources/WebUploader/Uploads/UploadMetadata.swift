@@ -71,12 +71,8 @@ struct UploadMetadata: Sendable {
     /// The digest that the whole file shall have: `sha256`, hexadecimal or Base64.
     func expectedDigest() throws(HTTPError) -> ReprDigest? {
         guard let value = self["sha256"] else { return nil }
-        if value.count == 64 {
-            let digits = value.compactMap(ASCII.hexValue)
-            guard digits.count == 64 else { throw Self.malformed }
-            return ReprDigest(.sha256, (0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
-        }
-        guard let bytes = Base64.decode(value), bytes.count == 32 else { throw Self.malformed }
+        let bytes = value.count == 64 ? Hex.bytes(value) : Base64.decode(value)
+        guard let bytes, bytes.count == 32 else { throw Self.malformed }
         return ReprDigest(.sha256, bytes)
     }
 

@@ -177,21 +177,3 @@ public enum PasswordHash: String, CaseIterable, Sendable {
         return hash
     }
 }
-
-/// Hexadecimal digits, written in lower case.
-enum Hex {
-    /// What the digits say; nil for an odd number of them, or anything else among them.
-    static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
-        let digits = text.compactMap(ASCII.hexValue)
-        guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-    }
-
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        for byte in bytes {
-            for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? digit + 0x30 : digit + 0x57) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-}

@@ -110,8 +110,7 @@ public final class UploaderHandler: Handler {
 
     /// An error of a read: a person who followed a link gets the page with a line that helps, a program plain text.
     private func refuse(_ request: Request, _ error: any Error) -> Answer {
-        let refusal = (error as? RootError).map { HTTPError($0) } ?? (error as? HTTPError)
-        guard let refusal else { return .later { _ in throw error } }
+        guard let refusal = HTTPError(of: error) else { return .later { _ in throw error } }
         guard refusal.status == .notFound || refusal.status == .forbidden,
             request.method == .get || request.method == .head,
             wantsPage(request)

@@ -86,7 +86,7 @@ package struct HTTP1ChunkDecoder: Sendable {
         }
     }
 
-    private static var malformed: HTTPError { HTTPError(.badRequest, "The chunks of this body are malformed.") }
+    static var malformed: HTTPError { HTTPError(.badRequest, "The chunks of this body are malformed.") }
 
     private mutating func expect(_ byte: UInt8, _ wanted: UInt8, then next: State) throws(HTTPError) {
         guard byte == wanted else { throw Self.malformed }

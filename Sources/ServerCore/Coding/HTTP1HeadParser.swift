@@ -106,11 +106,7 @@ package struct HTTP1HeadParser {
         }
     }
 
-    private var tooLarge: HTTPError {
-        hasRequestLine
-            ? HTTPError(.headerFieldsTooLarge, "The head of this request is larger than the server takes.")
-            : HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
-    }
+    private var tooLarge: HTTPError { hasRequestLine ? .headTooLarge : .addressTooLong }
 
     private static var bareLineEnd: HTTPError {
         HTTPError(.badRequest, "Lines of a request end in CR LF, and neither stands alone.")
@@ -133,7 +129,7 @@ package struct HTTP1HeadParser {
         index = targetStart
         while index < line.upperBound, unsafe bytes[index] > 0x20, unsafe bytes[index] != 0x7F { index += 1 }
         guard index - targetStart <= limits.targetBytes else {
-            throw HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
+            throw HTTPError.addressTooLong
         }
         guard index > targetStart, index < line.upperBound, unsafe bytes[index] == 0x20 else { throw Self.malformed }
         head.targetRange = targetStart..<index

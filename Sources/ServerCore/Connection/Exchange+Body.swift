@@ -66,7 +66,7 @@ extension Exchange {
                 try await lease.wait(for: reader.wanted) { self.bodyWanted() }
             case .end:
                 reader.isBroken = true
-                throw HTTPError(.badRequest, "The connection ended within the body.")
+                throw HTTPError.bodyBrokenOff
             }
         }
     }
@@ -145,7 +145,7 @@ struct LeasedBody {
                 incoming = .chunked(decoder)
                 received &+= Int64(span.count)
                 if let limit, received > limit {
-                    throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
+                    throw HTTPError.bodyTooLarge
                 }
                 if span.count < Self.smallChunk {
                     unsafe joined.append(contentsOf: bytes[span])

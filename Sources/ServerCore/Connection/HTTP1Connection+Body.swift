@@ -25,7 +25,7 @@ extension HTTP1Connection {
             incoming = decoder.isDone || isBodyBroken ? .none : .chunked(decoder)
         }
         if isBodyBroken {
-            endPipe(.failure(HTTPError(.badRequest, "The chunks of this body are malformed.")))
+            endPipe(.failure(HTTP1ChunkDecoder.malformed))
             closesAfter = true
         } else if isBodyDone {
             endPipe(.success(()))
@@ -54,8 +54,7 @@ extension HTTP1Connection {
         receivedBody &+= Int64(bytes.count)
         if let limit = engine.limits.bodyBytes, receivedBody > limit {
             isBodyBroken = true
-            return endPipe(
-                .failure(HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")))
+            return endPipe(.failure(.bodyTooLarge))
         }
         pipe.push(bytes)
     }

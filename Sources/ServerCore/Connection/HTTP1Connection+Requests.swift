@@ -75,7 +75,7 @@ extension HTTP1Connection {
             throw HTTPError(.badRequest, "“*” is an address for OPTIONS only.")
         }
         if let limit = engine.limits.bodyBytes, let length = head.contentLength, length > limit {
-            throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
+            throw HTTPError.bodyTooLarge
         }
         var client = TrustedProxies.Client(
             address: peer, scheme: isSecure ? "https" : "http",

@@ -204,9 +204,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             engine.perAddress.leave(peer)
         }
         socket = -1
-        lease?.fail(HTTPError(.badRequest, "The connection ended within the body."))
+        lease?.fail(.bodyBrokenOff)
         lease = nil
-        endPipe(.failure(HTTPError(.badRequest, "The connection ended within the body.")))
+        endPipe(.failure(.bodyBrokenOff))
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
@@ -260,7 +260,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             if !isBodyDone, !isAsking {
                 isBodyBroken = true
                 closesAfter = true
-                endPipe(.failure(HTTPError(.badRequest, "The connection ended within the body.")))
+                endPipe(.failure(.bodyBrokenOff))
             }
         case .closed: break
         }

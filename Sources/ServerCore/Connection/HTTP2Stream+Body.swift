@@ -9,8 +9,7 @@ extension HTTP2Stream {
         owesContinue = false
         received &+= Int64(count)
         if let limit = engine.limits.bodyBytes, received > limit {
-            return finishPipe(
-                .failure(HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")))
+            return finishPipe(.failure(.bodyTooLarge))
         }
         pipe.push(Array(buffer.readableBytesView))
         // As long as its reader has enough, nobody waits for the client.

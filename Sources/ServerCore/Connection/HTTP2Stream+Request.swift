@@ -18,7 +18,7 @@ extension HTTP2Stream {
                 throw HTTPError(.serviceUnavailable, "The server is ending.", fields: ["Retry-After": "5"])
             }
             if let limit = engine.limits.bodyBytes, let length = head.contentLength, length > limit {
-                throw HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
+                throw HTTPError.bodyTooLarge
             }
             var client = TrustedProxies.Client(
                 address: peer, scheme: "https",
@@ -67,11 +67,9 @@ extension HTTP2Stream {
         // Browsers send each cookie by itself. RFC 9113 §8.2.3.
         if !cookies.isEmpty { lines.append(("cookie", cookies.joined(separator: "; "))) }
         guard size <= engine.limits.headBytes, lines.count <= engine.limits.fieldCount else {
-            throw HTTPError(.headerFieldsTooLarge, "The head of this request is larger than the server takes.")
+            throw HTTPError.headTooLarge
         }
-        guard path.utf8.count <= engine.limits.targetBytes else {
-            throw HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
-        }
+        guard path.utf8.count <= engine.limits.targetBytes else { throw HTTPError.addressTooLong }
         guard !method.isEmpty, method.utf8.allSatisfy(ASCII.isToken) else { throw malformed }
         if let authority, let host, !Self.isSame(authority, host) { throw malformed }
         guard let authority = authority ?? host else { throw malformed }

@@ -20,6 +20,15 @@ public struct HTTPError: Error, Sendable {
         self.fields = fields
     }
 
+    /// What `error` answers with; nil when it is no refusal.
+    package init?(of error: any Error) {
+        switch error {
+        case let error as HTTPError: self = error
+        case let error as RootError: self.init(error)
+        default: return nil
+        }
+    }
+
     /// The one table from facts about files to statuses, for every door.
     ///
     /// A door that means another one (405 for MKCOL on a taken name, 412 for `Overwrite: F`) catches that case before.
@@ -58,6 +67,23 @@ public struct HTTPError: Error, Sendable {
             self.init(.internalServerError, "The server's disk failed. Ask the one who runs the server.")
         }
     }
+}
+
+/// What connections of either protocol refuse.
+extension HTTPError {
+    static var addressTooLong: HTTPError {
+        HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
+    }
+
+    static var headTooLarge: HTTPError {
+        HTTPError(.headerFieldsTooLarge, "The head of this request is larger than the server takes.")
+    }
+
+    static var bodyTooLarge: HTTPError {
+        HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
+    }
+
+    static var bodyBrokenOff: HTTPError { HTTPError(.badRequest, "The connection ended within the body.") }
 }
 
 extension Response {

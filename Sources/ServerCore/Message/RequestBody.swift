@@ -88,11 +88,11 @@ public struct RequestBody: AsyncSequence, Sendable {
         let memory = pipe?.memory
         var counted = reserved
         defer { _ = memory?.change(from: counted, to: 0) }
-        if let length, length > limit { throw Self.tooLarge }
+        if let length, length > limit { throw HTTPError.bodyTooLarge }
         var whole: [UInt8] = []
         for try await bytes in self {
             let count = whole.count + bytes.count
-            guard count <= limit else { throw Self.tooLarge }
+            guard count <= limit else { throw HTTPError.bodyTooLarge }
             if count > counted, let memory {
                 guard memory.change(from: counted, to: count) else { throw RequestMemory.refusal }
                 counted = count
@@ -106,10 +106,6 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// - Parameter bytes: its length.
     /// - Returns: false when there is no room for it now.
     package func reserve(_ bytes: Int) -> Bool { pipe?.memory?.change(from: 0, to: bytes) ?? true }
-
-    private static var tooLarge: HTTPError {
-        HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
-    }
 
     /// Shows the whole rest of the body to `consume`, piece by piece, by the shortest way from the socket.
     ///

@@ -64,7 +64,7 @@ extension UploaderHandler {
 
     /// The refusal, with what was and was not stored; the other errors as they are.
     private func failure(_ error: any Error, _ store: FormStore) -> any Error {
-        guard var refusal = (error as? HTTPError) ?? (error as? RootError).map({ HTTPError($0) }) else { return error }
+        guard var refusal = HTTPError(of: error) else { return error }
         var writer = TextWriter()
         writer.raw(refusal.message.utf8)
         if let current = store.current {

@@ -9,7 +9,7 @@ extension UploaderHandler {
             do {
                 return try await work(request)
             } catch {
-                guard var refusal = Self.refusal(error), refusal.status == .contentTooLarge else { throw error }
+                guard var refusal = HTTPError(of: error), refusal.status == .contentTooLarge else { throw error }
                 refusal.fields["Upload-Limit"] = DraftVersion.assumed(request.fields).limits(
                     maxSize: request.share.root.policy.maxUploadSize, secondsLeft: nil)
                 throw refusal
@@ -39,7 +39,7 @@ extension UploaderHandler {
             }
             return response
         } catch {
-            guard var refusal = Self.refusal(error) else { throw error }
+            guard var refusal = HTTPError(of: error) else { throw error }
             await addState(request, id, version, at: location, to: &refusal.fields)
             throw refusal
         }
@@ -55,9 +55,5 @@ extension UploaderHandler {
         else { return }
         fields["Location"] = location
         fields["Upload-Offset"] = String(state.offset)
-    }
-
-    private static func refusal(_ error: any Error) -> HTTPError? {
-        (error as? HTTPError) ?? (error as? RootError).map { HTTPError($0) }
     }
 }

@@ -33,18 +33,11 @@ extension UploaderHandler {
     }
 
     private static func refusal(of error: any Error) -> any Error {
-        let refusal: HTTPError
-        switch error {
-        case let error as HTTPError: refusal = error
-        case let error as RootError: refusal = HTTPError(error)
-        case is DigestMismatch:
-            refusal = HTTPError(
-                UploadTransfer.checksumMismatch, "The file is not what its digest says. Upload it again.")
-        default: return error
-        }
-        var marked = refusal
-        marked.fields["Tus-Resumable"] = "1.0.0"
-        return marked
+        let mismatch = HTTPError(
+            UploadTransfer.checksumMismatch, "The file is not what its digest says. Upload it again.")
+        guard var refusal = error is DigestMismatch ? mismatch : HTTPError(of: error) else { return error }
+        refusal.fields["Tus-Resumable"] = "1.0.0"
+        return refusal
     }
 
     /// Creation, with its extensions.

@@ -27,7 +27,6 @@ extension DirectoryRoot {
         }
         let then = entry.attributes
         return now.inode == then.inode && now.device == then.device && now.size == UInt64(clamping: then.size)
-            && now.modified == then.modified.seconds && Int64(now.modified_ns) == Int64(then.modified.nanoseconds)
-            && now.changed == then.changed.seconds && Int64(now.changed_ns) == Int64(then.changed.nanoseconds)
+            && now.modificationTime == then.modified && now.changeTime == then.changed
     }
 }

@@ -7,8 +7,20 @@ extension sys_attributes {
     var isDirectory: Bool { format == 0o040000 }
     var isLink: Bool { format == 0o120000 }
 
+    var modificationTime: Timestamp { Timestamp(modified, modified_ns) }
+    var changeTime: Timestamp { Timestamp(changed, changed_ns) }
+    var accessTime: Timestamp { Timestamp(accessed, accessed_ns) }
+    /// Nil where the file system keeps none.
+    var birthTime: Timestamp? { has_birth == 0 ? nil : Timestamp(born, born_ns) }
+
     /// Whether both are the same file, whatever its name.
     func isSame(as other: sys_attributes) -> Bool { inode == other.inode && device == other.device }
+}
+
+extension Timestamp {
+    fileprivate init(_ seconds: Int64, _ nanoseconds: UInt32) {
+        self.init(seconds: seconds, nanoseconds: Int32(truncatingIfNeeded: nanoseconds))
+    }
 }
 
 extension FileAttributes {
@@ -17,13 +29,7 @@ extension FileAttributes {
         guard status.isFile || status.isDirectory else { return nil }
         self.init(
             kind: status.isFile ? .file : .directory, size: Int64(truncatingIfNeeded: status.size),
-            modified: Timestamp(
-                seconds: status.modified, nanoseconds: Int32(truncatingIfNeeded: status.modified_ns)),
-            created: status.has_birth == 0
-                ? nil : Timestamp(seconds: status.born, nanoseconds: Int32(truncatingIfNeeded: status.born_ns)),
-            accessed: Timestamp(
-                seconds: status.accessed, nanoseconds: Int32(truncatingIfNeeded: status.accessed_ns)),
-            changed: Timestamp(seconds: status.changed, nanoseconds: Int32(truncatingIfNeeded: status.changed_ns)),
-            inode: status.inode, device: status.device)
+            modified: status.modificationTime, created: status.birthTime, accessed: status.accessTime,
+            changed: status.changeTime, inode: status.inode, device: status.device)
     }
 }

@@ -40,7 +40,7 @@ struct FolderPoll {
     private mutating func look() -> FolderChange? {
         var status = sys_attributes()
         guard unsafe sys_fstat(directory.number, &status) == 0, status.links > 0 else { return .all }
-        let time = Timestamp(seconds: status.changed, nanoseconds: Int32(truncatingIfNeeded: status.changed_ns))
+        let time = status.changeTime
         defer { directoryTime = time }
         guard let members = members() else {
             known = nil

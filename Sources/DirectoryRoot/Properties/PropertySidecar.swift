@@ -181,9 +181,7 @@ extension PropertyResource {
     init(_ status: sys_attributes, path: SharePath) {
         inode = status.inode
         device = status.device
-        born =
-            status.has_birth == 0
-            ? nil : Timestamp(seconds: status.born, nanoseconds: Int32(truncatingIfNeeded: status.born_ns))
+        born = status.birthTime
         self.path = path
     }
 }

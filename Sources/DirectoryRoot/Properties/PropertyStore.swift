@@ -233,7 +233,7 @@ package final class PropertyStore: Sendable {
     private static func changeTime(_ descriptor: Int32) throws(RootError) -> Timestamp {
         var status = sys_attributes()
         try unsafe check(sys_fstat(descriptor, &status), "fstat")
-        return Timestamp(seconds: status.changed, nanoseconds: Int32(truncatingIfNeeded: status.changed_ns))
+        return status.changeTime
     }
 
     // MARK: The marker

@@ -24,8 +24,8 @@ struct StateFile: Sendable {
         init(_ found: sys_attributes) {
             inode = found.inode
             size = found.size
-            modified = Timestamp(seconds: found.modified, nanoseconds: Int32(truncatingIfNeeded: found.modified_ns))
-            changed = Timestamp(seconds: found.changed, nanoseconds: Int32(truncatingIfNeeded: found.changed_ns))
+            modified = found.modificationTime
+            changed = found.changeTime
         }
     }
 

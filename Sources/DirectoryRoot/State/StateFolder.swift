@@ -108,19 +108,12 @@ package final class StateFolder: Sendable {
         // A position of its own, whoever else reads the folder.
         let reading = try unsafe Descriptor(
             sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), "open a folder in .shareserve")
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 32_768, alignment: 16)
-        defer { unsafe buffer.deallocate() }
+        var reader = DirectoryReader(descriptor: reading.number)
         var names: [String] = []
-        while true {
-            let filled = try unsafe check(sys_getdents(reading.number, buffer.baseAddress, buffer.count), "getdents64")
-            if filled == 0 { return names }
-            var position = 0
-            var record = unsafe sys_name()
-            while unsafe sys_next_name(buffer.baseAddress, filled, &position, &record) == 1 {
-                let name = unsafe String(decoding: record.bytes, as: UTF8.self)
-                if name != ".", name != ".." { names.append(name) }
-            }
+        while let record = try unsafe reader.next() {
+            unsafe names.append(String(decoding: record.bytes, as: UTF8.self))
         }
+        return names
     }
 
     /// Runs `body` while no other thread, process or host changes state.

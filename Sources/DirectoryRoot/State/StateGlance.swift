@@ -35,7 +35,7 @@ struct StateGlance {
             inode = found.inode
             device = found.device
             mount = found.mount
-            changed = Timestamp(seconds: found.changed, nanoseconds: Int32(truncatingIfNeeded: found.changed_ns))
+            changed = found.changeTime
         }
 
         /// Whether a change that comes after `now` is sure to change it: the clock of the slowest kernels moves on ten

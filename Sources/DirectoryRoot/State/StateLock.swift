@@ -17,7 +17,6 @@ import CSyscalls
 struct StateLock {
     let folder: OpenDescriptor
     private let file: OpenDescriptor
-    private let name: String
 
     /// Waits for the lock, for as long as `patience` lasts.
     ///
@@ -34,7 +33,6 @@ struct StateLock {
         patience: Duration = StateFolder.patience
     ) throws(RootError) {
         self.folder = folder
-        self.name = name
         let deadline = ContinuousClock.now + patience
         while true {
             let file: OpenDescriptor
@@ -66,7 +64,6 @@ struct StateLock {
     ) throws(RootError) {
         try Self.acquire(file, until: .now)
         self.folder = folder
-        self.name = name
         self.file = file
         guard !isUnchanged() else { return }
         release()
@@ -86,18 +83,20 @@ struct StateLock {
     ) throws(RootError) -> OpenDescriptor {
         let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (creating ? O_CREAT : 0)
         let opened = unsafe sys_openat(folder.number, name, flags, 0o600)
-        try check(opened, "open .shareserve/lock")
+        try check(opened, "open a lock in .shareserve")
         return try OpenDescriptor(adopting: opened)
     }
 
-    private static func acquire(_ file: OpenDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) {
+    /// Waits for the lock on any file of the state.
+    /// - Throws: ``RootError/tooMany`` when another process still holds it at `deadline`.
+    static func acquire(_ file: OpenDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) {
         var pause: UInt32 = 50
         while true {
             let status = sys_lock(file.number, sys_lock_exclusive, 0)
             // A file system without locks leaves the exclusion of this process's own threads.
             if status == 0 || meansUnsupported(status) { return }
             guard status == -EAGAIN || status == -EACCES else {
-                throw RootError(status, "lock .shareserve/lock")
+                throw RootError(status, "lock a file in .shareserve")
             }
             guard ContinuousClock.now < deadline else { throw .tooMany }
             usleep(pause)
@@ -105,7 +104,7 @@ struct StateLock {
         }
     }
 
-    static func meansUnsupported(_ status: Int32) -> Bool {
+    private static func meansUnsupported(_ status: Int32) -> Bool {
         [-ENOLCK, -EOPNOTSUPP, -ENOSYS, -EINVAL].contains(status)
     }
 }

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The bytes of one upload, open for whoever stamped the record last.
 ///
 /// Used by one task at a time, like the ``ResumableUpload`` that it is part of.
@@ -45,16 +37,7 @@ final class UploadPart: @unchecked Sendable {
 
     /// Runs `body` while nobody else writes, in whichever process.
     func locked<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
-        let deadline = ContinuousClock.now + StateFolder.patience
-        var pause: UInt32 = 50
-        while true {
-            let status = sys_lock(file.number, sys_lock_exclusive, 0)
-            if status == 0 || StateLock.meansUnsupported(status) { break }
-            guard status == -EAGAIN || status == -EACCES else { throw RootError(status, "lock a part") }
-            guard ContinuousClock.now < deadline else { throw .tooMany }
-            usleep(pause)
-            pause = min(pause * 2, 5_000)
-        }
+        try StateLock.acquire(file, until: .now + StateFolder.patience)
         defer { _ = sys_lock(file.number, sys_lock_none, 0) }
         return try body()
     }
@@ -71,8 +54,7 @@ final class UploadPart: @unchecked Sendable {
     /// Whether we are the last who took the upload.
     func isOwn() -> Bool {
         var status = sys_attributes()
-        return unsafe sys_statat(folder.number, id + ".record", &status) == 0 && status.modified == stamp.seconds
-            && Int32(truncatingIfNeeded: status.modified_ns) == stamp.nanoseconds
+        return unsafe sys_statat(folder.number, id + ".record", &status) == 0 && status.modificationTime == stamp
     }
 
     /// Makes the upload ours: whoever had it before sees that at the next write.
@@ -104,7 +86,7 @@ final class UploadPart: @unchecked Sendable {
             // As the file system keeps it, which may be coarser.
             var kept = sys_attributes()
             try unsafe check(sys_statat(folder.number, temporary, &kept), "statat an upload record")
-            stamp = Timestamp(seconds: kept.modified, nanoseconds: Int32(truncatingIfNeeded: kept.modified_ns))
+            stamp = kept.modificationTime
             try unsafe check(
                 sys_renameat(folder.number, temporary, folder.number, id + ".record"), "rename an upload record")
         } catch {

@@ -207,8 +207,7 @@ package final class UploadStore: Sendable {
         if record.isFinished { return last.advanced(by: min(expiry, Self.remembersFinished)) }
         var status = sys_attributes()
         if unsafe sys_statat(folder.number, record.id + ".part", &status) == 0 {
-            let written = Timestamp(
-                seconds: status.modified, nanoseconds: Int32(truncatingIfNeeded: status.modified_ns))
+            let written = status.modificationTime
             // Bytes that were refused their name have the time that the file was to have: some clients' clocks are
             // years ahead.
             if written <= clock.wall().advanced(by: expiry) { last = max(last, written) }

@@ -202,7 +202,7 @@ extension Share {
             try requireReplaceable(location, asked: request.target)
             try checkLocks(WriteUse(trees: [location.path]))
         } else {
-            try requireReplaceableName(request.target, location.path, isDirectory: request.isDirectory)
+            try requireNewName(request.target, location.path, isDirectory: request.isDirectory)
             try checkLocks(WriteUse(bindings: [location.path]))
         }
     }

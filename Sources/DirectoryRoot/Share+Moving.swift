@@ -71,14 +71,8 @@ extension Share {
             }
             try requireReplaceable(to, asked: target)
         } else {
-            try requireReplaceableName(target, to.path, isDirectory: moved.isDirectory)
+            try requireNewName(target, to.path, isDirectory: moved.isDirectory)
         }
-    }
-
-    /// Rights and policy for a new name, of which only files need an allowed extension.
-    func requireReplaceableName(_ path: SharePath, _ realPath: SharePath, isDirectory: Bool) throws(RootError) {
-        try requireRights(.create, at: path, realPath)
-        guard isDirectory || root.policy.allowsExtension(of: path.name) else { throw .forbidden }
     }
 
     /// Refuses a target that is the source, lies in it or holds it: by name, and by what the directories really are.

@@ -97,8 +97,7 @@ extension Share {
             doomed.note?.end()
         }
         return left.failures.map { failure in
-            var member = left.path
-            for name in failure.names { member = (try? member.appending(name)) ?? member }
+            let member = failure.names.reduce(left.path) { $0.appendingIfFits($1) }
             return MemberFailure(path: member.relative(to: base) ?? .root, error: failure.error)
         }
     }
@@ -113,15 +112,6 @@ extension Share {
     func contentStatus(of location: borrowing Location) throws(RootError) -> sys_attributes? {
         guard let status = location.status, status.isLink else { return location.status }
         return try look(at: location.path, waiting: true).status
-    }
-
-    /// As ``requireRights(_:at:_:)`` for the path and everything below it.
-    /// - Throws: ``RootError/notFound`` to a requester without any right at `path`, else ``RootError/forbidden``.
-    func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
-        guard allows(wanted, throughout: path), path == realPath || allows(wanted, throughout: realPath)
-        else {
-            throw granted(at: path) == .none ? .notFound : .forbidden
-        }
     }
 }
 

@@ -96,6 +96,15 @@ extension Share {
         else { throw .forbidden }
     }
 
+    /// As ``requireRights(_:at:_:)`` for the path and everything below it.
+    /// - Throws: ``RootError/notFound`` to a requester without any right at `path`, else ``RootError/forbidden``.
+    func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
+        guard allows(wanted, throughout: path), path == realPath || allows(wanted, throughout: realPath)
+        else {
+            throw granted(at: path) == .none ? .notFound : .forbidden
+        }
+    }
+
     /// Applies a precondition to what is there; a link counts as what it points at.
     func requireMatch(_ replacing: Replacement, _ status: sys_attributes?) throws(RootError) {
         switch replacing {
@@ -119,13 +128,15 @@ extension Share {
 
     /// Rights and policy for a new or a replaced name.
     func requireReplaceable(_ location: borrowing Location, asked path: SharePath) throws(RootError) {
-        if location.status == nil {
-            try requireRights(.create, at: path, location.path)
-        } else {
-            try requireRights(.overwrite, at: path, location.path)
-            guard !root.policy.refusesOverwrite else { throw .forbidden }
-        }
-        guard location.status != nil || root.policy.allowsExtension(of: path.name) else { throw .forbidden }
+        guard location.status != nil else { return try requireNewName(path, location.path, isDirectory: false) }
+        try requireRights(.overwrite, at: path, location.path)
+        guard !root.policy.refusesOverwrite else { throw .forbidden }
+    }
+
+    /// Rights and policy for a new name, of which only files need an allowed extension.
+    func requireNewName(_ path: SharePath, _ realPath: SharePath, isDirectory: Bool) throws(RootError) {
+        try requireRights(.create, at: path, realPath)
+        guard isDirectory || root.policy.allowsExtension(of: path.name) else { throw .forbidden }
     }
 }
 

@@ -120,7 +120,7 @@ extension Share {
             var isDone = false
             if isDirectory { try requireRights(throughout: .create, at: full, location.path) }
             if location.status == nil {
-                try requireReplaceableName(full, location.path, isDirectory: isDirectory)
+                try requireNewName(full, location.path, isDirectory: isDirectory)
                 try checkLocks(WriteUse(bindings: [location.path]))
             } else {
                 guard replacing else { throw .exists }

@@ -107,8 +107,3 @@ final class CopyLevel {
         return unsafe CString.with(name) { unsafe sys_statat(target, $0, &status) } == 0
     }
 }
-
-extension SharePath {
-    /// The path of a member, or this one when that would be too long to be named.
-    func appendingIfFits(_ name: [UInt8]) -> SharePath { (try? appending(name)) ?? self }
-}

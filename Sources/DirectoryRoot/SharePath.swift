@@ -68,6 +68,9 @@ public struct SharePath: Hashable, Sendable {
         return try joined(name)
     }
 
+    /// The path of a member, or this one when that would be too long to be named.
+    func appendingIfFits(_ name: [UInt8]) -> SharePath { (try? appending(name)) ?? self }
+
     /// The path of `path` seen from here.
     /// - Throws: ``RootError/invalidName`` when it becomes too long.
     public func appending(_ path: SharePath) throws(RootError) -> SharePath {

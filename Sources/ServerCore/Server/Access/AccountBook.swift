@@ -1,6 +1,4 @@
-internal import Crypto
 import DirectoryRoot
-import Synchronization
 
 /// The accounts of one set of rules, ready to be asked.
 ///
@@ -150,63 +148,5 @@ struct AccountBook: Sendable {
         var digester = Digester(algorithm)
         digester.update(Array(parts.joined(separator: [UInt8(ascii: ":")])))
         return Hex.text(digester.finish())
-    }
-}
-
-/// Basic credentials that were found right a while ago, so that crypt(3) is paid once and not with every request.
-///
-/// Kept as keyed hashes, for ten minutes, at most 4,096; each holds under the rules alone under which it was found
-/// right, so that one whose check was under way while the password changed is worth nothing.
-final class VerifiedCredentials: Sendable {
-    private struct Entry {
-        var user: String
-        var expires: Int64
-    }
-
-    private static let limit = 4_096
-    private static let lifetime: Int64 = 10 * 60_000
-
-    private let key = SymmetricKey(size: .bits256)
-    private let entries = Mutex<[[UInt8]: Entry]>([:])
-    private let clock: @Sendable () -> Int64
-
-    init(clock: @escaping @Sendable () -> Int64) {
-        self.clock = clock
-    }
-
-    /// Whose credentials these are.
-    /// - Parameters:
-    ///   - user: as the client sent it.
-    ///   - password: as the client sent it.
-    ///   - rules: the number of the rules in force.
-    /// - Returns: the account's name; nil for what is not known to be right.
-    func user(_ user: String, _ password: [UInt8], under rules: UInt64) -> String? {
-        let key = seal(user, password, rules)
-        let now = clock()
-        return entries.withLock { entries in
-            guard let entry = entries[key] else { return nil }
-            guard entry.expires > now else {
-                entries[key] = nil
-                return nil
-            }
-            return entry.user
-        }
-    }
-
-    func remember(_ user: String, _ password: [UInt8], account: String, under rules: UInt64) {
-        let key = seal(user, password, rules)
-        let now = clock()
-        entries.withLock { entries in
-            if entries.count >= Self.limit { entries = entries.filter { $0.value.expires > now } }
-            if entries.count >= Self.limit { entries.removeAll() }
-            entries[key] = Entry(user: account, expires: now + Self.lifetime)
-        }
-    }
-
-    func forgetAll() { entries.withLock { $0.removeAll() } }
-
-    private func seal(_ user: String, _ password: [UInt8], _ rules: UInt64) -> [UInt8] {
-        let text = Array("\(rules) \(user)".utf8) + [0] + password
-        return Array(HMAC<SHA256>.authenticationCode(for: text, using: key))
     }
 }

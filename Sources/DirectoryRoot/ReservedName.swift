@@ -1,0 +1,56 @@
+import CSyscalls
+
+/// Names that belong to the server and exist through no door.
+package enum ReservedName {
+    /// The folder that holds all state, in the root.
+    package static let folder = ".shareserve"
+    /// What our unfinished and doomed files are called, followed by digits: short enough for any file system.
+    package static let prefix = ".shareserve-"
+
+    /// Whether a name is reserved, in any spelling that some file system takes for a reserved name.
+    package static func takes(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        var index = 0
+        for expected in folder.utf8 {
+            guard index < name.count else { return false }
+            let byte = unsafe name[index]
+            if NameKey.lowered(byte) != expected {
+                // No other letter becomes the `v`: nearly all names end here.
+                return unsafe byte >= 0x80 && name.contains { $0 | 0x20 == UInt8(ascii: "v") }
+                    && NameKey(name).isReserved
+            }
+            index += 1
+        }
+        guard index < name.count else { return true }
+        let next = unsafe name[index]
+        return unsafe next == UInt8(ascii: "-") || NameKey.isOdd(next) && NameKey(name).isReserved
+    }
+
+    /// A fresh name for a file of ours: when it was made, to the second, and a random number.
+    ///
+    /// The time is in the name because no time that a file system keeps tells it everywhere: a rename leaves all of
+    /// them alone on some, and the change time is the modification time on others.
+    package static func fresh() -> String {
+        var seconds: Int64 = 0
+        var fraction: Int32 = 0
+        unsafe sys_now(&seconds, &fraction)
+        var generator = SystemRandomNumberGenerator()
+        return prefix + digits(UInt64(clamping: seconds), timeDigits) + digits(generator.next(), randomDigits)
+    }
+
+    /// When a name that ``fresh()`` gave was made, in seconds; nil for every other name, which is somebody else's.
+    package static func made(_ name: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard name.count == prefix.utf8.count + timeDigits + randomDigits, unsafe name.starts(with: prefix.utf8)
+        else { return nil }
+        let digits = unsafe Array(name.dropFirst(prefix.utf8.count))
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }) else { return nil }
+        return Int64(String(decoding: digits.prefix(timeDigits), as: UTF8.self), radix: 36)
+    }
+
+    private static let timeDigits = 7
+    private static let randomDigits = 10
+
+    private static func digits(_ number: UInt64, _ count: Int) -> String {
+        let text = String(number, radix: 36).suffix(count)
+        return String(repeating: "0", count: count - text.utf8.count) + text
+    }
+}

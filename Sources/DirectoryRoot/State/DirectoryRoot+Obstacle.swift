@@ -1,0 +1,23 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension DirectoryRoot {
+    /// Why most changes will fail, of what can be told beforehand: the directory or its state is closed to this user.
+    ///
+    /// Nil when both are open, or nothing shall change.
+    package var obstacle: (place: String, errno: Int32)? {
+        guard !policy.isReadOnly else { return nil }
+        for place in [".", StateFolder.name] {
+            let rights = R_OK | W_OK | X_OK
+            if unsafe faccessat(state.folder.root, place, rights, AT_EACCESS) != 0, errno != ENOENT {
+                return (place, errno)
+            }
+        }
+        return nil
+    }
+}

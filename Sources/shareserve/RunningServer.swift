@@ -85,7 +85,7 @@ struct RunningServer {
                 guard place.count == 2, let port = Int(place[1], radix: 16), port != besides else { continue }
                 guard !place[0].allSatisfy({ $0 == "0" }) else {
                     let all = ReachableAddresses.all()
-                    let others = all.filter { !$0.hasPrefix("127.") && $0 != "::1" }
+                    let others = all.filter { !ReachableAddresses.isLoopback($0) }
                     let host = others.first { !$0.contains(":") } ?? others.first ?? "127.0.0.1"
                     return "\(ReachableAddresses.host(host)):\(port)"
                 }

@@ -96,7 +96,7 @@ final class Startup: Sendable {
     private var isOnlyLocal: Bool {
         listening.withLock { $0 }.allSatisfy { address in
             guard case .internet(let host, _) = address else { return true }
-            return host.hasPrefix("127.") || host == "::1" || host == "localhost"
+            return ReachableAddresses.isLoopback(host)
         }
     }
 

@@ -9,11 +9,10 @@ extension Gate {
             "This server does not know itself as “\(host)”. If that is its name, start it with --allowed-host \(host).")
     }
 
-    static func slowDown(_ seconds: Int64) -> Response {
-        var response = Response.text(
-            .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) second\(seconds == 1 ? "" : "s").")
-        response.fields["Retry-After"] = "\(seconds)"
-        return response
+    static func slowDown(_ seconds: Int64) -> HTTPError {
+        HTTPError(
+            .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) second\(seconds == 1 ? "" : "s").",
+            fields: ["Retry-After": "\(seconds)"])
     }
 
     func challenge(_ head: RequestHeadView, _ rules: Rules, isStale: Bool, isWrong: Bool) -> Response {

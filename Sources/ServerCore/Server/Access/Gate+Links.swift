@@ -22,7 +22,9 @@ extension Gate {
     ) -> Admission {
         do throws(RootError) {
             let address = NetworkAddress(head.peer)
-            if let wait = brake.wait(address: address, user: "link \(token.id)") { return .refuse(Self.slowDown(wait)) }
+            if let wait = brake.wait(address: address, user: "link \(token.id)") {
+                return .refuse(Response(Self.slowDown(wait)))
+            }
             guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
                 brake.fail(address: address, user: "link \(token.id)")
                 return .refuse(Self.noLink)
@@ -36,7 +38,9 @@ extension Gate {
                 return open(link, head, prefix: prefix, path: path, rules)
             }
             return .verify { [self] in
-                if let wait = brake.wait(address: address, user: name) { return .refuse(Self.slowDown(wait)) }
+                if let wait = brake.wait(address: address, user: name) {
+                    return .refuse(Response(Self.slowDown(wait)))
+                }
                 guard verified.user(name, password, under: rules.number) != nil || matches(password, hash) else {
                     brake.fail(address: address, user: name)
                     return .refuse(Self.asksPassword)

@@ -282,7 +282,7 @@ package final class Gate: AccessControl {
 
     private func decide(_ identity: Identity, _ head: RequestHeadView, _ path: SharePath, _ rules: Rules) -> Admission {
         switch identity {
-        case .mustWait(let seconds): return .refuse(Self.slowDown(seconds))
+        case .mustWait(let seconds): return .refuse(Response(Self.slowDown(seconds)))
         case .wrong: return .refuse(challenge(head, rules, isStale: false, isWrong: true))
         case .stale: return .refuse(challenge(head, rules, isStale: true, isWrong: false))
         case .user(let account):
@@ -350,10 +350,7 @@ package final class Gate: AccessControl {
         let rules = current
         switch identify(user, password, NetworkAddress(peer), rules) {
         case .user(let account): return account
-        case .mustWait(let seconds):
-            throw HTTPError(
-                .tooManyRequests, "Too many wrong passwords. Try again in \(seconds) seconds.",
-                fields: ["Retry-After": "\(seconds)"])
+        case .mustWait(let seconds): throw Self.slowDown(seconds)
         default: throw HTTPError(.unauthorized, "The user or the password is wrong.")
         }
     }

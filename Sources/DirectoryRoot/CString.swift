@@ -1,15 +1,15 @@
 extension SharePath {
     /// The path as a NUL-terminated string on the stack, `.` for the root.
-    package func withCPath<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
+    func withCPath<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
         if isRoot { return unsafe body(".") }
         return unsafe bytes.withUnsafeBufferPointer { source in unsafe CString.with(source, body) }
     }
 }
 
 /// Bytes as the C library wants them.
-package enum CString {
+enum CString {
     /// A NUL-terminated copy on the stack (up to 1 KiB, else on the heap) for the time of `body`.
-    package static func with<Answer>(
+    static func with<Answer>(
         _ source: UnsafeBufferPointer<UInt8>, _ body: (UnsafePointer<CChar>) -> Answer
     ) -> Answer {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: source.count + 1) { copy in
@@ -21,7 +21,7 @@ package enum CString {
     }
 
     /// The same for one name of at most 255 bytes.
-    package static func with<Answer>(
+    static func with<Answer>(
         _ name: some Collection<UInt8>, _ body: (UnsafePointer<CChar>) -> Answer
     ) -> Answer {
         let direct = name.withContiguousStorageIfAvailable { bytes in unsafe with(bytes, body) }

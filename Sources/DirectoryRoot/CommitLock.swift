@@ -2,7 +2,7 @@ import Synchronization
 
 /// Held while a write looks at its precondition and the locks and then changes a name, so that no other write comes
 /// between: not of another thread, and not of another process on the same root.
-package final class CommitLock: Sendable {
+final class CommitLock: Sendable {
     let state: StateFolder
     let inProcess = Mutex(Kept())
 
@@ -18,12 +18,12 @@ package final class CommitLock: Sendable {
 
     /// Runs `body` as the only one.
     /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
-    package func withLock<Answer>(_ body: (()) throws(RootError) -> Answer) throws(RootError) -> Answer {
-        try withLock(creating: true) { (_) throws(RootError) in try body(()) }
+    func withLock<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
+        try withLock(creating: true) { (_) throws(RootError) in try body() }
     }
 
-    /// The same, for what may do without keeping out other processes: a new name, which is never made where there is
-    /// one.
+    /// As ``withLock(_:)``, for what may do without keeping out other processes: a new name, which is never made where
+    /// there is one.
     /// - Parameters:
     ///   - creating: makes the state folder that other processes are kept out with, where that can be.
     ///   - body: told whether they are kept out.

@@ -21,17 +21,17 @@ public final class DirectoryRoot: Sendable {
 
     /// The open root; owned by this object.
     package let descriptor: Int32
-    package let resolver: Resolver
+    let resolver: Resolver
     /// The device number of the root when it is on a file system without a disk; nil otherwise.
-    package let memoryDevice: UInt64?
+    let memoryDevice: UInt64?
     /// Held while a write looks at its precondition and the locks and then changes a name.
-    package let commitLock: CommitLock
+    let commitLock: CommitLock
     /// What this system and file system can do; tests take abilities away.
     package let abilities: Abilities
-    package let scratch: ScratchFolder
+    let scratch: ScratchFolder
     /// What lives in `.shareserve/`.
     package let state: SharedState
-    package let writes = WritesUnderWay()
+    let writes = WritesUnderWay()
     /// Whether the last upload at once met a name that was taken.
     let meetsTakenNames = Atomic<Bool>(false)
 

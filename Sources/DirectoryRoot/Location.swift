@@ -1,4 +1,4 @@
-package import CSyscalls
+import CSyscalls
 
 #if canImport(Darwin)
     import Darwin
@@ -12,13 +12,13 @@ package import CSyscalls
 ///
 /// The directory was opened beneath the root; whatever happens to the path meanwhile, `*at` calls with the one name
 /// can't lead anywhere else.
-package struct Location: ~Copyable {
+struct Location: ~Copyable {
     /// The directory that holds the name; good for `*at` calls only.
-    package let directory: Descriptor
+    let directory: Descriptor
     /// The real path from the root: links above (and, where asked for, in) the name are resolved.
-    package let path: SharePath
+    let path: SharePath
     /// What is at the name now, not following a link; nil when nothing is.
-    package private(set) var status: sys_attributes?
+    private(set) var status: sys_attributes?
 
     fileprivate init(directory: consuming Descriptor, path: SharePath) throws(RootError) {
         self.directory = directory
@@ -33,7 +33,7 @@ package struct Location: ~Copyable {
     }
 
     /// Looks again at what is there.
-    package mutating func refresh() throws(RootError) {
+    mutating func refresh() throws(RootError) {
         var found = sys_attributes()
         let answer = unsafe withName { name in unsafe sys_statat(directory.number, name, &found) }
         if answer != -ENOENT { try check(answer, "statx") }
@@ -41,7 +41,7 @@ package struct Location: ~Copyable {
     }
 
     /// The name for the C library.
-    package func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
+    func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
         unsafe CString.with(path.name, body)
     }
 
@@ -55,7 +55,7 @@ package struct Location: ~Copyable {
     }
 
     /// Makes name changes in the directory durable.
-    package func syncDirectory() throws(RootError) {
+    func syncDirectory() throws(RootError) {
         let opened = try unsafe Descriptor(sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
         let answer = sys_fsync(opened.number)
         // Some network and FUSE file systems have nothing to say about directories.
@@ -70,7 +70,7 @@ extension DirectoryRoot {
     ///   - followsLink: whether a link at the name is replaced by the place that it points at. It must exist.
     /// - Returns: the place.
     /// - Throws: ``RootError/parentMissing``; ``RootError/forbidden`` for a link that leads outside or nowhere.
-    package func locate(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
+    func locate(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
         guard !path.isRoot else { throw .selfReference }
         var path = path
         for _ in 0..<3 {

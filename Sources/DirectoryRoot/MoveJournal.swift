@@ -45,7 +45,7 @@ struct MoveJournal {
     static func finishAll(in root: DirectoryRoot) throws(RootError) {
         guard let folder = root.scratch.existingFolder() else { return }
         var hidden: [ScratchPlace] = []
-        try root.commitLock.withLock { (_) throws(RootError) in
+        try root.commitLock.withLock { () throws(RootError) in
             var reader = DirectoryReader(descriptor: folder.number)
             while let record = try unsafe reader.next() {
                 let name = unsafe Array(record.bytes)

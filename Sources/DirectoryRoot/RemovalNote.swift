@@ -60,7 +60,7 @@ final class RemovalNote: Sendable {
 
     private static func abandoned(in root: DirectoryRoot) throws(RootError) -> [RemovalNote] {
         guard let folder = root.scratch.existingFolder() else { return [] }
-        return try root.commitLock.withLock { (_) throws(RootError) -> [RemovalNote] in
+        return try root.commitLock.withLock { () throws(RootError) -> [RemovalNote] in
             var found: [RemovalNote] = []
             var reader = DirectoryReader(descriptor: folder.number)
             while found.count < 256, let record = try unsafe reader.next() {

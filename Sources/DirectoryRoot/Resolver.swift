@@ -40,7 +40,7 @@ package struct Resolver: Sendable {
     ///   - home: where it was opened.
     ///   - method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
     ///   - doubtsNames: whether no folder is believed to tell names apart.
-    package init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false) {
+    init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false) {
         self.root = root
         self.doubtsNames = doubtsNames
         self.home = home
@@ -64,7 +64,7 @@ package struct Resolver: Sendable {
     ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk.
     /// - Returns: the descriptor, and the real path where links were on the way.
     /// - Throws: ``RootError/notFound`` for all that does not exist beneath the root, and what the disk says.
-    package func open(
+    func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
         // Nothing is left to be found in a directory that was removed; itself it can still be opened.
@@ -142,8 +142,8 @@ package struct Resolver: Sendable {
 }
 
 /// What a path led to.
-package struct Resolved: ~Copyable {
-    package let descriptor: Descriptor
+struct Resolved: ~Copyable {
+    let descriptor: Descriptor
     /// Where it really is, when links were on the way; nil when the path asked for is the real one.
-    package let realPath: SharePath?
+    let realPath: SharePath?
 }

@@ -14,7 +14,7 @@ import Synchronization
 /// A share goes on by itself when its directory was removed and made again, or its file system unmounted and mounted
 /// again. The new directory is opened under the number of the old one, so that everything that holds the root follows.
 /// Nothing else makes the root move: not another directory or link under its path while the old one is there.
-package final class RootHome: Sendable {
+final class RootHome: Sendable {
     private let descriptor: Int32
     private let path: String
     private let lastLook: Atomic<Int64>

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// That is `.shareserve/tmp` in the root, or, for other file systems mounted below the root, a reserved name in the
 /// directory itself. No door shows either.
-package final class ScratchFolder: Sendable {
+final class ScratchFolder: Sendable {
     private static let name = "tmp"
     private let root: Int32
     private let open = Mutex<SharedDescriptor?>(nil)
@@ -106,7 +106,7 @@ package final class ScratchFolder: Sendable {
 }
 
 /// A name in an open directory where something stands for a while.
-package struct ScratchPlace: Sendable {
+struct ScratchPlace: Sendable {
     let directory: SharedDescriptor
     let name: [UInt8]
 

@@ -1,4 +1,4 @@
-package import CSyscalls
+import CSyscalls
 
 #if canImport(Darwin)
     import Darwin
@@ -13,7 +13,7 @@ extension Share {
     /// Lets a write go on, or names the locks that forbid it; asks ``precondition`` too.
     ///
     /// Asked right before the names change, under the commit lock.
-    package func checkLocks(_ use: WriteUse) throws(RootError) {
+    func checkLocks(_ use: WriteUse) throws(RootError) {
         try checkPrecondition()
         try translated { () throws(RootError) in
             try root.checkLocks(use, tokens: tokens, user: user)
@@ -31,7 +31,7 @@ extension Share {
     ///   - path: where it was.
     ///   - status: what it was; nil when its members will be forgotten one by one.
     /// - Throws: what the disk says.
-    package func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
+    func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
         try root.dropLocks(below: path)
         if let status { try forgetProperties(of: status) }
     }
@@ -52,7 +52,7 @@ extension Share {
     ///   - status: what it is; nil when that is not known.
     ///   - target: where it is.
     /// - Throws: what the disk says.
-    package func didMove(
+    func didMove(
         _ source: SharePath, _ status: sys_attributes?, to target: SharePath
     ) throws(RootError) {
         try root.dropLocks(below: source)

@@ -68,7 +68,7 @@ extension Share {
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: request.isDurable(root))
         let outcome = try root.commitLock.withLock {
-            (_) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
+            () throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
             try placeCopy(file, request, status)
         }
         if let replaced = outcome.replaced { discard(replaced) }
@@ -146,7 +146,7 @@ extension Share {
         // The source will be gone: its copy must be on the disk before, all of it at once.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
         let outcome = try root.commitLock.withLock {
-            (_) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
+            () throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
             var location = try locateTarget(request.target, followsLink: false)
             let departure = try requireUnchanged(request, status)
             if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }

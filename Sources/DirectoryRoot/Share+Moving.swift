@@ -28,7 +28,7 @@ extension Share {
         let target = try writable(target, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
         try ask(.move(from: source, to: target))
-        let outcome = try root.commitLock.withLock { (_) throws(RootError) -> MoveOutcome in
+        let outcome = try root.commitLock.withLock { () throws(RootError) -> MoveOutcome in
             let from = try locateSource(source, followsLink: false)
             try requireRights(throughout: .delete, at: source, from.path)
             let to = try locateTarget(target, followsLink: false)

@@ -129,7 +129,7 @@ extension DirectoryRoot {
 
     /// Gives what could not be removed a name that users see.
     private func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
-        try commitLock.withLock { (_) throws(RootError) -> SharePath in
+        try commitLock.withLock { () throws(RootError) -> SharePath in
             for number in 1..<1_000 {
                 let suffix = number == 1 ? "" : " (\(number))"
                 let name = Array(path.name.prefix(SharePath.longestName - suffix.utf8.count)) + Array(suffix.utf8)

@@ -66,7 +66,7 @@ extension Share {
     /// Sets times of a file or directory as a client asked (`X-OC-Mtime`, Win32LastModifiedTime); nil leaves one alone.
     public func setTimes(of path: SharePath, modified: Timestamp?, accessed: Timestamp? = nil) throws(RootError) {
         let path = try writable(path, orElse: .selfReference)
-        try root.commitLock.withLock { (_) throws(RootError) in
+        try root.commitLock.withLock { () throws(RootError) in
             let location = try locateSource(path, followsLink: true)
             try requireRights(.overwrite, at: path, location.path)
             try checkLocks(WriteUse(changes: [location.path]))
@@ -88,7 +88,7 @@ extension Share {
     ///   - modified: nil for now.
     /// - Returns: the new attributes, and whether the name is new.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
-    package func commit(
+    func commit(
         _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         try ask(.upload(path))

@@ -1,11 +1,11 @@
 import CSyscalls
 
 /// One open descriptor that several objects use; closed when the last reference goes.
-package final class SharedDescriptor: Sendable {
-    package let number: Int32
+final class SharedDescriptor: Sendable {
+    let number: Int32
 
     /// Takes over a descriptor.
-    package init(_ descriptor: consuming Descriptor) {
+    init(_ descriptor: consuming Descriptor) {
         number = descriptor.release()
     }
 

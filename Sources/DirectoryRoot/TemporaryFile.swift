@@ -11,8 +11,8 @@ import CSyscalls
 /// A file on its way to a name: unnamed where the file system can, else under a reserved name.
 ///
 /// Dropped before it was ``place(at:of:)``d, it leaves nothing behind.
-package final class TemporaryFile: @unchecked Sendable {
-    package let descriptor: Int32
+final class TemporaryFile: @unchecked Sendable {
+    let descriptor: Int32
     /// Where the file stands for now; nil while it is unnamed, and after it got its name.
     private var scratch: ScratchPlace?
     /// Whether the disk could not keep all of it.
@@ -32,7 +32,7 @@ package final class TemporaryFile: @unchecked Sendable {
     }
 
     /// Makes an empty file on the file system of `directory`, with the permissions that `open(0666)` gives there.
-    package convenience init(in root: DirectoryRoot, near directory: borrowing Descriptor) throws(RootError) {
+    convenience init(in root: DirectoryRoot, near directory: borrowing Descriptor) throws(RootError) {
         if root.abilities.unnamedFiles, sys_o_tmpfile != 0 {
             let answer = unsafe sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, 0o666)
             switch -answer {
@@ -52,7 +52,7 @@ package final class TemporaryFile: @unchecked Sendable {
     }
 
     /// Takes over a file that has a name in a directory of the server's own.
-    package convenience init(adopting descriptor: consuming Descriptor, named place: ScratchPlace) {
+    convenience init(adopting descriptor: consuming Descriptor, named place: ScratchPlace) {
         self.init(descriptor: descriptor.release(), scratch: place)
     }
 

@@ -37,7 +37,7 @@ extension Share {
         let table = root.state.locks
         // No write that has asked for locks before may change a name after this one is taken, and nothing may come or
         // go between the look at what is there and the lock on it.
-        let (lock, exists) = try root.commitLock.withLock { (_) throws(RootError) -> (ActiveLock, Bool) in
+        let (lock, exists) = try root.commitLock.withLock { () throws(RootError) -> (ActiveLock, Bool) in
             let target = try lockTarget(full)
             let wanted: Rights = target.exists ? .overwrite : .create
             guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {

@@ -74,7 +74,7 @@ extension Share {
     ) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         let full = try absolute(path)
-        try root.commitLock.withLock { (_) throws(RootError) in
+        try root.commitLock.withLock { () throws(RootError) in
             // Opened under the lock: a content that is being replaced, or a file on its way elsewhere, would take the
             // change along to where nobody looks for it, or where a lock forbids it.
             let opened = try openVisible(full, flags: sys_o_path, waiting: true)

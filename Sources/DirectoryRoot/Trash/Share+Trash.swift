@@ -21,7 +21,7 @@ extension Share {
         let path = try writable(path, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
         try ask(.delete(path))
-        let id = try root.commitLock.withLock { (_) throws(RootError) -> String? in
+        let id = try root.commitLock.withLock { () throws(RootError) -> String? in
             let location = try locateSource(path, followsLink: false)
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
@@ -82,7 +82,7 @@ extension Share {
     private func erase(_ id: String) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         // Not while what is to take the place of something else waits there.
-        let found = try root.commitLock.withLock { (_) throws(RootError) in try root.state.trash.find(id) }
+        let found = try root.commitLock.withLock { () throws(RootError) in try root.state.trash.find(id) }
         guard let item = found, mayReach(item.record) else { throw .unknownToken }
         guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
             throw .forbidden
@@ -114,7 +114,7 @@ extension Share {
         _ id: String, to path: SharePath, isDirectory: Bool, replacing: Bool
     ) throws(RootError) {
         let full = try writable(path, orElse: .selfReference)
-        try root.commitLock.withLock { (_) throws(RootError) in
+        try root.commitLock.withLock { () throws(RootError) in
             let location = try locateTarget(full, followsLink: false)
             var replaced = Trash.Kept.nothing
             var isDone = false

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The larger contents that this process is writing and that get their names when they are whole, for those who look
 /// on.
-package final class WritesUnderWay: Sendable {
+final class WritesUnderWay: Sendable {
     /// One of them.
     struct Write {
         /// Where it will be, from the root.

@@ -58,3 +58,23 @@ def serve(folder, request):
 def server(serve):
     """A server with no options on an empty directory."""
     return serve()
+
+
+@pytest.fixture(scope="session")
+def hundred_thousand():
+    """A directory whose folder `many` has 100,000 empty files. It is all tests' own, since it takes its time to make and
+    to remove: who changes something puts it back."""
+    with tempfile.TemporaryDirectory(prefix="shareserve-test-") as path:
+        place = pathlib.Path(path, "many")
+        place.mkdir()
+        descriptor = os.open(place, os.O_DIRECTORY)
+        for number in range(100_000):
+            os.close(os.open(f"file {number:06}.txt", os.O_CREAT | os.O_WRONLY, dir_fd=descriptor))
+        os.close(descriptor)
+        yield pathlib.Path(path)
+
+
+@pytest.fixture
+def many(serve, hundred_thousand):
+    """A server with no options on that directory."""
+    return serve(root=hundred_thousand)

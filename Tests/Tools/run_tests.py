@@ -21,13 +21,16 @@ SWIFT = os.environ.get("SWIFT", "swift")
 # The options of `make build`, so that what is tested is what ships.
 RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
 
-
 ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
-# These wait for other people's programs more than they compute: two lanes share the machine. What measures has it alone.
-SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command"]]
+# These wait for other people's programs more than they compute: two lanes share the machine. What measures time, or kills,
+# has it alone.
+SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command", "protocol/test_memory.py"]]
 
 # More failures than these are no accident.
 TRIED_AGAIN = 5
+
+# For what runs beside something else: its lines come at its end.
+CAPTURED = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
 
 
 class Tally:
@@ -108,35 +111,45 @@ def main():
         old.unlink()
     tally = Tally()
 
-    swift_options = []
     # What a program holds at its end is taken for a leak, and XCTest's runner holds something of its own then.
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
-    if options.sanitize:
-        # Beside the plain build, so that neither makes the other start anew.
-        swift_options = [f"--sanitize={options.sanitize}", "--scratch-path", f".build/sanitize-{options.sanitize}"]
-    if options.sanitize == "thread":
-        # Locks that the sanitizer can see; see TracedMutex.
-        swift_options += ["-Xswiftc", "-DSANITIZE_THREAD"]
-        # They come from DirectoryRoot then, which a file that uses a lock need not name.
-        swift_options += ["-Xswiftc", "-disable-upcoming-feature", "-Xswiftc", "MemberImportVisibility"]
-    if run("Building the tests", [SWIFT, "build", "--build-tests", *swift_options]):
-        tally.failed.append("building the tests")
+    # Two builds that choose versions at the same time would write the file of chosen versions at the same time.
+    if run("Resolving the packages", [SWIFT, "package", "resolve"]):
+        tally.failed.append("resolving the packages")
         tally.finish()
 
-    run_swift_tests(options, swift_options, tally)
-    server = release_server(options, swift_options, tally)
-    if server:
-        run_acceptance(options, server, tally)
+    test_options = build_options(options.sanitize)
+    # A build for release has but one processor busy for much of its time, so the Swift tests go beside it.
+    with concurrent.futures.ThreadPoolExecutor() as beside:
+        release = None if options.sanitize else beside.submit(
+            run, "Building for release", [SWIFT, "build", *RELEASE, "--product", "shareserve"], **CAPTURED)
+        built = not run("Building the tests", [SWIFT, "build", "--build-tests", *test_options])
+        if built:
+            run_swift_tests(options, test_options, tally)
+        else:
+            tally.failed.append("building the tests")
+    if release and release.result():
+        tally.failed.append("building for release")
+    elif built:
+        run_acceptance(options, built_server(test_options if options.sanitize else RELEASE), tally)
     tally.finish()
 
 
-def release_server(options, swift_options, tally):
-    """The binary for the acceptance tests: the one that ships, or the instrumented one. None when it can't be built."""
-    if not options.sanitize:
-        swift_options = RELEASE
-        if run("Building for release", [SWIFT, "build", *swift_options, "--product", "shareserve"]):
-            tally.failed.append("building for release")
-            return None
+def build_options(sanitize):
+    """How the Swift tests are built: in a place of their own, so that no build waits for another or makes it start anew."""
+    if not sanitize:
+        return ["--scratch-path", ".build/tests"]
+    chosen = [f"--sanitize={sanitize}", "--scratch-path", f".build/sanitize-{sanitize}"]
+    if sanitize == "thread":
+        # Locks that the sanitizer can see; see TracedMutex.
+        chosen += ["-Xswiftc", "-DSANITIZE_THREAD"]
+        # They come from DirectoryRoot then, which a file that uses a lock need not name.
+        chosen += ["-Xswiftc", "-disable-upcoming-feature", "-Xswiftc", "MemberImportVisibility"]
+    return chosen
+
+
+def built_server(swift_options):
+    """The binary for the acceptance tests: the one that ships, or the instrumented one."""
     shown = subprocess.run(
         [SWIFT, "build", *swift_options, "--show-bin-path"], cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=True)
     return pathlib.Path(shown.stdout.strip()) / "shareserve"
@@ -164,21 +177,27 @@ def run_swift_tests(options, swift_options, tally):
 def run_acceptance(options, server, tally):
     environment = dict(os.environ, SHARESERVE_BINARY=str(server), SHARESERVE_SANITIZE=options.sanitize)
     folders = sorted({path.parent.name for path in ACCEPTANCE.glob("*/test_*.py")})
-    alone = [name for name in folders if not any(name in lane for lane in SIDE_BY_SIDE)]
+    beside = [name for lane in SIDE_BY_SIDE for name in lane]
+    alone = [name for name in folders if name not in beside]
 
-    def run_lane(names, beside=False):
-        chosen = [str(ACCEPTANCE.relative_to(PROJECT) / name) for name in names]
+    def place(name):
+        return str(ACCEPTANCE.relative_to(PROJECT) / name)
+
+    def run_lane(names, output=CAPTURED):
+        chosen = [place(name) for name in names]
+        # A folder's file that has its place in a lane.
+        chosen += [f"--ignore={place(name)}" for name in beside if name.partition("/")[0] in names and name not in names]
         chosen += ["-k", options.filter] if options.filter else []
         junit = RESULTS / f"acceptance-{names[0]}.xml"
-        # The lines of one lane at a time.
-        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace"} if beside else {}
         return run_pytest(f"Acceptance tests: {', '.join(names)}", chosen, junit, environment, **output)
 
     first = Tally()
     with concurrent.futures.ThreadPoolExecutor() as lanes:
-        for lane in [lanes.submit(run_lane, names, index > 0) for index, names in enumerate(SIDE_BY_SIDE)]:
+        others = [lanes.submit(run_lane, names) for names in SIDE_BY_SIDE[1:]]
+        first.add(run_lane(SIDE_BY_SIDE[0], output={}))
+        for lane in others:
             first.add(lane.result())
-    first.add(run_lane(alone))
+    first.add(run_lane(alone, output={}))
     tally.add_after_second_try(first, pytest_address, lambda addresses, second: second.add(run_pytest(
         "Failed acceptance tests, once more", addresses, RESULTS / "acceptance-again.xml", environment)))
 

@@ -122,7 +122,7 @@ export async function offsetOf(record, signal) {
 const base64 = encoded => btoa(unescape(encoded))
 
 async function create(item) {
-	const metadata = [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `mtime ${btoa(item.file.lastModified)}`,
+	const metadata = [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `lastModified ${btoa(item.file.lastModified)}`,
 		`conflict ${btoa(item.conflict === "replace" ? "replace" : "fail")}`]
 	const answer = await request("POST", apiAddress("uploads"), {signal: item.abort.signal, headers: {...tusVersion,
 		"Upload-Length": item.size, "Upload-Metadata": metadata.join()}})

@@ -52,8 +52,17 @@ import Testing
         #expect(metadata.text("filename") == "a")
     }
 
-    @Test("the time is milliseconds; digits that overflow are refused")
+    @Test("the time is milliseconds, or what can only be seconds; digits that overflow are refused")
     func times() throws {
+        #expect(
+            try UploadMetadata(field: field([("mtime", "1700000000.5")])).modified()
+                == Timestamp(seconds: 1_700_000_000))
+        #expect(
+            try UploadMetadata(field: field([("lastModified", "1000")])).modified() == Timestamp(seconds: 1))
+        #expect(
+            try UploadMetadata(field: field([("lastModified", "-1500")])).modified()
+                == Timestamp(seconds: -2, nanoseconds: 500_000_000))
+        #expect(throws: HTTPError.self) { try UploadMetadata(field: field([("lastModified", "--1")])).modified() }
         #expect(
             try UploadMetadata(field: field([("mtime", "1700000000123.5")])).modified()
                 == Timestamp(seconds: 1_700_000_000, nanoseconds: 123_000_000))

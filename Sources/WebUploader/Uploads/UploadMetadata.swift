@@ -60,12 +60,19 @@ struct UploadMetadata: Sendable {
         }
     }
 
-    /// When the file was last changed where it comes from: `mtime`, milliseconds since 1970.
+    /// When the file was last changed where it comes from: `lastModified`, milliseconds since 1970, or `mtime`, which
+    /// may be in seconds too.
     func modified() throws(HTTPError) -> Timestamp? {
-        guard let value = self["mtime"] ?? self["lastModified"] else { return nil }
+        let mtime = self["mtime"]
+        guard let value = mtime ?? self["lastModified"] else { return nil }
+        let isBefore1970 = value.first == UInt8(ascii: "-")
         // A browser's `lastModified` is a whole number, some clients add a fraction.
-        guard let milliseconds = ASCII.decimal(value.prefix { $0 != UInt8(ascii: ".") }) else { throw Self.malformed }
-        return Timestamp(milliseconds: milliseconds)
+        let digits = value.dropFirst(isBefore1970 ? 1 : 0).prefix { $0 != UInt8(ascii: ".") }
+        guard let distance = ASCII.decimal(digits) else { throw Self.malformed }
+        let number = isBefore1970 ? -distance : distance
+        // As milliseconds it would be less than 3.2 years from 1970, as seconds it goes up to the year 5138.
+        if mtime != nil, distance < 100_000_000_000 { return Timestamp(seconds: number) }
+        return Timestamp(milliseconds: number)
     }
 
     /// The digest that the whole file shall have: `sha256`, hexadecimal or Base64.

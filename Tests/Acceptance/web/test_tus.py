@@ -293,6 +293,15 @@ def test_folders_are_made(tus):
     assert (tus.server.root / "tree/sub/x").read_bytes() == b"x"
 
 
+@pytest.mark.parametrize("time, expected", [
+    ({"mtime": 1_600_000_000_123}, 1_600_000_000.123), ({"mtime": 1_600_000_000}, 1_600_000_000),
+    ({"lastModified": -86_400_000}, -86_400), ({"lastModified": 1000}, 1),
+])
+def test_time_of_change(tus, time, expected):
+    tus.create(1, data=b"x", headers=BYTES, filename="x", **time)
+    assert (tus.server.root / "x").stat().st_mtime == pytest.approx(expected, abs=1e-3)
+
+
 def test_termination(tus):
     address = tus.create(3, filename="x")
     assert requests.delete(address, headers=VERSION, timeout=20).status_code == 204

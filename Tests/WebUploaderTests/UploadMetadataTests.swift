@@ -12,13 +12,29 @@ import Testing
     @Test("the target is the name in its folder")
     func target() throws {
         let metadata = try UploadMetadata(field: field([("path", "/a b/"), ("filename", "c%20.txt")]))
-        #expect(try metadata.target().bytes == Array("a b/c%20.txt".utf8))
+        #expect(try metadata.target { _ in true }.bytes == Array("a b/c%20.txt".utf8))
         let tree = try UploadMetadata(field: field([("path", "/"), ("relativePath", "x/y/z"), ("filename", "z")]))
-        #expect(try tree.target().bytes == Array("x/y/z".utf8))
+        #expect(try tree.target { _ in true }.bytes == Array("x/y/z".utf8))
         let uppy = try UploadMetadata(field: field([("relativePath", "null"), ("name", "n")]))
-        #expect(try uppy.target().bytes == Array("n".utf8))
+        #expect(try uppy.target { _ in true }.bytes == Array("n".utf8))
         let file = try UploadMetadata(field: field([("relativePath", "null"), ("filename", "null")]))
-        #expect(try file.target().bytes == Array("null".utf8), "a file can have that name")
+        #expect(try file.target { _ in true }.bytes == Array("null".utf8), "a file can have that name")
+    }
+
+    @Test("a path may be the file's own, with its name once more or without, unless a folder is there")
+    func wholePath() throws {
+        for (path, names, expected) in [
+            ("/a/b.txt", [], "a/b.txt"), ("a/b.txt", [("filename", "b.txt")], "a/b.txt"),
+            ("/a/b.txt", [("name", "c.txt")], "a/b.txt/c.txt"), ("/a/b.txt/", [("name", "b.txt")], "a/b.txt/b.txt"),
+            ("/b", [("relativePath", "x/b"), ("filename", "b")], "b/x/b"),
+        ] as [(String, [(String, String)], String)] {
+            let metadata = try UploadMetadata(field: field([("path", path)] + names))
+            #expect(try metadata.target { _ in false }.bytes == Array(expected.utf8))
+        }
+        let twice = try UploadMetadata(field: field([("path", "/b"), ("filename", "b")]))
+        #expect(try twice.target { $0.bytes == Array("b".utf8) }.bytes == Array("b/b".utf8))
+        let folder = try UploadMetadata(field: field([("path", "/b")]))
+        #expect(throws: HTTPError.self) { try folder.target { _ in true } }
     }
 
     @Test(
@@ -26,13 +42,13 @@ import Testing
         arguments: ["", "..", "../x", "a/../../x", "/", "a/", "a\u{0}b", String(repeating: "x", count: 256)])
     func badTarget(name: String) throws {
         let metadata = try UploadMetadata(field: field([("path", "/"), ("filename", name)]))
-        #expect(throws: HTTPError.self) { try metadata.target() }
+        #expect(throws: HTTPError.self) { try metadata.target { _ in true } }
     }
 
     @Test("a leading slash of the name stays in the folder")
     func absoluteName() throws {
         let metadata = try UploadMetadata(field: field([("path", "/a"), ("filename", "/etc/passwd")]))
-        #expect(try metadata.target().bytes == Array("a/etc/passwd".utf8))
+        #expect(try metadata.target { _ in true }.bytes == Array("a/etc/passwd".utf8))
     }
 
     @Test(

@@ -42,23 +42,37 @@ struct UploadMetadata: Sendable {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// The file to write: `path` is the folder, `relativePath`, `filename` or `name` lies in it.
+    /// The file to write: `path` is the folder; `relativePath`, `filename` or `name` lies in it.
+    ///
+    /// To some clients `path` is the file's own: without any name, or with the file's name at its end.
+    /// - Parameter isFolder: whether a folder is at a path; asked only where `path` may be the file's.
+    /// - Returns: the file's path.
     /// - Throws: ``HTTPError`` 400 without a name, or with one that leads out of its folder.
-    func target() throws(HTTPError) -> SharePath {
-        let folder = self["path"] ?? []
+    func target(isFolder: (SharePath) -> Bool) throws(HTTPError) -> SharePath {
+        let path = self["path"] ?? []
         // Uppy sends the text `null` as the path of a file that was chosen on its own.
         let inFolder = self["relativePath"].flatMap { $0.elementsEqual("null".utf8) ? nil : $0 }
-        let given = [inFolder, self["filename"], self["name"]]
-        guard let name = given.compactMap({ $0 }).first(where: { !$0.isEmpty })
-        else { throw HTTPError(.badRequest, "The upload has no name: send `filename` in Upload-Metadata.") }
+        let name = [inFolder, self["filename"], self["name"]].compactMap { $0 }.first { !$0.isEmpty }
         do {
-            let inner = try SharePath(bytes: name)
-            guard !inner.isRoot, name.last != UInt8(ascii: "/") else { throw RootError.invalidName }
-            return try SharePath(bytes: folder).appending(inner)
+            let place = try SharePath(bytes: path)
+            if !path.isEmpty, path.last != UInt8(ascii: "/"), name?.elementsEqual(place.name) ?? true,
+                !isFolder(place)
+            {
+                return place
+            }
+            if let name {
+                let inner = try SharePath(bytes: name)
+                guard !inner.isRoot, name.last != UInt8(ascii: "/") else { throw RootError.invalidName }
+                return try place.appending(inner)
+            }
         } catch {
             throw HTTPError(.badRequest, "The name of the upload cannot be used.")
         }
+        throw HTTPError(.badRequest, "The upload has no name: send `filename` in Upload-Metadata.")
     }
+
+    /// What the client says the file is.
+    var mediaType: String? { text("filetype") ?? text("type") }
 
     /// When the file was last changed where it comes from: `lastModified`, milliseconds since 1970, or `mtime`, which
     /// may be in seconds too.

@@ -54,11 +54,11 @@ extension UploaderHandler {
         let metadata = try UploadMetadata(field: fields["upload-metadata"] ?? "")
         let isPartial = concat != nil
         let notes = try notes(metadata, fields, isPartial: isPartial)
-        let target = isPartial ? nil : try metadata.target()
         let modified = try metadata.modified()
         let upload = try await beginning(request, length: length) {
-            try request.share.createUpload(
-                to: target, length: length, notes: notes, modified: modified, mediaType: metadata.text("filetype"),
+            let target = isPartial ? nil : try metadata.target(isFolder: request.share.isFolder)
+            return try request.share.createUpload(
+                to: target, length: length, notes: notes, modified: modified, mediaType: metadata.mediaType,
                 from: request.network)
         }
         var answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
@@ -103,9 +103,10 @@ extension UploaderHandler {
         let metadata = try UploadMetadata(field: request.fields["upload-metadata"] ?? "")
         var notes = try notes(metadata, request.fields, isPartial: false)
         notes.concat = concat
+        let target = try await request.io.run { try metadata.target(isFolder: request.share.isFolder) }
         let spec = UploadSpec(
-            target: try metadata.target(), length: nil, replacing: notes.replacement, metadata: notes.fields,
-            modified: try metadata.modified(), mediaType: metadata.text("filetype"), client: request.network)
+            target: target, length: nil, replacing: notes.replacement, metadata: notes.fields,
+            modified: try metadata.modified(), mediaType: metadata.mediaType, client: request.network)
         let upload = try await request.io.run { () throws -> ResumableUpload in
             do {
                 return try request.share.joinUploads(ids, as: spec)
@@ -239,4 +240,9 @@ extension UploaderHandler {
         }
         return length
     }
+}
+
+extension Share {
+    /// Whether a folder is at `path`; waits for the disk.
+    fileprivate func isFolder(_ path: SharePath) -> Bool { (try? attributes(of: path))?.isDirectory == true }
 }

@@ -293,6 +293,16 @@ def test_folders_are_made(tus):
     assert (tus.server.root / "tree/sub/x").read_bytes() == b"x"
 
 
+@pytest.mark.parametrize("pairs", [
+    {"path": "/in/x.txt"}, {"path": "/in/x.txt", "filename": "x.txt"}, {"path": "in/x.txt", "name": "x.txt", "type": "text/plain"},
+    {"path": "/in", "filename": "x.txt"}, {"path": "/in/", "filename": "x.txt"},
+])
+def test_the_path_may_be_that_of_the_file(tus, pairs):
+    (tus.server.root / "in").mkdir()
+    tus.create(1, data=b"x", headers=BYTES, **pairs)
+    assert (tus.server.root / "in/x.txt").read_bytes() == b"x"
+
+
 @pytest.mark.parametrize("time, expected", [
     ({"mtime": 1_600_000_000_123}, 1_600_000_000.123), ({"mtime": 1_600_000_000}, 1_600_000_000),
     ({"lastModified": -86_400_000}, -86_400), ({"lastModified": 1000}, 1),

@@ -146,7 +146,7 @@ enum FuzzTarget: String, CaseIterable {
 
     private func readUploadFields(_ text: String) {
         if let metadata = try? UploadMetadata(field: text) {
-            _ = try? metadata.target()
+            _ = try? metadata.target { _ in false }
             _ = try? metadata.modified()
             _ = try? metadata.expectedDigest()
         }

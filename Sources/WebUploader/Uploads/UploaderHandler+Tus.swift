@@ -215,10 +215,13 @@ extension UploaderHandler {
     private func notes(
         _ metadata: UploadMetadata, _ fields: RequestFields, isPartial: Bool
     ) throws(HTTPError) -> UploadNotes {
-        guard let rule = ConflictRule(rawValue: metadata.text("conflict") ?? "fail") else {
+        let wish = metadata.text("conflict")
+        guard let rule = ConflictRule(rawValue: wish ?? "fail") else {
             throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
         }
-        var notes = UploadNotes(rule: rule)
+        // As with PUT, unless the client wants to replace nothing anyway.
+        var notes = UploadNotes(conditionsOf: fields)
+        if notes.conditions.isEmpty || wish != nil && rule != .replace { notes = UploadNotes(rule: rule) }
         notes.metadata = fields["upload-metadata"]
         guard !isPartial else { return notes }
         notes.digest = try metadata.expectedDigest()

@@ -288,6 +288,24 @@ def test_conflicts(tus):
     assert (tus.server.root / "y").read_text() == "new"
 
 
+@pytest.mark.parametrize("wish", [{}, {"conflict": "replace"}])
+def test_conditions_hold_as_with_put(tus, wish):
+    file = tus.server.root / "x"
+    tus.create(3, data=b"one", headers=BYTES | {"If-None-Match": "*"}, filename="x", **wish)
+    tus.create(3, data=b"two", headers=BYTES | {"If-None-Match": "*"}, filename="x", status=412, **wish)
+    tus.create(3, data=b"two", headers=BYTES | {"If-Match": '"another"'}, filename="x", status=412, **wish)
+    tag = {"If-Match": requests.head(tus.server.url + "/x", timeout=20).headers["ETag"]}
+    address = tus.create(3, headers=tag, filename="x", **wish)
+    file.write_bytes(b"somebody else's")
+    assert tus.patch(address, 0, b"two").status_code == 412
+    assert file.read_bytes() == b"somebody else's"
+    tag = {"If-Match": requests.head(tus.server.url + "/x", timeout=20).headers["ETag"]}
+    tus.create(3, data=b"two", headers=BYTES | tag, filename="x", **wish)
+    assert file.read_bytes() == b"two"
+    tus.create(3, data=b"new", headers=BYTES | tag, filename="x", conflict="keep")
+    assert file.read_bytes() == b"two" and (tus.server.root / "x (1)").read_bytes() == b"new"
+
+
 def test_folders_are_made(tus):
     tus.create(1, data=b"x", headers=BYTES, path="/", relativePath="tree/sub/x", filename="x")
     assert (tus.server.root / "tree/sub/x").read_bytes() == b"x"

@@ -10,7 +10,7 @@ extension RootPolicy {
         refusesOverwrite = try settings.isOn("no-overwrite")
         refusesAppleFiles = try settings.isOn("no-apple-files")
         waitsForDisk = try settings.isOn("fsync")
-        hidden = try settings.list("hidden")
+        hidden = try settings.commaSeparatedList("hidden")
         if let path = hidden.first(where: { $0.contains("/") }) {
             throw .usage("hidden: '\(path)' is a path, and a pattern is for names alone, as in .git or *.tmp")
         }

@@ -272,3 +272,13 @@ def test_what_is_there_is_read_moved_and_deleted_whatever_it_is_called(picky):
     assert ask(picky, "MOVE", "old.exe", {"Destination": picky.url + "/old.txt"}).status_code == 201
     assert ask(picky, "MOVE", "sub/", {"Destination": picky.url + "/folder.exe/sub"}).status_code == 201
     assert ask(picky, "DELETE", "old.txt").status_code == 204
+
+
+@pytest.mark.parametrize("environment", [False, True], ids=["option", "variable"])
+def test_several_patterns_may_stand_together(serve, environment):
+    """As every other list: what was meant to be hidden must not show for a comma."""
+    patterns = "*.tmp, .git,a?b"
+    server = serve(environment={"SHARESERVE_HIDDEN": patterns}) if environment else serve("--hidden", patterns)
+    for name in ["x.tmp", ".git", "a,b", "shown"]:
+        (server.root / name).write_text("x")
+    assert requests.get(server.url, timeout=20).text.split() == ["shown"]

@@ -75,7 +75,8 @@ final class Startup: Sendable {
 
     /// What a person should know about who can get in.
     private var warning: String? {
-        if configuration.access.isOn {
+        let access = configuration.access
+        if access.isOn, !access.opensEverything {
             guard !isOnlyLocal, configuration.tls == nil else { return nil }
             return
                 "Passwords and files cross the network unencrypted: use TLS, or a proxy that does, outside a trusted network."
@@ -89,7 +90,8 @@ final class Startup: Sendable {
             case (true, false): "read, add and delete files"
             case (true, true): "read the files and add others"
             }
-        return "Whoever reaches these addresses can \(rights); --read-only or --auth prevents that."
+        let remedy = access.isOn ? "--read-only, or a rule other than “@/:rw”," : "--read-only or --auth"
+        return "Whoever reaches these addresses can \(rights); \(remedy) prevents that."
     }
 
     /// Whether only this machine reaches the server.

@@ -75,6 +75,8 @@ def test_a_library_that_changes_the_environment_hides_no_option(folder):
 @pytest.mark.parametrize("options, rights", [
     ([], "read, change and delete the files"), (["--no-delete"], "read and change the files"),
     (["--no-overwrite"], "read, add and delete files"), (["--no-delete", "--no-overwrite"], "read the files and add others"),
+    (["--auth", "@/:rw"], "read, change and delete the files"),
+    (["--auth", "anna:secret@/:rw", "--auth", "@/:rw"], "read, change and delete the files"),
 ])
 def test_what_everybody_may_do_is_told(serve, options, rights):
     server = serve(*options)

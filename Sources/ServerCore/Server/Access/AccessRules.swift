@@ -41,6 +41,9 @@ public struct AccessRules: Sendable {
     /// Whether there is any rule about who may do what.
     public var isOn: Bool { !accounts.isEmpty || !everybody.isEmpty }
 
+    /// Whether everybody may do everything in the whole share, by a rule that says so.
+    public var opensEverything: Bool { RightsMap(rules: everybody).allows(.readWrite, throughout: .root) }
+
     /// Adds one `--auth` rule: `user:password@/path:rights,/path:rights`, or `@/path:rights` for everybody.
     ///
     /// The paths begin at the last `@/`, so a password may hold `:` and `@`. Rights are `rw`, `ro`, `w` (a drop box)

@@ -1,11 +1,11 @@
 import DirectoryRoot
 
 extension Timestamp {
-    /// Milliseconds since 1970, bounded.
+    /// Milliseconds since 1970, as far as the dates of a browser go: there it throws for what lies beyond.
     var milliseconds: Int64 {
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        return product &+ Int64(nanoseconds / 1_000_000)
+        let farthest: Int64 = 8_640_000_000_000
+        let whole = min(farthest, max(-farthest, seconds)) * 1000
+        return min(farthest * 1000, whole + Int64(nanoseconds / 1_000_000))
     }
 
     /// A moment from a client's milliseconds since 1970.

@@ -82,15 +82,17 @@ extension Share {
     /// Puts what is deleted or replaced into the trash where there is one.
     ///
     /// A file keeps its name meanwhile, so that a write can replace it in one step.
-    /// - Parameter location: what will be gone.
+    /// - Parameters:
+    ///   - location: what will be gone.
+    ///   - isReplaced: as for ``Trash/take(_:user:isReplaced:)``.
     /// - Returns: what the trash has now; given back with ``Trash/giveBack(_:to:of:)`` when nothing comes of the write.
     /// - Throws: what the disk says.
-    func keepInTrash(_ location: borrowing Location) throws(RootError) -> Trash.Kept {
+    func keepInTrash(_ location: borrowing Location, isReplaced: Bool = true) throws(RootError) -> Trash.Kept {
         guard root.policy.trashDays > 0, let status = location.status else { return .nothing }
         if status.isFile, let record = try root.state.trash.keep(location, user: user) {
             return .second(record)
         }
-        return try root.state.trash.take(location, user: user).map { .only($0) } ?? .nothing
+        return try root.state.trash.take(location, user: user, isReplaced: isReplaced).map { .only($0) } ?? .nothing
     }
 
     /// Makes a change of names durable; what it put into the trash first, or after a power cut that could be in neither

@@ -34,7 +34,7 @@ extension Share {
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
             let status = location.status
-            let kept = try keepInTrash(location)
+            let kept = try keepInTrash(location, isReplaced: false)
             let isKept = kept.isAway
             var isDone = false
             defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }

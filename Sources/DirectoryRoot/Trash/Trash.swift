@@ -35,9 +35,18 @@ package final class Trash: Sendable {
     /// - Parameters:
     ///   - location: where something is.
     ///   - user: who deletes it.
+    ///   - isReplaced: something comes in its place, which is to find its room itself: what is kept for deleting, with
+    ///     uploads to a full disk, would be used up when somebody deletes.
     /// - Returns: the item's record; nil when it is on another file system than the trash, and stays where it is.
     /// - Throws: what forbids to rename it.
-    func take(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
+    func take(
+        _ location: borrowing Location, user: String?, isReplaced: Bool = false
+    ) throws(RootError) -> TrashRecord? {
+        if isReplaced { return try move(location, user: user) }
+        return try state.usingSpareRoom { () throws(RootError) in try move(location, user: user) }
+    }
+
+    private func move(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
         try add(location, user: user) { (name, directory, item) in
             unsafe location.withName { unsafe sys_renameat(location.directory.number, $0, directory, item) }
         }
@@ -106,12 +115,10 @@ package final class Trash: Sendable {
     /// - Returns: where to move it; nil when it is on another file system than the trash.
     /// - Throws: what the disk says.
     func reserve(_ location: borrowing Location, user: String?) throws(RootError) -> Reserved? {
-        try state.usingSpareRoom { () throws(RootError) in
-            guard let trash = try state.subfolder(Self.folder, creating: true), location.status?.device == trash.device
-            else { return nil }
-            let record = try newRecord(of: location, user: user, in: trash)
-            return Reserved(record: record, place: try place(of: record.id))
-        }
+        guard let trash = try state.subfolder(Self.folder, creating: true), location.status?.device == trash.device
+        else { return nil }
+        let record = try newRecord(of: location, user: user, in: trash)
+        return Reserved(record: record, place: try place(of: record.id))
     }
 
     /// Nothing came.
@@ -134,16 +141,14 @@ package final class Trash: Sendable {
     private func add(
         _ location: borrowing Location, user: String?, _ call: (String, Int32, String) -> Int32
     ) throws(RootError) -> TrashRecord? {
-        try state.usingSpareRoom { () throws(RootError) in
-            guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
-            guard location.status?.device == trash.device else { return nil }
-            let record = try newRecord(of: location, user: user, in: trash)
-            let answer = call(record.id, trash.number, record.id + ".item")
-            if answer == 0 { return record }
-            _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
-            if answer == -EXDEV { return nil }
-            throw RootError(answer, "renameat to the trash")
-        }
+        guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
+        guard location.status?.device == trash.device else { return nil }
+        let record = try newRecord(of: location, user: user, in: trash)
+        let answer = call(record.id, trash.number, record.id + ".item")
+        if answer == 0 { return record }
+        _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
+        if answer == -EXDEV { return nil }
+        throw RootError(answer, "renameat to the trash")
     }
 
     /// All that is there, in no order, without what is over.

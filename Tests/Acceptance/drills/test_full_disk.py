@@ -116,6 +116,19 @@ def test_delete_with_trash_and_lock(serve, root):
     assert ask(server, "PUT", "/new", body=b"x" * 20_000).status == 201
 
 
+def test_uploads_leave_the_room_that_is_kept(serve, root):
+    """What they replace goes to the trash, which makes no room: it is kept for those who delete."""
+    server, spare = ready(serve, root, "--trash", "30")
+    for name in ("other", "replaced"):
+        assert ask(server, "PUT", f"/{name}", body=b"x" * 3000).status == 201
+    fill(root / "fill")
+    for number in range(30):
+        (root / "fill" / str(number)).unlink(missing_ok=True)
+    statuses = [ask(server, "PUT", "/replaced", body=b"").status for _ in range(100)]
+    assert statuses[-1] == 507 and len(list(spare.iterdir())) == 16, statuses
+    assert ask(server, "DELETE", "/other").status == 204
+
+
 def test_end_of_a_link_and_a_session(serve, root):
     server, _ = ready(serve, root, "--auth", ALICE)
     login = ask(

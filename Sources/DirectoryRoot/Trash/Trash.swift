@@ -192,9 +192,11 @@ package final class Trash: Sendable {
     func delete(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let forgetting = try properties.forgetting()
-        // Nobody has it back while it is taken apart.
-        let hidden = unsafe sys_renameat(trash.number, id + ".item", trash.number, id + Self.doomed)
-        if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
+        // Nobody has it back while it is taken apart. Another name may take another block of the folder.
+        try state.usingSpareRoom { () throws(RootError) in
+            let hidden = unsafe sys_renameat(trash.number, id + ".item", trash.number, id + Self.doomed)
+            if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
+        }
         let failures = TreeRemoval.remove(Array((id + Self.doomed).utf8), in: trash.number, forget: forgetting)
         if let failure = failures.first {
             // Where that fails, too, the next purge goes on with it.

@@ -1,5 +1,6 @@
 """A disk without room for one more byte: what makes room, or ends something, works all the same."""
 
+import contextlib
 import errno
 import json
 import os
@@ -127,6 +128,28 @@ def test_uploads_leave_the_room_that_is_kept(serve, root):
     statuses = [ask(server, "PUT", "/replaced", body=b"").status for _ in range(100)]
     assert statuses[-1] == 507 and len(list(spare.iterdir())) == 16, statuses
     assert ask(server, "DELETE", "/other").status == 204
+
+
+def test_what_is_in_the_trash_can_go(serve, folder):
+    """An item has another name while it is removed, for which its folder may be too small: with each number of them."""
+    disk = Disk(folder, megabytes=32, features=("-m", "0", "-b", "1024"))
+    filler = disk.place / "filler"
+    try:
+        server, _ = ready(serve, disk.place)
+        for number in range(24):
+            for name in ("stays", "goes"):
+                assert ask(server, "PUT", f"/{name}", body=b"").status == 201
+                item, = discard(server, f"/{name}")["items"]
+            with open(filler, "wb", buffering=0) as file:
+                for size in (1 << 20, 1024):
+                    with contextlib.suppress(OSError):
+                        while file.write(bytes(size)) == size:
+                            pass
+            answer = ask(server, "DELETE", "/.shareserve/trash?id=" + item["id"])
+            assert answer.status == 204, f"beside {number + 1}: {answer}"
+            filler.unlink()
+    finally:
+        disk.release()
 
 
 def test_end_of_a_link_and_a_session(serve, root):

@@ -40,6 +40,18 @@ import Testing
         #expect(try StateFolder.names(in: spare).count == 16)
     }
 
+    @Test("The files take their room also where the file system compresses")
+    func noPattern() throws {
+        guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }
+        defer { disk.unmount() }
+        try root(disk).sweep()
+        let file = open(disk.path + "/.shareserve/spare/0", O_RDONLY)
+        defer { close(file) }
+        let bytes = try StateFile.readAll(file, expecting: 16_384)
+        let words = stride(from: 0, to: bytes.count, by: 8).map { Array(bytes[$0..<$0 + 8]) }
+        #expect(words.count == 2_048 && Set(words).count == words.count)
+    }
+
     @Test("A large disk that nothing was ever changed on gets no folder")
     func largeDisk() throws {
         guard let disk = SmallDisk(megabytes: 2_048) else { try Test.cancel("needs root: mounts a file system") }

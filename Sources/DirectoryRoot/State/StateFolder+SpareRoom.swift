@@ -79,7 +79,14 @@ extension StateFolder {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let file = try unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
         do throws(RootError) {
-            try StateFile.writeAll(file.number, [UInt8](repeating: 0, count: spareSize))
+            // No two bytes are foretold: a file system that compresses would keep no room for zeros.
+            var bytes: [UInt8] = []
+            while bytes.count < spareSize {
+                unsafe withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { unsafe bytes += $0 }
+            }
+            try StateFile.writeAll(file.number, bytes)
+            // Some say only then that they have no room.
+            try WriteBack.wait(for: file.number, durably: false)
         } catch {
             _ = unsafe sys_unlinkat(spare.number, name, 0)
             throw error

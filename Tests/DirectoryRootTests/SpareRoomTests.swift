@@ -97,4 +97,22 @@ import Testing
         #expect(try Share(root: other).locks(within: .root).isEmpty && root.hasRoomForTrash)
         #expect(try other.endedSessions.contains([1, 2, 3], begun: now, now: now, waiting: true))
     }
+
+    @Test("A lock that ended while there was no room does not come back with what another process writes")
+    func unwrittenBesideOthers() throws {
+        guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }
+        defer { disk.unmount() }
+        let root = try root(disk)
+        var share = Share(root: root)
+        for name in ["folder", "other"] { try share.createDirectory(at: SharePath(name)) }
+        let request = LockRequest(isExclusive: true, isRecursive: true, owner: [], timeout: nil)
+        share.tokens = [try share.lock(SharePath("folder"), request).lock.token]
+        let filler = fill(disk)
+        #expect(try share.remove(SharePath("folder")).isEmpty)
+        unlink(filler)
+        _ = try Share(root: self.root(disk)).lock(SharePath("other"), request)
+        #expect(try share.locks(within: .root).map(\.root) == [SharePath("other")])
+        try root.sweep()
+        #expect(try Share(root: self.root(disk)).locks(within: .root).map(\.root) == [SharePath("other")])
+    }
 }

@@ -14,8 +14,8 @@ package final class LockTable: Sendable {
         var isValid = false
         /// The file holds something else; it is kept aside before the next change, and counts as empty until then.
         var isDamaged = false
-        /// Locks have ended that the file still has, since the disk had no room for another.
-        var isUnwritten = false
+        /// Locks that have ended and that the file still has, since the disk had no room for another.
+        var unwritten: Set<String> = []
     }
 
     private let file: StateFile
@@ -192,7 +192,7 @@ package final class LockTable: Sendable {
     /// Writes that locks have ended, where the disk had no room for it then.
     /// - Throws: what the disk says, still.
     func settle() throws(RootError) {
-        guard known.withLock({ $0.isUnwritten }) else { return }
+        guard known.withLock({ !$0.unwritten.isEmpty }) else { return }
         try file.state.usingSpareRoom { () throws(RootError) in
             try change { (snapshot, now) throws(RootError) in snapshot.expire(at: now.uptime) }
         }
@@ -257,6 +257,9 @@ package final class LockTable: Sendable {
         known.generation = contents.envelope.generation
         known.isValid = true
         known.isDamaged = false
+        // Another process, which does not know of it, has written another file meanwhile.
+        known.unwritten.formIntersection(known.snapshot.locks.keys)
+        for token in known.unwritten { known.snapshot.remove(token) }
     }
 
     /// A change that ends locks, which needs no room on the disk; or, `unwritten`, not even what is kept for that.
@@ -297,14 +300,14 @@ package final class LockTable: Sendable {
                     known.identity = try file.replace(
                         known.identity, generation: known.generation &+ 1, payload: known.snapshot.payload, lock)
                     known.generation &+= 1
-                    known.isUnwritten = false
+                    known.unwritten = []
                 } catch {
                     // A file that was replaced all the same, or by others, is told by its identity, and is read.
                     guard holdsUnwritten else {
                         known.snapshot = before
                         throw error
                     }
-                    known.isUnwritten = true
+                    known.unwritten.formUnion(before.locks.keys.filter { known.snapshot.locks[$0] == nil })
                 }
                 return answer
             }

@@ -47,6 +47,16 @@ import Testing
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 
+    @Test("What is over goes, also where something of the uploads can't be read")
+    func purgeBesideFaults() throws {
+        _ = try #require(try share.moveToTrash(SharePath("a")))
+        try directory.makeDirectory(".shareserve/uploads")
+        try directory.link(".shareserve/uploads/" + String(repeating: "0", count: 32) + ".record", to: "nowhere")
+        time.pass(100)
+        #expect(throws: RootError.notFound) { try share.root.sweep() }
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
     @Test("Restoring over what is there puts that into the trash")
     func replace() throws {
         let first = try #require(try share.moveToTrash(SharePath("a/b.txt")))

@@ -43,12 +43,15 @@ extension DirectoryRoot {
     /// At the start, and from time to time: every minute is not too often.
     public func sweep() throws(RootError) {
         if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
-        try state.uploads.sweep()
-        try state.trash.purge()
+        // What can't be read of one store is no reason to leave the others as they are.
+        var failure: RootError?
+        do throws(RootError) { try state.uploads.sweep() } catch { failure = error }
+        do throws(RootError) { try state.trash.purge() } catch { failure = failure ?? error }
         // First what ended while there was no room to say so; what there still is no room for is tried again.
         try? state.locks.settle()
         try? state.endedSessions.settle()
         state.folder.fillSpareRoom()
+        if let failure { throw failure }
         try state.properties.sweep { path in
             guard let found = try? resolver.open(path, flags: sys_o_path), let status = try? found.descriptor.status()
             else { return nil }

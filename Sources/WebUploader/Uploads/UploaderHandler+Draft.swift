@@ -36,7 +36,8 @@ extension UploaderHandler {
         }
         let address = uploadAddress(upload.id, request)
         let limits = limits(of: request, version)
-        if DraftVersion(fields) != nil {
+        let isTold = DraftVersion(fields) != nil
+        if isTold {
             request.inform(
                 Self.resumptionSupported,
                 [
@@ -45,13 +46,16 @@ extension UploaderHandler {
                 ])
         }
         let answer: ResponseFields = ["Location": address, "Upload-Limit": limits]
-        return try await telling(request, upload.id, version, at: address) {
+        func run() async throws -> Response {
             if let problem = try await receive(request, upload, version, checksums) { return problem }
             guard !completes else { return try await completeDraft(request, upload, version, answer) }
             var incomplete = answer
             incomplete["Upload-Offset"] = String(upload.offset)
             version.addCompleteness(false, to: &incomplete)
             return Response(.created, fields: incomplete)
+        }
+        return try await telling(request, upload.id, version, at: address) {
+            isTold || version.marksRefusals ? try await run() : try await orForgetting(upload, request, run)
         }
     }
 

@@ -77,13 +77,16 @@ extension UploaderHandler {
 
     /// Runs what is left to do before a client hears the address of an upload: when that fails, nobody could ever go on
     /// with the upload, and it would only keep its room.
-    private func orForgetting(
+    func orForgetting(
         _ upload: ResumableUpload, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {
+        func forget() async { _ = try? await request.io.run { try request.share.removeUpload(id: upload.id) } }
         do {
-            return try await work()
+            let response = try await work()
+            if response.status.code >= 400 { await forget() }
+            return response
         } catch {
-            _ = try? await request.io.run { try request.share.removeUpload(id: upload.id) }
+            await forget()
             throw error
         }
     }

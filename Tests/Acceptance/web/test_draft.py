@@ -11,6 +11,7 @@ import pytest
 import requests
 
 from server import wait_until
+from wire import Wire
 
 VERSIONS = [3, 4, 5, 6, 8]
 
@@ -60,6 +61,22 @@ def test_no_interim_answer_for_other_versions(server, version):
     if version is not None:
         lines.append(f"Upload-Draft-Interop-Version: {version}")
     assert [status for status, _ in exchange(server, lines, b"x")] == [201]
+
+
+@pytest.mark.parametrize("ends", ["connection", "refusal", "problem"])
+def test_what_nobody_can_go_on_with_keeps_no_room(server, ends):
+    """Who says no version hears the address of an upload in its answer alone."""
+    uploads = server.root / ".shareserve" / "uploads"
+    condition = "Upload-Length: 20" if ends == "problem" else "If-None-Match: *"
+    with Wire(server) as wire:
+        wire.request("PUT", "/a", "Upload-Complete: ?1", condition, "Transfer-Encoding: chunked").send("4\r\nhalf\r\n")
+        wait_until(lambda: uploads.exists() and list(uploads.iterdir()), "the upload is there")
+        if ends != "connection":
+            (server.root / "a").write_text("somebody else's")
+            wire.send("6\r\na half\r\n0\r\n\r\n")
+            answer = wire.response()
+            assert answer.status == (400 if ends == "problem" else 412) and "Location" not in answer
+    wait_until(lambda: not list(uploads.iterdir()), "the upload is gone")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

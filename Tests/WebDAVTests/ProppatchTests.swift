@@ -29,6 +29,19 @@ struct ProppatchTests {
         #expect(try gone.property("p", in: "urn:x")?.status == 404)
     }
 
+    @Test("A property as deep as it may be is shown at a depth that clients read")
+    func deep() async throws {
+        let fixture = try await fixture()
+        func property(_ depth: Int) -> String {
+            "<x:p>" + String(repeating: "<x:q>", count: depth) + String(repeating: "</x:q>", count: depth) + "</x:p>"
+        }
+        #expect(try await fixture.send("PROPPATCH", "/a", [], set(property(252))).status == 400)
+        #expect(try await fixture.send("PROPPATCH", "/a", [], set(property(251))).status == 207)
+        let listing = try await fixture.send("PROPFIND", "/", [("Depth", "1")])
+        #expect(listing.text.contains("<x:q/>"))
+        #expect(try listing.hrefs().contains("/a"))
+    }
+
     @Test("§9.2 instructions run in document order")
     func order() async throws {
         let fixture = try await fixture()

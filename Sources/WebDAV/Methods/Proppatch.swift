@@ -6,7 +6,8 @@ extension Exchange {
     ///
     /// RFC 4918 §9.2.
     func proppatch() async throws -> Response {
-        let root = try root(of: try await body())
+        // A listing holds a property one element deeper than the request.
+        let root = try root(of: try await body(), maxDepth: XMLBounds.maxDepth - 1)
         let prefer = Prefer(of: request)
         return try await onDiskIfAsked(needsTarget: true) { share in
             let target = try share.attributes(of: path)

@@ -110,7 +110,8 @@ public final class UploaderHandler: Handler {
 
     /// An error of a read: a person who followed a link gets the page with a line that helps, a program plain text.
     private func refuse(_ request: Request, _ error: any Error) -> Answer {
-        guard let refusal = HTTPError(of: error) else { return .later { _ in throw error } }
+        // What failed on the disk goes to where the log is told of it.
+        guard let refusal = HTTPError(of: error), refusal.cause == nil else { return .later { _ in throw error } }
         guard refusal.status == .notFound || refusal.status == .forbidden,
             request.method == .get || request.method == .head,
             wantsPage(request)

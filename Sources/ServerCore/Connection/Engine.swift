@@ -167,12 +167,12 @@ final class Engine: Sendable {
     /// Turns whatever a handler throws into its answer.
     func response(to error: any Error) -> Response {
         switch error {
-        case let error as HTTPError: return Response(error)
-        case let error as RootError:
-            if case .system(let number, let call) = error {
+        case let error as HTTPError:
+            if case .system(let number, let call) = error.cause {
                 logger.error("a system call failed", metadata: ["call": "\(call)", "errno": "\(number)"])
             }
-            return Response(HTTPError(error))
+            return Response(error)
+        case let error as RootError: return response(to: HTTPError(error))
         case is CancellationError:
             return .text(.serviceUnavailable, "The server is ending.")
         default:

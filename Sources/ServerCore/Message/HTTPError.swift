@@ -8,6 +8,8 @@ public struct HTTPError: Error, Sendable {
     public var message: String
     /// Fields beside the text's own.
     public var fields: ResponseFields
+    /// The failed system call behind this, for the log alone; whatever is added to the answer, it stays.
+    package private(set) var cause: RootError?
 
     /// A refusal.
     /// - Parameters:
@@ -63,8 +65,8 @@ public struct HTTPError: Error, Sendable {
                 .serviceUnavailable, "The disk is busy. Try again in a second.", fields: ["Retry-After": "1"])
         case .unknownToken: self.init(.notFound, "This is over, or was never here.")
         case .system:
-            // The call and its number are for the log alone.
             self.init(.internalServerError, "The server's disk failed. Ask the one who runs the server.")
+            cause = error
         }
     }
 }

@@ -6,9 +6,11 @@ import os
 
 import pytest
 
+from server import wait_until
 from tracing import Trace, failing
 from wire import ConnectionClosed, ask
 
+FAILED = "a system call failed"
 OLD, NEW = b"old" * 5_000, b"new" * 7_000
 SET = '<propertyupdate xmlns="DAV:"><set><prop><{0} xmlns="urn:t">{1}</{0}></prop></set></propertyupdate>'
 FORM = b'--x\r\nContent-Disposition: form-data; name="files"; filename="new"\r\n\r\n' + NEW + b"\r\n--x--\r\n"
@@ -77,12 +79,15 @@ def test_change_is_made_or_not(serve, folder, change, options):
     for call in sorted(CALLS & set(trace.calls)):
         for number in range(1, min(trace.calls[call], 3) + 1):
             fill(server)
+            logged = server.logged().count(FAILED)
             with failing(server, call, when=number):
                 try:
                     status = ask(server, method, target, *fields, body=body).status
                 except ConnectionClosed:
-                    status = 500
+                    status = 599
             found, case = tree(server), (call, number, status)
+            if status == 500:
+                wait_until(lambda: server.logged().count(FAILED) > logged, f"the log tells of it: {case}")
             if status in (201, 204):
                 assert found == after, case
             elif status == 207:

@@ -25,6 +25,7 @@ extension Outgoing {
 extension HTTP1Connection {
     func respond(_ response: Response, to exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isAnswering else { return }
+        room.forgetComposed()
         respond(response)
         work()
         readIfUseful()

@@ -6,6 +6,7 @@ import NIOHTTP2
 extension HTTP2Stream {
     func respond(_ response: Response, to exchange: Exchange) {
         guard exchange === self.exchange else { return }
+        room.forgetComposed()
         respond(response)
     }
 

@@ -152,8 +152,8 @@ final class LoopRoom {
             file: file, isSecure: isSecure, engine: ObjectIdentifier(engine), question: question, answer: composing)
     }
 
-    /// Ends what was composed: a request of this very turn may have changed the file, and those behind it on the same
-    /// connection ask for what it is then.
+    /// Ends what was composed: a request that is answered in this very turn may have changed the file, and those behind
+    /// it on the same connection ask for what it is then.
     func forgetComposed() { composed = nil }
 
     /// Writes the `Date` line of now.

@@ -45,13 +45,20 @@ extension DirectoryRoot {
         if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
         // What can't be read of one store is no reason to leave the others as they are.
         var failure: RootError?
-        do throws(RootError) { try state.uploads.sweep() } catch { failure = error }
-        do throws(RootError) { try state.trash.purge() } catch { failure = failure ?? error }
+        func attempt(_ tidying: () throws(RootError) -> Void) {
+            do throws(RootError) { try tidying() } catch { failure = failure ?? error }
+        }
+        attempt { () throws(RootError) in try state.uploads.sweep() }
+        attempt { () throws(RootError) in try state.trash.purge() }
         // First what ended while there was no room to say so; what there still is no room for is tried again.
         try? state.locks.settle()
         try? state.endedSessions.settle()
         state.folder.fillSpareRoom()
+        attempt { () throws(RootError) in try sweepProperties() }
         if let failure { throw failure }
+    }
+
+    private func sweepProperties() throws(RootError) {
         try state.properties.sweep { path in
             guard let found = try? resolver.open(path, flags: sys_o_path), let status = try? found.descriptor.status()
             else { return nil }

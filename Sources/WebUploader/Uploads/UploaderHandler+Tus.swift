@@ -106,11 +106,12 @@ extension UploaderHandler {
         let metadata = try UploadMetadata(field: request.fields["upload-metadata"] ?? "")
         var notes = try notes(metadata, request.fields, isPartial: false)
         notes.concat = concat
-        let target = try await request.io.run { try metadata.target(isFolder: request.share.isFolder) }
-        let spec = UploadSpec(
-            target: target, length: nil, replacing: notes.replacement, metadata: notes.fields,
-            modified: try metadata.modified(), mediaType: metadata.mediaType, client: request.network)
-        let upload = try await request.io.run { () throws -> ResumableUpload in
+        let modified = try metadata.modified()
+        let upload = try await request.io.run { [notes] () throws -> ResumableUpload in
+            let spec = UploadSpec(
+                target: try metadata.target(isFolder: request.share.isFolder), length: nil,
+                replacing: notes.replacement, metadata: notes.fields, modified: modified, mediaType: metadata.mediaType,
+                client: request.network)
             do {
                 return try request.share.joinUploads(ids, as: spec)
             } catch RootError.preconditionFailed {

@@ -30,6 +30,15 @@ def folder():
 
 
 @pytest.fixture
+def memory():
+    """An empty folder on a file system in memory, removed after."""
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("there is no file system in memory at /dev/shm")
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="shareserve-test-") as path:
+        yield pathlib.Path(path)
+
+
+@pytest.fixture
 def serve(folder, request):
     """Starts servers: `serve("--read-only")` shares `folder / "share"`, or `root=`. All end with the test."""
     started = []

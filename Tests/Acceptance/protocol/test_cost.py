@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 
 import pytest
@@ -156,39 +155,36 @@ def test_calls_of_a_put_over_a_file(warm, folder):
     assert total(calls) <= REPLACING_CALLS, calls
 
 
-def calls_of_puts_in_memory(serve, folder, name, over=False):
-    if not os.access("/dev/shm", os.W_OK):
-        pytest.skip("there is no file system in memory at /dev/shm")
-    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="shareserve-test-") as place:
-        warm = serve("-q", root=place)
-        os.mkdir(os.path.join(place, "folder"))
-        with Wire(warm) as wire:
-            put(wire, 20, f"{name}before")
-            if over:
-                put(wire, MANY, f"{name}new")
-                put(wire, 20, f"{name}new", 204)
-            # A folder that has just changed is not relied on.
-            watched = os.path.join(place, ".shareserve") if over else place
-            wait_until(lambda: time.time() - os.stat(watched).st_ctime > 2, "the folder has been as it is for a while")
-            put(wire, 20, f"{name}warm")
-            with Trace(warm, folder) as trace:
-                put(wire, MANY, f"{name}new", 204 if over else 201)
+def calls_of_puts_in_memory(memory, serve, folder, name, over=False):
+    warm = serve("-q", root=memory)
+    (memory / "folder").mkdir()
+    with Wire(warm) as wire:
+        put(wire, 20, f"{name}before")
+        if over:
+            put(wire, MANY, f"{name}new")
+            put(wire, 20, f"{name}new", 204)
+        # A folder that has just changed is not relied on.
+        watched = memory / ".shareserve" if over else memory
+        wait_until(lambda: time.time() - os.stat(watched).st_ctime > 2, "the folder has been as it is for a while")
+        put(wire, 20, f"{name}warm")
+        with Trace(warm, folder) as trace:
+            put(wire, MANY, f"{name}new", 204 if over else 201)
     # One thread does it all, but for the look at the root that one upload a second takes.
     return trace.each(MANY)
 
 
-def test_calls_of_a_put_in_memory(serve, folder):
-    calls = calls_of_puts_in_memory(serve, folder, "")
+def test_calls_of_a_put_in_memory(memory, serve, folder):
+    calls = calls_of_puts_in_memory(memory, serve, folder, "")
     assert total(calls) <= FAST_PUT_CALLS, calls
 
 
-def test_calls_of_a_put_below_a_folder_in_memory(serve, folder):
-    calls = calls_of_puts_in_memory(serve, folder, "folder/")
+def test_calls_of_a_put_below_a_folder_in_memory(memory, serve, folder):
+    calls = calls_of_puts_in_memory(memory, serve, folder, "folder/")
     assert total(calls) <= FASTEST_PUT_CALLS, calls
 
 
-def test_calls_of_a_put_over_a_file_in_memory(serve, folder):
-    calls = calls_of_puts_in_memory(serve, folder, "", over=True)
+def test_calls_of_a_put_over_a_file_in_memory(memory, serve, folder):
+    calls = calls_of_puts_in_memory(memory, serve, folder, "", over=True)
     assert total(calls) <= FAST_REPLACING_CALLS, calls
 
 

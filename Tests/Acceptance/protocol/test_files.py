@@ -5,10 +5,8 @@ import email.utils
 import gzip
 import hashlib
 import os
-import pathlib
 import socket
 import ssl
-import tempfile
 import time
 
 import pytest
@@ -324,16 +322,7 @@ def test_body_that_breaks_off_does_not_end_like_a_whole_one(serve, tls):
                 pass
 
 
-@pytest.fixture
-def memory():
-    """An empty folder in memory, where a file of any size costs nothing while it is empty."""
-    if not os.path.isdir("/dev/shm"):
-        pytest.skip("there is no /dev/shm")
-    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="shareserve-test-") as path:
-        yield pathlib.Path(path)
-
-
-def test_the_largest_file_that_there_can_be(serve, memory):
+def test_the_largest_file_that_there_can_be(memory, serve):
     """Lengths and offsets reach the end of what 63 bits can say; nothing that is computed of them may end the server."""
     size = 2**63 - 1
     with open(memory / "most", "wb") as file:
@@ -367,7 +356,7 @@ def test_replaced_file_is_sent_as_it_was(server):
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
-def test_get_behind_a_put_brings_what_was_put(serve, memory, tls):
+def test_get_behind_a_put_brings_what_was_put(memory, serve, tls):
     """What one turn of a loop composes for many who ask at once is over where one of them replaces the file."""
     server = serve(*(["--tls-self-signed"] if tls else []), root=memory)
     (memory / "v").write_text("old")

@@ -27,12 +27,14 @@ public struct WebDAVHandler: Handler {
         guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
             return .pass
         }
-        guard request.method == .put, let content = Exchange.smallContent(of: request) else { return later(entry.run) }
-        if let response = Exchange.putAtOnce(content, request) { return .now(response) }
+        guard request.method == .put, let content = DAVRequest.smallContent(of: request) else {
+            return later(entry.run)
+        }
+        if let response = DAVRequest.putAtOnce(content, request) { return .now(response) }
         return onDisk { try $0.put(content) }
     }
 
-    private typealias Run = @Sendable (Exchange) async throws -> Response
+    private typealias Run = @Sendable (DAVRequest) async throws -> Response
 
     /// The service, method by method.
     private static let table: [(method: Method, run: Run)] = [
@@ -65,7 +67,7 @@ public struct WebDAVHandler: Handler {
     private func later(_ run: @escaping Run) -> Answer {
         .later { [options, propfinds] request in
             do {
-                return try await run(Exchange(request, options: options, propfinds: propfinds))
+                return try await run(DAVRequest(request, options: options, propfinds: propfinds))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {
@@ -74,10 +76,10 @@ public struct WebDAVHandler: Handler {
         }
     }
 
-    private func onDisk(_ run: @escaping @Sendable (Exchange) throws -> Response) -> Answer {
+    private func onDisk(_ run: @escaping @Sendable (DAVRequest) throws -> Response) -> Answer {
         .onDisk { [options, propfinds] request in
             do {
-                return try run(Exchange(request, options: options, propfinds: propfinds))
+                return try run(DAVRequest(request, options: options, propfinds: propfinds))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {

@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// Copies a file, a tree, or with Depth 0 a folder without its members.
     ///
     /// RFC 4918 §9.8.

@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// Removes a file or a whole tree: 204, or a 207 that names what could not go.
     ///
     /// RFC 4918 §9.6.

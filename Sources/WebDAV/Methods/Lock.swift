@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// Takes a lock (200, or 201 with a new empty file), or without a body refreshes one.
     ///
     /// RFC 4918 §9.10.

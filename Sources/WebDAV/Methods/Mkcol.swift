@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// Makes a collection: 201, 405 for a taken name, 409 without a parent, 415 with a body.
     ///
     /// RFC 4918 §9.3.

@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// What can be done here, and that this is WebDAV: answered for every address, whether something is there or not.
     ///
     /// RFC 4918 §10.1, RFC 9110 §9.3.7.

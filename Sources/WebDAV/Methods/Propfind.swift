@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// Properties of the target and, by Depth, of its members, streamed.
     ///
     /// RFC 4918 §9.1.

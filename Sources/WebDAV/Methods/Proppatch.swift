@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// Sets and removes properties in document order, all or none: a 207 that says which one was in the way.
     ///
     /// RFC 4918 §9.2.

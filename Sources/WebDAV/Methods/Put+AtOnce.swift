@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// The whole content of a PUT to a file's address, where it came together with its head and is small; nil for every
     /// other, which ``put()`` answers.
     static func smallContent(of request: Request) -> [UInt8]? {

@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// Bodies up to this are taken whole before the disk is asked, so that one visit to it does everything.
     static let smallBody: Int64 = 131_072
 

@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-extension Exchange {
+extension DAVRequest {
     /// What is new, changed or gone in a collection since a token was given out.
     ///
     /// RFC 6578 §3.2. Other reports (RFC 3253 §3.6) are refused.

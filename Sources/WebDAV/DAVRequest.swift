@@ -3,7 +3,7 @@ internal import ServerCore
 
 /// One request on its way through the service, with what every method looks at: where, under which conditions, with
 /// which lock tokens.
-struct Exchange: Sendable {
+struct DAVRequest: Sendable {
     let request: Request
     let options: WebDAVOptions
     /// For what lists.

@@ -130,10 +130,9 @@ extension DirectoryRoot {
     /// Gives what could not be removed a name that users see.
     private func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
         try commitLock.withLock { () throws(RootError) -> SharePath in
-            for number in 1..<1_000 {
-                let suffix = number == 1 ? "" : " (\(number))"
-                let name = Array(path.name.prefix(SharePath.longestName - suffix.utf8.count)) + Array(suffix.utf8)
-                let location = try locate(path.parent.appending(name), followsLink: false)
+            // The second of a name is `name (2)`.
+            for number in 0..<1_000 where number != 1 {
+                let location = try locate(path.numbered(number, isDirectory: true), followsLink: false)
                 if location.status != nil { continue }
                 do throws(RootError) {
                     try renameToFreeName(place, location)

@@ -71,4 +71,26 @@ import Testing
     @Test("A name is one component", arguments: ["", ".", "..", "a/b", "a\0"]) func names(_ name: String) {
         #expect(throws: RootError.invalidName) { try SharePath.root.appending(name.utf8) }
     }
+
+    @Test(
+        "A file's number stands before its extension, a folder's at the end",
+        arguments: [
+            ("a.txt", 1, "a (1).txt"), ("a.txt", 0, "a.txt"), ("dir.d/a", 2, "dir.d/a (2)"),
+            (".hidden", 1, ".hidden (1)"),
+            ("x.tar.gz", 3, "x (3).tar.gz"), (".tar.gz", 1, ".tar (1).gz"), ("a.", 1, "a (1)."),
+            ("no.a very long ending of it", 1, "no.a very long ending of it (1)"),
+        ])
+    func numbering(path: String, number: Int, expected: String) throws {
+        #expect(try SharePath(path).numbered(number) == SharePath(expected))
+        let folder = number == 0 ? path : "\(path) (\(number))"
+        #expect(try SharePath(path).numbered(number, isDirectory: true) == SharePath(folder))
+    }
+
+    @Test("A numbered name at the limit is cut between characters") func longNumbering() throws {
+        let stem = String(repeating: "ü", count: 125)
+        let kept = String(repeating: "ü", count: 123)
+        #expect(try SharePath(stem + ".txt").numbered(10) == SharePath(kept + " (10).txt"))
+        let folder = SharePath(String(repeating: "ü", count: 127))
+        #expect(try folder.numbered(1, isDirectory: true) == SharePath(stem + " (1)"))
+    }
 }

@@ -171,13 +171,4 @@ import Testing
         try share.emptyTrash()
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
-
-    @Test("Names are numbered before their extension and stay within 255 bytes")
-    func numbering() throws {
-        #expect(try SharePath("a/b.tar.gz").numbered(2) == SharePath("a/b.tar (2).gz"))
-        #expect(try SharePath(".hidden").numbered(1) == SharePath(".hidden (1)"))
-        #expect(try SharePath("plain").numbered(0) == SharePath("plain"))
-        let long = SharePath(String(repeating: "x", count: 251) + ".txt")
-        #expect(try long.numbered(12).bytes.count == 255)
-    }
 }

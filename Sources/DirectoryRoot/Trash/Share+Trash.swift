@@ -58,7 +58,8 @@ extension Share {
         try ask(.restore(item.record.path))
         try makeParents(of: path)
         for number in 0..<1_000 {
-            let candidate = conflict == .keepBoth ? try path.numbered(number) : path
+            let candidate =
+                conflict == .keepBoth ? try path.numbered(number, isDirectory: item.status.isDirectory) : path
             // Under another name, rules about places in it would not hold any more.
             guard number == 0 || allows(.read, throughout: item.record.path) else { throw .forbidden }
             do throws(RootError) {
@@ -171,19 +172,5 @@ extension Share {
             id: item.record.id, path: item.record.path.relative(to: base) ?? .root, deleted: item.record.deleted,
             user: item.record.user, isDirectory: item.status.isDirectory,
             size: Int64(clamping: item.status.size), expires: root.state.trash.expires(item.record))
-    }
-}
-
-extension SharePath {
-    /// The path with a number before the extension, `name (1).txt`; itself for 0.
-    ///
-    /// Shortened to fit where needed.
-    func numbered(_ number: Int) throws(RootError) -> SharePath {
-        if number == 0 { return self }
-        let mark = Array(" (\(number))".utf8)
-        let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > name.startIndex ? $0 : nil } ?? name.endIndex
-        let ending = name[dot...].suffix(64)
-        let stem = name[..<dot].prefix(SharePath.longestName - mark.count - ending.count)
-        return try parent.appending(Array(stem) + mark + Array(ending))
     }
 }

@@ -139,7 +139,7 @@ final class FormStore: @unchecked Sendable {
     private func commit(_ file: Whole) throws -> Stored {
         var number = file.number
         while true {
-            let candidate = try ConflictRule.numbered(file.path, number)
+            let candidate = try file.path.numbered(number)
             do {
                 let (attributes, created) = try file.upload.commit(to: candidate)
                 return Stored(path: candidate, attributes: attributes, created: created)
@@ -160,7 +160,7 @@ extension Share {
         var number = 0
         var hasFolders = false
         while true {
-            let candidate = try ConflictRule.numbered(path, number)
+            let candidate = try path.numbered(number)
             do {
                 return (number, try beginUpload(to: candidate, replacing: rule.replacement, size: size))
             } catch {

@@ -22,7 +22,7 @@ extension Share {
         var hasFolders = false
         while true {
             let spec = UploadSpec(
-                target: try target.map { (path) throws(RootError) in try ConflictRule.numbered(path, number) },
+                target: try target.map { (path) throws(RootError) in try path.numbered(number) },
                 length: length, replacing: notes.replacement, metadata: notes.fields, modified: modified,
                 mediaType: mediaType, client: client)
             do {
@@ -81,7 +81,7 @@ extension Share {
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
         var number = 0
         while true {
-            let path = try ConflictRule.numbered(announced, number)
+            let path = try announced.numbered(number)
             do {
                 let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
                 return FinishedUpload(path: path, attributes: attributes, created: created)

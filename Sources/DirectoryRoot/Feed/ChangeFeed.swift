@@ -22,12 +22,15 @@ package final class ChangeFeed: Sendable {
         var poll: FolderPoll?
         var isShown: @Sendable ([UInt8]) -> Bool
         var isThere: @Sendable ([UInt8]) -> Bool
-        var continuation: AsyncStream<FolderChange>.Continuation
+        var continuation: Listener
         var pending: FolderChange?
         var since: ContinuousClock.Instant = .now
         /// Its folder went from its place: what happens in it is not for this one to know any more.
         var isOver = false
     }
+
+    private typealias Listener = AsyncStream<FolderChange>.Continuation
+    private typealias Due = (id: Int, change: FolderChange, listener: Listener)
 
     private struct State {
         var subscribers: [Int: Subscriber] = [:]
@@ -115,16 +118,17 @@ package final class ChangeFeed: Sendable {
             var events: [Inotify.Event] = []
             if let inotify { events = inotify.events(within: wait) } else { usleep(UInt32(wait) * 1_000) }
             let found = lookAround()
-            let (goesOn, ended) = state.withLock { state -> (Bool, [AsyncStream<FolderChange>.Continuation]) in
+            let (goesOn, due, ended) = state.withLock { state -> (Bool, [Due], [Listener]) in
                 for event in events { note(event, in: &state) }
                 for (id, change) in found { add(change, to: id, in: &state) }
-                let ended = tell(&state)
-                if !state.subscribers.isEmpty { return (true, ended) }
+                let (due, ended) = takeDue(from: &state)
+                if !state.subscribers.isEmpty { return (true, due, ended) }
                 state.inotify = nil
                 state.subscribersOf = [:]
                 state.isRunning = false
-                return (false, ended)
+                return (false, due, ended)
             }
+            tell(due)
             // Each unsubscribes with that.
             for continuation in ended { continuation.finish() }
             guard goesOn else { return }
@@ -181,11 +185,12 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    /// Tells what was gathered.
-    /// - Returns: those that were told of the end before.
-    private func tell(_ state: inout State) -> [AsyncStream<FolderChange>.Continuation] {
+    /// What was gathered long enough.
+    /// - Returns: what is to be told, and those that were told of the end before.
+    private func takeDue(from state: inout State) -> ([Due], [Listener]) {
         let now = ContinuousClock.now
-        var ended: [AsyncStream<FolderChange>.Continuation] = []
+        var due: [Due] = []
+        var ended: [Listener] = []
         for (id, subscriber) in state.subscribers {
             guard let change = subscriber.pending else {
                 if subscriber.isOver { ended.append(subscriber.continuation) }
@@ -193,12 +198,21 @@ package final class ChangeFeed: Sendable {
             }
             guard now - subscriber.since >= Self.gathers else { continue }
             state.subscribers[id]?.pending = nil
-            if case .dropped = subscriber.continuation.yield(change) {
-                // A consumer that does not keep up reads the folder again when it comes back.
-                add(.all, to: id, in: &state)
-            }
+            due.append((id, change, subscriber.continuation))
         }
-        return ended
+        return (due, ended)
+    }
+
+    /// Tells what is due, without the lock.
+    ///
+    /// It resumes consumers' tasks, and takes each task's own lock for that. Who cancels a task holds that one while it
+    /// unsubscribes.
+    private func tell(_ due: [Due]) {
+        for (id, change, listener) in due {
+            guard case .dropped = listener.yield(change) else { continue }
+            // A consumer that does not keep up reads the folder again when it comes back.
+            state.withLock { add(.all, to: id, in: &$0) }
+        }
     }
 
     private static func visible(_ change: FolderChange, _ isShown: ([UInt8]) -> Bool) -> FolderChange? {

@@ -5,6 +5,8 @@ import time
 
 import requests
 
+from wire import Wire
+
 JSON = {"Content-Type": "application/json"}
 
 
@@ -92,6 +94,23 @@ def test_a_folder_that_is_not_there(server):
     for folder in ("/nothing/", "/../"):
         status = requests.get(server.url + "/.shareserve/events", params={"in": folder}, timeout=20).status_code
         assert status in (400, 404)
+
+
+def test_streams_that_go_while_they_are_told_stop_nobody(server):
+    """Pages that are closed together, just as something changes in what they show."""
+    for number in range(10):
+        streams = [Wire(server) for _ in range(150)]
+        for stream in streams:
+            stream.request("GET", "/.shareserve/events?in=/")
+        for stream in streams:
+            stream.socket.recv(2000)
+        (server.root / str(number)).write_text("x")
+        # Changes are told together, after a moment.
+        time.sleep(0.145)
+        for stream in streams:
+            stream.reset()
+            time.sleep(0.0003)
+        assert requests.get(server.url + "/.shareserve/health", timeout=10).status_code == 200
 
 
 def test_the_server_ends_with_streams_open(server):

@@ -118,7 +118,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0, phase != .closed else { return }
-        peer = context.channel.remoteAddress?.ipAddress ?? "unix"
+        // Nobody would hear an answer.
+        guard let peer = context.channel.peer else { return context.close(promise: nil) }
+        self.peer = peer
         guard engine.makesWay(in: room) else { return turnAway() }
         room.enter(self)
         engine.counters.opened()

@@ -33,7 +33,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     /// Makes a channel speak HTTP/2.
-    static func configure(_ channel: any Channel, engine: Engine, room: LoopRoom) throws {
+    static func configure(_ channel: any Channel, peer: String, engine: Engine, room: LoopRoom) throws {
         var settings = NIOHTTP2Handler.ConnectionConfiguration()
         settings.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: 100),
@@ -52,8 +52,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         stream.streamResetFrameRateLimit.maximumCount = 1_000
         stream.outboundBufferSizeHighWatermark = 128 * 1_024
         stream.outboundBufferSizeLowWatermark = 64 * 1_024
-        let connection = HTTP2Connection(
-            engine: engine, room: room, peer: channel.remoteAddress?.ipAddress ?? "unix")
+        let connection = HTTP2Connection(engine: engine, room: room, peer: peer)
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let meter = HTTP2FrameMeter(connection)
         connection.meter = meter

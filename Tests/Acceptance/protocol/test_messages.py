@@ -331,6 +331,20 @@ def test_client_that_goes_away_leaves_nothing(server):
     assert "half" not in ask(server, "GET", "/").text
 
 
+def test_nothing_is_done_for_who_is_gone_before_it_has_an_address(server):
+    """Of a connection that was reset before it is taken, the system no longer says whose it was."""
+    for number in range(50):
+        wire = Wire(server)
+        wire.request("MKCOL", f"/{number}")
+        wire.reset()
+    # Those who are still there when they are taken, are known.
+    assert ask(server, "MKCOL", "/last").status == 201
+    lines = wait_until(lambda: " /last " in server.logged() and server.logged().splitlines(), "the log is written")
+    made = [line for line in lines if " MKCOL " in line]
+    assert made and all(" 127.0.0.1 " in line for line in made)
+    assert len(made) >= len([name for name in os.listdir(server.root) if not name.startswith(".")])
+
+
 def test_sigterm_lets_a_running_upload_finish(server):
     wire = Wire(server)
     wire.request("PUT", "/slow", "Content-Length: 10")

@@ -32,8 +32,8 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
 
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0 else { return }
-        guard engine.makesWay(in: room) else { return context.close(promise: nil) }
-        peer = context.channel.remoteAddress?.ipAddress ?? "unix"
+        guard let peer = context.channel.peer, engine.makesWay(in: room) else { return context.close(promise: nil) }
+        self.peer = peer
         room.enter(self)
         engine.counters.greeting()
         guard engine.perAddress.enter(peer) else { return context.close(promise: nil) }
@@ -52,7 +52,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
         leave()
         do {
             if agreed == "h2" {
-                try HTTP2Connection.configure(context.channel, engine: engine, room: room)
+                try HTTP2Connection.configure(context.channel, peer: peer, engine: engine, room: room)
             } else {
                 let connection = HTTP1Connection(engine: engine, room: room, isSecure: true)
                 try context.pipeline.syncOperations.addHandler(connection)

@@ -232,12 +232,17 @@ import Testing
         let changes = [PropertyChange.set(property("a", "1"))]
         share.rights = RightsMap(rules: [(.root, .readOnly)])
         #expect(throws: RootError.forbidden) { try share.updateProperties(of: path, changes) }
+        let tag = try share.attributes(of: path).entityTag
+        #expect(throws: RootError.forbidden) { try share.updateChecksums(of: path, ["sha1": [1]], for: tag) }
         share.rights = .all
         let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
         let lock = try share.lock(path, request).lock
         #expect(throws: RootError.locked([path])) { try share.updateProperties(of: path, changes) }
+        #expect(throws: RootError.locked([path])) { try share.updateChecksums(of: path, ["sha1": [1]], for: tag) }
         share.tokens = [lock.token]
         try share.updateProperties(of: path, changes)
+        try share.updateChecksums(of: path, ["sha1": [2]], for: tag)
+        #expect(try share.checksums(of: path) == ["sha1": [2]])
         var policy = RootPolicy()
         policy.isReadOnly = true
         let reader = Share(root: try DirectoryRoot(path: directory.path, policy: policy))

@@ -47,14 +47,24 @@ extension Share {
         let full = try absolute(path)
         let opened = try root.resolver.open(full, flags: sys_o_path)
         if let real = opened.realPath { try admit(real) }
-        let prefix = Array((tag.text + " ").utf8)
         try root.state.properties.update(opened.descriptor.number, at: opened.realPath ?? full) {
-            (set) throws(RootError) in
-            for (name, value) in set.values where name.hasPrefix(Self.checksumPrefix) && !value.starts(with: prefix) {
-                set.apply([name: nil])
-            }
-            for (name, sum) in sums { set.apply([Self.checksumPrefix + name: prefix + sum]) }
+            (set) throws(RootError) in Self.keep(sums, for: tag, in: &set)
         }
+    }
+
+    /// The same for what a client asks to be kept: others will believe it, so it needs the right to overwrite.
+    public func updateChecksums(
+        of path: SharePath, _ sums: [String: [UInt8]], for tag: EntityTag
+    ) throws(RootError) {
+        try change(path) { set throws(RootError) in Self.keep(sums, for: tag, in: &set) }
+    }
+
+    private static func keep(_ sums: [String: [UInt8]], for tag: EntityTag, in set: inout PropertySet) {
+        let prefix = Array((tag.text + " ").utf8)
+        for (name, value) in set.values where name.hasPrefix(checksumPrefix) && !value.starts(with: prefix) {
+            set.apply([name: nil])
+        }
+        for (name, sum) in sums { set.apply([checksumPrefix + name: prefix + sum]) }
     }
 
     private static var checksumPrefix: String { "checksum." }

@@ -42,7 +42,7 @@ extension DAVRequest {
         }
         if !update.checksums.isEmpty {
             let current = try share.attributes(of: path)
-            try share.setChecksums(update.checksums, of: path, for: current.entityTag)
+            try share.updateChecksums(of: path, update.checksums, for: current.entityTag)
         }
     }
 

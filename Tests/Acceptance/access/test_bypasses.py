@@ -65,6 +65,26 @@ def test_every_destination(guarded, method, spelling):
     assert (guarded.root / "home" / "mine.txt").read_text() == "mine"
 
 
+def test_check_sums_are_for_who_may_write(guarded):
+    """Clients believe them, and take a file for whole or for damaged."""
+    (guarded.root / "public" / "file").write_text("hello")
+    anna = "Authorization: Basic " + base64.b64encode(b"anna:pw").decode()
+
+    def claim(digit):
+        return ('<propertyupdate xmlns="DAV:"><set><prop><o:checksums xmlns:o="http://owncloud.org/ns"><o:checksum>'
+                f"SHA1:{40 * digit}</o:checksum></o:checksums></prop></set></propertyupdate>")
+
+    def kept():
+        wanted = '<propfind xmlns="DAV:"><prop><checksums xmlns="http://owncloud.org/ns"/></prop></propfind>'
+        return ask(guarded, "PROPFIND", "/public/file", "Depth: 0", anna, body=wanted).text
+
+    assert ask(guarded, "PROPPATCH", "/public/file", anna, body=claim("1")).status == 207
+    assert "SHA1:" + 40 * "1" in kept()
+    for fields in ([], [BOB]):
+        assert ask(guarded, "PROPPATCH", "/public/file", *fields, body=claim("2")).status in (401, 403)
+    assert "SHA1:" + 40 * "1" in kept()
+
+
 def metadata(**values):
     return "Upload-Metadata: " + ",".join(
         f"{name} {base64.b64encode(value.encode()).decode()}" for name, value in values.items())

@@ -6,6 +6,7 @@ extension DAVRequest {
     ///
     /// As SabreDAV and dufs do it: `X-Update-Range: append`, `bytes=first-last`, `bytes=first-`, `bytes=-last`.
     func patch() async throws -> Response {
+        if let algorithm = request.fields["x-recalculate-hash"] { return try await recalculate(algorithm) }
         let range = try updateRange()
         let digests = try UploadDigests(
             reprDigest: nil, contentDigest: request.fields["content-digest"], ocChecksum: nil,
@@ -57,6 +58,25 @@ extension DAVRequest {
             upload.abandon()
             throw error
         }
+    }
+
+    /// Computes a check sum of what is there, and keeps it.
+    ///
+    /// As Nextcloud does it: rclone asks for it when it has set a file's time, and counts a refusal as a failed sync.
+    private func recalculate(_ name: String) async throws -> Response {
+        guard let algorithm = OwnCloudChecksum.Algorithm(rawValue: name.lowercased()), algorithm != .adler32 else {
+            throw HTTPError(.badRequest, "X-Recalculate-Hash is one of sha1, md5 and sha256.")
+        }
+        let entry = try await onDiskIfAsked(needsTarget: true) { share in try share.open(path) }
+        guard !entry.attributes.isDirectory else {
+            throw notAllowed("A folder is at this address.", for: entry.attributes)
+        }
+        let digest = try await ReprDigest(of: entry, algorithm.digest, io: request.io).digests[algorithm.digest]
+        let sums = [algorithm.rawValue: digest ?? []]
+        try await onDiskIfAsked(needsTarget: true) { share in
+            try share.updateChecksums(of: path, sums, for: entry.attributes.entityTag)
+        }
+        return Response(.noContent, fields: ["OC-Checksum": OwnCloudChecksum.text(of: sums)])
     }
 
     private func updateRange() throws -> UpdateRange {

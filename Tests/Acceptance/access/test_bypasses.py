@@ -82,6 +82,7 @@ def test_check_sums_are_for_who_may_write(guarded):
     assert "SHA1:" + 40 * "1" in kept()
     for fields in ([], [BOB]):
         assert ask(guarded, "PROPPATCH", "/public/file", *fields, body=claim("2")).status in (401, 403)
+        assert ask(guarded, "PATCH", "/public/file", "X-Recalculate-Hash: sha1", *fields).status in (401, 403)
     assert "SHA1:" + 40 * "1" in kept()
 
 

@@ -197,6 +197,11 @@ def test_rclone(meeting, rclone, folder, vendor):
                 there = meeting.root / "copy" / path.relative_to(source)
                 assert int(there.stat().st_mtime) == int(path.stat().st_mtime)
         rclone(vendor, "check", source, "dav:copy")
+        touched = next(path for path in source.rglob("*") if path.is_file())
+        os.utime(touched, (1_500_000_000, 1_500_000_000))
+        rclone(vendor, "sync", "--create-empty-src-dirs", source, "dav:copy")
+        assert int((meeting.root / "copy" / touched.relative_to(source)).stat().st_mtime) == 1_500_000_000
+        rclone(vendor, "check", source, "dav:copy")
     changed = next(path for path in source.rglob("*") if path.is_file())
     changed.write_text("changed")
     removed = [path for path in source.rglob("*") if path.is_file()][5]

@@ -218,6 +218,20 @@ def test_nextcloud_and_rclone_upload(wire, server):
     assert (server.root / "a").read_text() == "hello"
 
 
+def test_nextcloud_recalculates_a_check_sum(wire, server):
+    (server.root / "a").write_text("hello")
+    answer = wire.ask("PATCH", "/a", "X-Recalculate-Hash: sha1", "Content-Length: 0")
+    assert (answer.status, answer["OC-Checksum"]) == (204, "SHA1:aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d")
+    body = '<d:propfind xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns"><d:prop><oc:checksums/></d:prop></d:propfind>'
+    status, element = multistatus(wire.ask("PROPFIND", "/a", "Depth: 0", body=body))["/a"]["{http://owncloud.org/ns}checksums"]
+    assert status == 200 and "SHA1:aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d" in "".join(element.itertext())
+    assert wire.ask("PATCH", "/a", "X-Recalculate-Hash: crc32", "Content-Length: 0").status == 400
+    assert wire.ask("PATCH", "/a", "X-Recalculate-Hash: sha1", 'If-Match: "other"', "Content-Length: 0").status == 412
+    assert wire.ask("PATCH", "/", "X-Recalculate-Hash: sha1", "Content-Length: 0").status == 405
+    assert wire.ask("PATCH", "/nothing", "X-Recalculate-Hash: sha1", "Content-Length: 0").status == 404
+    assert (server.root / "a").read_text() == "hello"
+
+
 def test_xml_without_a_content_type(wire):
     assert wire.ask("PROPFIND", "/", "Depth: 0", body='<propfind xmlns="DAV:"><allprop/></propfind>').status == 207
 

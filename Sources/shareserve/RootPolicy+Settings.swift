@@ -14,6 +14,10 @@ extension RootPolicy {
         if let path = hidden.first(where: { $0.contains("/") }) {
             throw .usage("hidden: '\(path)' is a path, and a pattern is for names alone, as in .git or *.tmp")
         }
+        if let half = hidden.first(where: Self.hasLoneBrace) {
+            // The commas in `*.{a,b}` part it into patterns that hide nothing.
+            throw .usage("hidden: '\(half)' has half a pair of braces; name each pattern by itself, as in *.tmp,*.bak")
+        }
         allowedExtensions = try settings.commaSeparatedList("allow-extensions").map { name in
             String(name.lowercased().drop { $0 == "." })
         }
@@ -30,6 +34,23 @@ extension RootPolicy {
             stateOwner = owner
         }
         trashDays = try settings.days("trash", in: 0...36_500) ?? trashDays
+    }
+
+    /// Whether a pattern opens a brace without closing it, or the other way round; `\{` is a letter as any.
+    private static func hasLoneBrace(_ pattern: String) -> Bool {
+        var depth = 0
+        var isEscaped = false
+        for byte in pattern.utf8 {
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = true
+            case UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+            if depth < 0 { return true }
+        }
+        return depth != 0
     }
 }
 

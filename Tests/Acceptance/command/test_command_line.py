@@ -102,6 +102,9 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--allowed-host", "files.example.com:8080"], "files.example.com:8080"),
     (["--index", "a/index.html"], "a/index.html"),
     (["--hidden", "private/"], "private/"),
+    (["--hidden", "*.{tmp,bak}"], "*.{tmp"),
+    (["--hidden", ".git,bak}"], "bak}"),
+    (["--hidden", "a{b}}{"], "a{b}}{"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
@@ -132,6 +135,13 @@ def test_bad_option_is_one_line_and_64(arguments, said):
     ended = run(*arguments)
     assert ended.returncode == 64
     assert said in one_line(ended)
+
+
+@pytest.mark.parametrize("options", [
+    ["--hidden", "{a},b[{}]\\{"],
+])
+def test_what_only_looks_wrong_is_taken(serve, options):
+    assert serve(*options).urls
 
 
 def test_missing_directory_is_66(folder):

@@ -18,8 +18,13 @@ extension RootPolicy {
             // The commas in `*.{a,b}` part it into patterns that hide nothing.
             throw .usage("hidden: '\(half)' has half a pair of braces; name each pattern by itself, as in *.tmp,*.bak")
         }
-        allowedExtensions = try settings.commaSeparatedList("allow-extensions").map { name in
-            String(name.lowercased().drop { $0 == "." })
+        allowedExtensions = try settings.commaSeparatedList("allow-extensions").map { name throws(StartError) in
+            let ending = name.lowercased().drop { $0 == "." }
+            // Taken as it stands, a pattern or a list with other separators would let no file in.
+            guard !ending.isEmpty, !ending.contains(where: { $0.isWhitespace || "*?[]{};|/".contains($0) }) else {
+                throw .usage("allow-extensions: '\(name)' is not an ending such as jpg; several are written jpg,png")
+            }
+            return String(ending)
         }
         maxUploadSize = try settings.bytes("max-upload-size")
         minFreeSpace = try settings.bytes("min-free-space") ?? minFreeSpace

@@ -105,6 +105,10 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--hidden", "*.{tmp,bak}"], "*.{tmp"),
     (["--hidden", ".git,bak}"], "bak}"),
     (["--hidden", "a{b}}{"], "a{b}}{"),
+    (["--allow-extensions", "*.jpg"], "*.jpg"),
+    (["--allow-extensions", "jpg png"], "jpg,png"),
+    (["--allow-extensions", "{jpg,png}"], "{jpg"),
+    (["--allow-extensions", "txt,."], "'.'"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
@@ -138,7 +142,7 @@ def test_bad_option_is_one_line_and_64(arguments, said):
 
 
 @pytest.mark.parametrize("options", [
-    ["--hidden", "{a},b[{}]\\{"],
+    ["--hidden", "{a},b[{}]\\{"], ["--allow-extensions", ".JPG, tar.gz"],
 ])
 def test_what_only_looks_wrong_is_taken(serve, options):
     assert serve(*options).urls

@@ -31,9 +31,18 @@ extension AccessRules {
         }) {
             throw .usage("allowed-host: '\(host)' is not a name such as files.example.com or .example.com")
         }
-        if let origin = corsOrigins.first(where: { $0 != "*" && $0 != "null" && !$0.contains("://") }) {
+        if let origin = corsOrigins.first(where: { $0 != "*" && $0 != "null" && !Self.isOrigin($0) }) {
             throw .usage("cors: '\(origin)' is not an origin such as https://app.example.com")
         }
         hstsSeconds = try settings.number("hsts", in: 0...1_000_000_000)
+    }
+
+    /// Whether a browser could name a site so: a scheme and a host, no pattern, and nothing behind them but a slash.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard let colon = text.firstRange(of: "://") else { return false }
+        var host = text[colon.upperBound...]
+        if host.last == "/" { host.removeLast() }
+        return colon.lowerBound > text.startIndex && !host.isEmpty
+            && !host.contains { $0.isWhitespace || "/*?#@".contains($0) }
     }
 }

@@ -109,6 +109,10 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--allow-extensions", "jpg png"], "jpg,png"),
     (["--allow-extensions", "{jpg,png}"], "{jpg"),
     (["--allow-extensions", "txt,."], "'.'"),
+    (["--cors", "https://app.example.com/page"], "/page"),
+    (["--cors", "https://*.example.com"], "*.example.com"),
+    (["--cors", "https://"], "'https://'"),
+    (["--cors", "://app.example.com"], "'://app.example.com'"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
@@ -143,6 +147,7 @@ def test_bad_option_is_one_line_and_64(arguments, said):
 
 @pytest.mark.parametrize("options", [
     ["--hidden", "{a},b[{}]\\{"], ["--allow-extensions", ".JPG, tar.gz"],
+    ["--cors", "*", "--cors", "null", "--cors", "https://app.example.com:8443/,app://obsidian.md"],
 ])
 def test_what_only_looks_wrong_is_taken(serve, options):
     assert serve(*options).urls

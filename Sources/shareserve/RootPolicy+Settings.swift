@@ -28,7 +28,7 @@ extension RootPolicy {
         }
         maxUploadSize = try settings.bytes("max-upload-size")
         minFreeSpace = try settings.bytes("min-free-space") ?? minFreeSpace
-        uploadExpiry = try settings.duration("upload-expiry") ?? uploadExpiry
+        uploadExpiry = try settings.patience("upload-expiry") ?? uploadExpiry
         maxLocks = try settings.number("max-locks", in: 0...1_000_000) ?? maxLocks
         maxLocksPerUser = try settings.number("max-locks-per-user", in: 0...1_000_000) ?? maxLocksPerUser
         if let user = settings.text("user") {

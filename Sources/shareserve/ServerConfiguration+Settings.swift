@@ -70,9 +70,9 @@ extension Limits {
             guard 0...(1 << 40) ~= bytes else { throw .usage("max-request-memory: at most 1T") }
             requestMemory = Int(bytes)
         }
-        headTime = try settings.duration("head-timeout") ?? headTime
-        bodyStallTime = try settings.duration("body-timeout") ?? bodyStallTime
-        readerStallTime = try settings.duration("read-timeout") ?? readerStallTime
+        headTime = try settings.patience("head-timeout") ?? headTime
+        bodyStallTime = try settings.patience("body-timeout") ?? bodyStallTime
+        readerStallTime = try settings.patience("read-timeout") ?? readerStallTime
         idleTime = try settings.duration("idle-timeout") ?? idleTime
         ranges = try settings.number("max-ranges", in: 1...1_000) ?? ranges
         treeWalks = try settings.number("max-tree-walks", in: 1...1_024) ?? treeWalks

@@ -100,6 +100,14 @@ struct Settings {
         return span
     }
 
+    /// A span of time that somebody is given, so not none at all: with it, whatever does not come at once would be ended.
+    func patience(_ name: String) throws(StartError) -> Duration? {
+        let span = try duration(name)
+        // Elsewhere it often stands for no limit.
+        guard span != .zero else { throw .usage("\(name): 0 is no time at all, and not “no limit”; at least 1s") }
+        return span
+    }
+
     /// A number of days: `7`, or a time of whole days such as `7d` or `1w`.
     func days(_ name: String, in range: ClosedRange<Int>) throws(StartError) -> Int? {
         guard let text = text(name) else { return nil }

@@ -113,6 +113,10 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--cors", "https://*.example.com"], "*.example.com"),
     (["--cors", "https://"], "'https://'"),
     (["--cors", "://app.example.com"], "'://app.example.com'"),
+    (["--head-timeout", "0"], "no limit"),
+    (["--body-timeout", "0s"], "no limit"),
+    (["--read-timeout", "0"], "no limit"),
+    (["--upload-expiry", "0"], "no limit"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
@@ -146,7 +150,7 @@ def test_bad_option_is_one_line_and_64(arguments, said):
 
 
 @pytest.mark.parametrize("options", [
-    ["--hidden", "{a},b[{}]\\{"], ["--allow-extensions", ".JPG, tar.gz"],
+    ["--hidden", "{a},b[{}]\\{"], ["--allow-extensions", ".JPG, tar.gz"], ["--idle-timeout", "0"],
     ["--cors", "*", "--cors", "null", "--cors", "https://app.example.com:8443/,app://obsidian.md"],
 ])
 def test_what_only_looks_wrong_is_taken(serve, options):

@@ -25,6 +25,9 @@ extension ListenAddress {
             self = .unix(path: setting)
         } else if setting.contains("]:") || setting.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
             throw .usage("bind: '\(setting)' is no address; the port goes to --port")
+        } else if setting != "0", setting.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
+            // To the system 8080 is 0.0.31.144.
+            throw .usage("bind: '\(setting)' is no address; the port goes to --port")
         } else if setting.hasPrefix("["), setting.hasSuffix("]") {
             self = .internet(host: String(setting.dropFirst().dropLast()), port: port)
         } else {

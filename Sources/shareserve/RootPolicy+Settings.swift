@@ -62,8 +62,10 @@ extension RootPolicy {
 extension StartError {
     /// Why the shared directory, or something in it, cannot be opened.
     init(_ error: RootError, opening path: String, of kind: String = "directory") {
+        // Other servers take a port so.
+        let hint = error == .notFound && UInt16(path) != nil ? "; a port goes to --port" : ""
         self.init(
-            status: .noSuchDirectory, message: "cannot share '\(path)': \(Self.reason(error, of: kind))")
+            status: .noSuchDirectory, message: "cannot share '\(path)': \(Self.reason(error, of: kind))\(hint)")
     }
 
     /// Why the directory that a setting names cannot be read.

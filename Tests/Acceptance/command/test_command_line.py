@@ -117,6 +117,7 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--body-timeout", "0s"], "no limit"),
     (["--read-timeout", "0"], "no limit"),
     (["--upload-expiry", "0"], "no limit"),
+    (["--bind", "8080"], "--port"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
@@ -161,6 +162,13 @@ def test_missing_directory_is_66(folder):
     ended = run(folder / "nothing here")
     assert ended.returncode == 66
     assert "nothing here" in one_line(ended)
+
+
+@pytest.mark.parametrize("name, hints", [("8080", True), ("70000", False), ("folder", False)])
+def test_a_port_in_place_of_the_directory_is_told(folder, name, hints):
+    ended = subprocess.run([str(binary()), name], cwd=folder, capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 66
+    assert ("--port" in one_line(ended)) == hints
 
 
 def test_a_name_cannot_steer_the_terminal(folder):

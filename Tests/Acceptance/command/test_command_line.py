@@ -118,6 +118,8 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--read-timeout", "0"], "no limit"),
     (["--upload-expiry", "0"], "no limit"),
     (["--bind", "8080"], "--port"),
+    (["--auth", "anna:x@/:rw|bob:y@/b:ro"], "each by itself"),
+    (["--auth", "@/|anna:x@/:rw"], "each by itself"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
@@ -153,6 +155,7 @@ def test_bad_option_is_one_line_and_64(arguments, said):
 @pytest.mark.parametrize("options", [
     ["--hidden", "{a},b[{}]\\{"], ["--allow-extensions", ".JPG, tar.gz"], ["--idle-timeout", "0"],
     ["--cors", "*", "--cors", "null", "--cors", "https://app.example.com:8443/,app://obsidian.md"],
+    ["--auth", "anna:x|y@/:rw", "--auth", "bob:@/x@/:ro"],
 ])
 def test_what_only_looks_wrong_is_taken(serve, options):
     assert serve(*options).urls

@@ -17,6 +17,7 @@ struct AccessRulesTests {
         ("anna:x@/a%20b%2Cc:rw", "anna", "x", [("a b,c", .readWrite)]),
         ("a b:x@/d:e:ro", "a b", "x", [("d:e", .readOnly)]),
         ("anna:$ecret@/", "anna", "$ecret", [("", .readOnly)]),
+        ("anna:x|y@/z@/", "anna", "x|y@/z", [("", .readOnly)]),
     ]
 
     @Test("A rule names a user, a password and paths", arguments: good)
@@ -38,6 +39,7 @@ struct AccessRulesTests {
             "anna:@/", "an\"na:secret@/", "anna:$6$secret@/", "anna:$apr1$secret$x@/", "anna:{SHA}secret=@/",
             "anna:{SSHA}secret=@/", "anna:$argon2id$secret@/",
             "anna:$digest-sha256$hidden@/", "anna:secret@/a,b",
+            "anna:secret@/:rw|bob:secret@/b", "@/|anna:secret@/:rw", "anna:secret@/|@/:ro",
         ])
     func refused(rule: String) {
         var rules = AccessRules()

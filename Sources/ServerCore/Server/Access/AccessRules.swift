@@ -64,6 +64,10 @@ public struct AccessRules: Sendable {
             // Else a slip of the finger would give the whole share to a password that nobody has in mind.
             throw AccessRuleError("a path begins with “/”, as in “user:password@/path:rights”")
         }
+        if Self.holdsRules(head) {
+            // Else they would make one account, with a password that nobody has in mind.
+            throw AccessRuleError("“|” stands between rules in the environment only; give each by itself")
+        }
         if head.isEmpty || head.elementsEqual(":".utf8) {
             everybody += paths
             return
@@ -122,6 +126,12 @@ public struct AccessRules: Sendable {
     /// Whether what stands behind an “@” was meant as paths, though it does not begin with “/”.
     private static func looksLikePaths(_ text: ArraySlice<UInt8>) -> Bool {
         text.isEmpty || [":rw", ":ro", ":w", ":none"].contains { text.reversed().starts(with: $0.utf8.reversed()) }
+    }
+
+    /// Whether what stands before the last “@/” has another, and a “|” behind that, as several rules in one have.
+    private static func holdsRules(_ head: ArraySlice<UInt8>) -> Bool {
+        guard let bar = head.lastIndex(of: UInt8(ascii: "|")) else { return false }
+        return head[..<bar].firstRange(of: Array("@/".utf8)) != nil
     }
 
     private static func paths(_ text: ArraySlice<UInt8>) throws(AccessRuleError) -> [(path: SharePath, rights: Rights)]

@@ -8,7 +8,12 @@ import Glibc
 enum Program {
     /// Runs the command that the words name, and ends the process.
     static func run() -> Never {
-        let words = Array(commandLine().dropFirst())
+        let words: [String]
+        do {
+            words = Array(try commandLine().dropFirst())
+        } catch {
+            end(error, command: SectionedServeCommand.self)
+        }
         switch words.first {
         case "link": print(LinkCommand.self, words.dropFirst())
         case "hash-password": print(HashPasswordCommand.self, words.dropFirst())
@@ -20,11 +25,20 @@ enum Program {
     ///
     /// Swift looks for them on the stack, below the environment, and finds none when a library that was loaded before
     /// the program has changed that: then a share would be served without any of its rules.
-    private static func commandLine() -> [String] {
+    ///
+    /// - Throws: ``StartError`` for one that is not UTF-8, which is not shown: it may hold a password. Mended, it would
+    ///   be another path, another password, or a pattern that hides nothing.
+    private static func commandLine() throws(StartError) -> [String] {
         guard sys_knows_arguments() else { return CommandLine.arguments }
         var words: [String] = []
         while let word = unsafe sys_argument(Int32(words.count)) {
-            unsafe words.append(String(cString: word))
+            // The program itself may lie anywhere.
+            guard let text = unsafe words.isEmpty ? String(cString: word) : String(validatingCString: word) else {
+                throw .usage(
+                    "word \(words.count) of the command line is not UTF-8; a directory of such a name is shared from inside it"
+                )
+            }
+            words.append(text)
         }
         return words
     }

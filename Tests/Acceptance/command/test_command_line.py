@@ -24,8 +24,8 @@ def run(*arguments, environment=None):
     """Runs the program to its end."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("SHARESERVE_")}
     return subprocess.run(
-        [str(binary()), *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20,
-        env=clean | (environment or {}))
+        [str(binary()), *(word if isinstance(word, bytes) else str(word) for word in arguments)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, env=clean | (environment or {}))
 
 
 def one_line(ended):
@@ -120,6 +120,8 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--bind", "8080"], "--port"),
     (["--auth", "anna:x@/:rw|bob:y@/b:ro"], "each by itself"),
     (["--auth", "@/|anna:x@/:rw"], "each by itself"),
+    (["--auth", b"anna:s\xe9cret@/:rw"], "word 2"),
+    ([b"stra\xdfe"], "inside"),
     (["--index", ".."], ".."),
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
@@ -150,6 +152,7 @@ def test_bad_option_is_one_line_and_64(arguments, said):
     ended = run(*arguments)
     assert ended.returncode == 64
     assert said in one_line(ended)
+    assert "cret" not in ended.stderr
 
 
 @pytest.mark.parametrize("options", [

@@ -129,6 +129,30 @@ final class Engine: Sendable {
     /// Counts a stream of HTTP/2 that is over.
     func leaveStreams() { streams.wrappingSubtract(1, ordering: .relaxed) }
 
+    /// What the rules of access decide about: a head as its client sent it, whatever proxies are in between.
+    /// - Throws: 413 when it announces a larger body than there may be.
+    func view(
+        of head: RequestHead, _ target: RequestTarget, peer: String, scheme: String
+    ) throws(HTTPError) -> RequestHeadView {
+        if let limit = limits.bodyBytes, let length = head.contentLength, length > limit {
+            throw HTTPError.bodyTooLarge
+        }
+        var client = TrustedProxies.Client(
+            address: peer, scheme: scheme,
+            authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "")
+        if !proxies.isEmpty { client = proxies.client(of: client, fields: RequestFields(head: head)) }
+        return RequestHeadView(
+            head: head, method: head.method, target: target, authority: client.authority, scheme: client.scheme,
+            peer: client.address)
+    }
+
+    /// A body that the exchange's carrier brings: `length` bytes, or nil when only its end will tell.
+    func body(of head: RequestHead, length: Int64?, for exchange: Exchange) -> RequestBody {
+        RequestBody(
+            length: length, pipe: BodyPipe(upstream: exchange, pace: exchange.pace, memory: memory),
+            coding: BodyCoding(head, maxRatio: limits.expansionRatio))
+    }
+
     /// Asks off the loop what an admission left open, as often as it takes.
     /// - Parameters:
     ///   - admission: the first word.

@@ -74,16 +74,7 @@ extension HTTP1Connection {
         guard !target.isAsterisk || method == .options else {
             throw HTTPError(.badRequest, "“*” is an address for OPTIONS only.")
         }
-        if let limit = engine.limits.bodyBytes, let length = head.contentLength, length > limit {
-            throw HTTPError.bodyTooLarge
-        }
-        var client = TrustedProxies.Client(
-            address: peer, scheme: isSecure ? "https" : "http",
-            authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "")
-        if !engine.proxies.isEmpty { client = engine.proxies.client(of: client, fields: RequestFields(head: head)) }
-        let view = RequestHeadView(
-            head: head, method: method, target: target, authority: client.authority, scheme: client.scheme,
-            peer: client.address)
+        let view = try engine.view(of: head, target, peer: peer, scheme: isSecure ? "https" : "http")
         self.view = view
         dispatch(engine.access.admit(view), view)
     }
@@ -124,9 +115,7 @@ extension HTTP1Connection {
             let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
             var length: Int64?
             if case .counted(let announced) = incoming { length = announced }
-            body = RequestBody(
-                length: length, pipe: BodyPipe(upstream: made, pace: pace, memory: engine.memory),
-                coding: BodyCoding(head, maxRatio: engine.limits.expansionRatio))
+            body = engine.body(of: head, length: length, for: made)
             exchange = made
         }
         pipe = body.pipe

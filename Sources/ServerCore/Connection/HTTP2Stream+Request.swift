@@ -17,18 +17,7 @@ extension HTTP2Stream {
             guard !engine.isShuttingDown else {
                 throw HTTPError(.serviceUnavailable, "The server is ending.", fields: ["Retry-After": "5"])
             }
-            if let limit = engine.limits.bodyBytes, let length = head.contentLength, length > limit {
-                throw HTTPError.bodyTooLarge
-            }
-            var client = TrustedProxies.Client(
-                address: peer, scheme: "https",
-                authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "")
-            if !engine.proxies.isEmpty {
-                client = engine.proxies.client(of: client, fields: RequestFields(head: head))
-            }
-            let view = RequestHeadView(
-                head: head, method: head.method, target: target, authority: client.authority, scheme: client.scheme,
-                peer: client.address)
+            let view = try engine.view(of: head, target, peer: peer, scheme: "https")
             self.view = view
             dispatch(engine.access.admit(view), view)
         } catch {
@@ -125,9 +114,7 @@ extension HTTP2Stream {
         self.exchange = exchange
         var body = RequestBody(length: 0, pipe: nil)
         if !isBodyDone {
-            body = RequestBody(
-                length: head.contentLength, pipe: BodyPipe(upstream: exchange, pace: pace, memory: engine.memory),
-                coding: BodyCoding(head, maxRatio: engine.limits.expansionRatio))
+            body = engine.body(of: head, length: head.contentLength, for: exchange)
         }
         pipe = body.pipe
         return Request(

@@ -160,10 +160,18 @@ final class Engine: Sendable {
     func settle(_ admission: Admission, _ done: @escaping @Sendable (Admission) -> Void) {
         switch admission {
         case .allow, .refuse: done(admission)
-        case .check(let question): pool.submit { self.settle(question(), done) }
+        case .check(let question): pool.submit { self.settle(self.outcome(of: question), done) }
         case .verify(let question):
-            let isTaken = passwords.submit { self.settle(question(), done) }
+            let isTaken = passwords.submit { self.settle(self.outcome(of: question), done) }
             if !isTaken { done(.refuse(Response(passwords.refusal))) }
+        }
+    }
+
+    private func outcome(of question: () throws(RootError) -> Admission) -> Admission {
+        do throws(RootError) {
+            return try question()
+        } catch {
+            return .refuse(response(to: error))
         }
     }
 
@@ -188,13 +196,17 @@ final class Engine: Sendable {
         return .now(.text(.notFound, "There is nothing at this address."))
     }
 
+    /// Writes a failed system call into the server's log.
+    func log(_ error: RootError) {
+        guard case .system(let number, let call) = error else { return }
+        logger.error("a system call failed", metadata: ["call": "\(call)", "errno": "\(number)"])
+    }
+
     /// Turns whatever a handler throws into its answer.
     func response(to error: any Error) -> Response {
         switch error {
         case let error as HTTPError:
-            if case .system(let number, let call) = error.cause {
-                logger.error("a system call failed", metadata: ["call": "\(call)", "errno": "\(number)"])
-            }
+            if let cause = error.cause { log(cause) }
             return Response(error)
         case let error as RootError: return response(to: HTTPError(error))
         case is CancellationError:

@@ -70,18 +70,18 @@ package enum Admission: Sendable {
     /// Not let in.
     case refuse(Response)
     /// The disk must be asked: ask this on a thread of the pool.
-    case check(@Sendable () -> Admission)
+    case check(@Sendable () throws(RootError) -> Admission)
     /// A password must be hashed, which is slow on purpose: ask this on a thread of the pool, behind all who wait for
     /// that.
-    case verify(@Sendable () -> Admission)
+    case verify(@Sendable () throws(RootError) -> Admission)
 
     /// The same decision, with `response` for who is let in.
     func answering(_ response: Response) -> Admission {
         switch self {
         case .allow: .refuse(response)
         case .refuse: self
-        case .check(let ask): .check { ask().answering(response) }
-        case .verify(let ask): .verify { ask().answering(response) }
+        case .check(let ask): .check { () throws(RootError) in try ask().answering(response) }
+        case .verify(let ask): .verify { () throws(RootError) in try ask().answering(response) }
         }
     }
 }

@@ -53,6 +53,7 @@ extension DAVRequest {
     ///
     /// RFC 4918 §13.
     func multiStatus(_ failures: [MemberFailure], in share: Share) -> Response {
+        request.log(failureAmong: failures.lazy.map(\.error))
         var writer = MultiStatusWriter(
             .all, isMinimal: false, prefix: request.prefix, space: nil, capacity: 256 * (failures.count + 1))
         writer.xml.append(MultiStatusWriter.begin)

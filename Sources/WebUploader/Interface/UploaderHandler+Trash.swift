@@ -20,7 +20,7 @@ extension UploaderHandler {
     /// What one of many places came to.
     private enum Outcome {
         case item(TrashItem?, SharePath)
-        case failure(String, String)
+        case failure(String, RootError)
     }
 
     private func discard(_ request: Request) async throws -> Response {
@@ -28,7 +28,7 @@ extension UploaderHandler {
         var outcomes: [Outcome] = []
         for (said, path) in places {
             guard let path else {
-                outcomes.append(.failure(said, HTTPError(RootError.invalidName).message))
+                outcomes.append(.failure(said, .invalidName))
                 continue
             }
             do {
@@ -40,10 +40,10 @@ extension UploaderHandler {
                 }
                 outcomes.append(.item(item, path))
             } catch let error as RootError {
-                outcomes.append(.failure(said, HTTPError(error).message))
+                outcomes.append(.failure(said, error))
             }
         }
-        return .json(document(of: outcomes))
+        return .json(document(of: outcomes, for: request))
     }
 
     private struct Restoring: Decodable {
@@ -63,10 +63,10 @@ extension UploaderHandler {
                 let path = try await request.io.run { try request.share.restore(id, onConflict: rule) }
                 outcomes.append(.item(nil, path))
             } catch let error as RootError {
-                outcomes.append(.failure(id, HTTPError(error).message))
+                outcomes.append(.failure(id, error))
             }
         }
-        return .json(document(of: outcomes))
+        return .json(document(of: outcomes, for: request))
     }
 
     private func purge(_ request: Request) async throws -> Response {
@@ -89,7 +89,9 @@ extension UploaderHandler {
         return .json(writer.take())
     }
 
-    private func document(of outcomes: [Outcome]) -> [UInt8] {
+    private func document(of outcomes: [Outcome], for request: Request) -> [UInt8] {
+        request.log(
+            failureAmong: outcomes.lazy.compactMap { if case .failure(_, let error) = $0 { error } else { nil } })
         var writer = TextWriter()
         writer.raw(#"{"items":["#)
         var count = 0
@@ -106,14 +108,14 @@ extension UploaderHandler {
         }
         writer.raw("\n],\"failures\":[")
         count = 0
-        for case .failure(let said, let message) in outcomes {
+        for case .failure(let said, let error) in outcomes {
             writer.raw(count > 0 ? ",\n" : "\n")
             count += 1
             // Whatever names it: a path when it was deleted, an id when it was to be restored.
             writer.raw(#"{"path":"#)
             writer.json(said)
             writer.raw(#","message":"#)
-            writer.json(message)
+            writer.json(HTTPError(error).message)
             writer.raw("}")
         }
         writer.raw("\n]}\n")

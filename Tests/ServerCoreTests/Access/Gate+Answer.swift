@@ -1,3 +1,5 @@
+import DirectoryRoot
+
 @testable import ServerCore
 
 extension Gate {
@@ -14,7 +16,12 @@ extension Gate {
         var admission = admit(view)
         while true {
             switch admission {
-            case .check(let question), .verify(let question): admission = question()
+            case .check(let question), .verify(let question):
+                do throws(RootError) {
+                    admission = try question()
+                } catch {
+                    admission = .refuse(Response(HTTPError(error)))
+                }
             default: return admission
             }
         }

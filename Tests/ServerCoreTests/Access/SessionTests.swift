@@ -37,7 +37,7 @@ struct SessionTests {
         var admission = gate.admit(try view([("Cookie", "a=b; shareserve-session=\(cookie)")]))
         while true {
             switch admission {
-            case .check(let question), .verify(let question): admission = question()
+            case .check(let question), .verify(let question): admission = try question()
             case .allow(let share, _, _): return share.user
             case .refuse: return nil
             }

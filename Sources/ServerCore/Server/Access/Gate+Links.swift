@@ -14,79 +14,72 @@ extension Gate {
             return .refuse(Response(error))
         }
         // The table of links is a file: asked for on the pool.
-        return .check { [self] in open(token, head, prefix: prefix, path: path, rules) }
+        return .check { [self] () throws(RootError) in
+            try open(token, head, prefix: prefix, path: path, rules)
+        }
     }
 
     private func open(
         _ token: LinkToken, _ head: RequestHeadView, prefix: String, path: SharePath, _ rules: Rules
-    ) -> Admission {
-        do throws(RootError) {
-            let address = NetworkAddress(head.peer)
-            if let wait = brake.wait(address: address, user: "link \(token.id)") {
+    ) throws(RootError) -> Admission {
+        let address = NetworkAddress(head.peer)
+        if let wait = brake.wait(address: address, user: "link \(token.id)") {
+            return .refuse(Response(Self.slowDown(wait)))
+        }
+        guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
+            brake.fail(address: address, user: "link \(token.id)")
+            return .refuse(Self.noLink)
+        }
+        guard let hash = link.passwordHash else { return try open(link, head, prefix: prefix, path: path, rules) }
+        let name = "link \(link.id)"
+        guard case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) else {
+            return .refuse(Self.asksPassword)
+        }
+        if verified.user(name, password, under: rules.number) != nil {
+            return try open(link, head, prefix: prefix, path: path, rules)
+        }
+        return .verify { [self] () throws(RootError) in
+            if let wait = brake.wait(address: address, user: name) {
                 return .refuse(Response(Self.slowDown(wait)))
             }
-            guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
-                brake.fail(address: address, user: "link \(token.id)")
-                return .refuse(Self.noLink)
-            }
-            guard let hash = link.passwordHash else { return open(link, head, prefix: prefix, path: path, rules) }
-            let name = "link \(link.id)"
-            guard case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) else {
+            guard verified.user(name, password, under: rules.number) != nil || matches(password, hash) else {
+                brake.fail(address: address, user: name)
                 return .refuse(Self.asksPassword)
             }
-            if verified.user(name, password, under: rules.number) != nil {
-                return open(link, head, prefix: prefix, path: path, rules)
-            }
-            return .verify { [self] in
-                if let wait = brake.wait(address: address, user: name) {
-                    return .refuse(Response(Self.slowDown(wait)))
-                }
-                guard verified.user(name, password, under: rules.number) != nil || matches(password, hash) else {
-                    brake.fail(address: address, user: name)
-                    return .refuse(Self.asksPassword)
-                }
-                verified.remember(name, password, account: name, under: rules.number)
-                return open(link, head, prefix: prefix, path: path, rules)
-            }
-        } catch {
-            return .refuse(Response(HTTPError(error)))
+            verified.remember(name, password, account: name, under: rules.number)
+            return try open(link, head, prefix: prefix, path: path, rules)
         }
     }
 
     /// Lets in who has the link, and its password where it has one.
     private func open(
         _ link: ShareLink, _ head: RequestHeadView, prefix: String, path: SharePath, _ rules: Rules
-    ) -> Admission {
-        do throws(RootError) {
-            if path.bytes.starts(with: Self.reserved) {
-                let rest = path.bytes.dropFirst(Self.reserved.count)
-                guard Self.linkPlaces.contains(where: { rest.starts(with: $0.utf8) }) else {
-                    return .refuse(Self.noLink)
-                }
-            }
-            guard let rights = rights(of: link, rules) else { return .refuse(Self.noLink) }
-            let share = Share(root: root, base: link.path, rights: rights)
-            var inside = path
-            if !path.isRoot, link.path.bytes.hasLast(path.bytes), try share.attributes(of: .root).kind == .file {
-                // A file's link may have the file's name behind it, for clients that name what they save after it.
-                inside = .root
-            }
-            if link.downloadsLeft != nil, head.method == .get, try isContent(inside, in: share, head) {
-                let download = CountedDownloads.Key(
-                    link: link.id, address: NetworkAddress(head.peer)?.customer,
-                    target: inside.bytes + [0] + (head.target.query ?? []))
-                if !Self.goesOn(head) || !downloads.contains(download) {
-                    try root.links.countDownload(id: link.id)
-                    downloads.add(download)
-                }
-            }
-            return .allow(share, prefix: prefix, path: inside)
-        } catch {
-            guard error != .unknownToken else {
-                return .refuse(.text(.gone, "This link was used as often as it may be."))
-            }
-            return .refuse(Response(HTTPError(error)))
+    ) throws(RootError) -> Admission {
+        if path.bytes.starts(with: Self.reserved) {
+            let rest = path.bytes.dropFirst(Self.reserved.count)
+            guard Self.linkPlaces.contains(where: { rest.starts(with: $0.utf8) }) else { return .refuse(Self.noLink) }
         }
+        guard let rights = rights(of: link, rules) else { return .refuse(Self.noLink) }
+        let share = Share(root: root, base: link.path, rights: rights)
+        var inside = path
+        if !path.isRoot, link.path.bytes.hasLast(path.bytes), try share.attributes(of: .root).kind == .file {
+            // A file's link may have the file's name behind it, for clients that name what they save after it.
+            inside = .root
+        }
+        if link.downloadsLeft != nil, head.method == .get, try isContent(inside, in: share, head) {
+            let download = CountedDownloads.Key(
+                link: link.id, address: NetworkAddress(head.peer)?.customer,
+                target: inside.bytes + [0] + (head.target.query ?? []))
+            if !Self.goesOn(head) || !downloads.contains(download) {
+                do throws(RootError) {
+                    try root.links.countDownload(id: link.id)
+                } catch .unknownToken {
+                    return .refuse(.text(.gone, "This link was used as often as it may be."))
+                }
+                downloads.add(download)
+            }
+        }
+        return .allow(share, prefix: prefix, path: inside)
     }
 
     /// Whether the link at the beginning of `target` is still one; its password was asked for when it was opened.

@@ -85,9 +85,9 @@ final class BodySink: Sendable {
         guard isFull else { return }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isCancelled = Task.isCancelled
                 let outcome = state.withLock { state -> Result<Void, any Error>? in
-                    if state.isClosed || isCancelled { return .failure(CancellationError()) }
+                    // Asked under the lock: a cancellation after this finds the waiter.
+                    if state.isClosed || Task.isCancelled { return .failure(CancellationError()) }
                     if state.queued < Self.limit { return .success(()) }
                     state.waiter = continuation
                     return nil

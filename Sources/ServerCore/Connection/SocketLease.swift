@@ -76,9 +76,9 @@ final class SocketLease: Sendable {
     func wait(for wanted: Int64, _ ask: @Sendable () -> Void) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isCancelled = Task.isCancelled
                 let outcome = state.withLock { state -> Result<Void, any Error>? in
-                    if isCancelled { return .failure(CancellationError()) }
+                    // Asked under the lock: a cancellation after this finds the waiter.
+                    if Task.isCancelled { return .failure(CancellationError()) }
                     if !state.mail.isEmpty || state.failure != nil || state.isAtEnd { return .success(()) }
                     state.loopReads = true
                     state.wanted = wanted

@@ -170,11 +170,11 @@ final class BodyPipe: Sendable {
             case later((any Upstream)?)
             case cancelled
         }
-        let isCancelled = Task.isCancelled
         let outcome = state.withLock { state -> Outcome in
             let (found, upstream) = Self.take(from: &state)
             if let found { return .now(found, upstream) }
-            if isCancelled { return .cancelled }
+            // Asked under the lock: a cancellation after this finds the waiter.
+            if Task.isCancelled { return .cancelled }
             state.waiter = continuation
             state.isHungry = true
             return .later(state.upstream)

@@ -26,7 +26,8 @@ build_packages := zlib1g-dev libxml2-dev pkg-config 'libstdc++-dev|g++'
 # Debian 12 has. The index that C++ exceptions are caught by is left out, 0.9 MB, since nothing here catches any; what
 # debuggers unwind by stays.
 # Libraries come from the system alone, never from the folder that the program lies in.
-export RELEASE := -c release --static-swift-stdlib --disable-local-rpath \
+# Lines of the source are left out: a crash names its functions without them, and `make install` strips the file anyway.
+export RELEASE := -c release --static-swift-stdlib --disable-local-rpath -debug-info-format none \
     -Xswiftc -use-ld=lld -Xlinker --icf=safe -Xlinker --gc-sections \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker --version-script=config/exports.map
 server := $(CURDIR)/.build/release/shareserve

@@ -22,9 +22,9 @@ SWIFT = os.environ.get("SWIFT", "swift")
 RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
 
 ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
-# These wait for other people's programs more than they compute: two lanes share the machine. What measures time, or kills,
-# has it alone.
-SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command", "protocol/test_memory.py"]]
+# These wait for other people's programs and for disks more than they compute: three lanes share the machine. What measures
+# time has it alone.
+SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command", "protocol/test_memory.py"], ["drills"]]
 
 # More failures than these are no accident.
 TRIED_AGAIN = 5
@@ -138,7 +138,8 @@ def main():
 def build_options(sanitize):
     """How the Swift tests are built: in a place of their own, so that no build waits for another or makes it start anew."""
     if not sanitize:
-        return ["--scratch-path", ".build/tests"]
+        # A test that fails names its line without debug information, of which most would be BoringSSL's.
+        return ["--scratch-path", ".build/tests", "-debug-info-format", "none"]
     chosen = [f"--sanitize={sanitize}", "--scratch-path", f".build/sanitize-{sanitize}"]
     if sanitize == "thread":
         # Locks that the sanitizer can see; see TracedMutex.

@@ -155,6 +155,7 @@ struct Listener {
                         throw ChannelError.inappropriateOperationForState
                     }
                     if let contexts {
+                        try channel.pipeline.syncOperations.addHandler(PlainTextRefusal())
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: contexts.current))
                         try channel.pipeline.syncOperations.addHandler(TLSGreeter(engine: engine, room: room))
                     } else {

@@ -56,6 +56,33 @@ def test_files(serve, folder, kind):
     assert seen.stdout == content
 
 
+@pytest.mark.parametrize("method, body", [("GET", b""), ("PROPFIND", b""), ("PUT", b"x" * 300_000)])
+def test_without_tls_the_answer_says_what_to_do(serve, method, body):
+    server = serve("--tls-self-signed")
+    with Wire(server) as wire:
+        wire.request(method, "/file", body=body)
+        answer = wire.response()
+        assert answer.status == 400 and "https://" in answer.text
+        assert wire.socket.recv(1) == b""
+    assert not list(server.root.glob("file"))
+    assert ask(server, "GET", "/", tls=True).status == 200
+
+
+def test_neither_tls_nor_http_is_not_answered(serve):
+    server = serve("--tls-self-signed", "--head-timeout", "2")
+    for words in (b"\0\1\2", b"\x16\x03\x01 this is no greeting", b"\xff" * 100):
+        with Wire(server) as wire:
+            wire.socket.sendall(words + b"\r\n" * 50)
+            seen = b""
+            try:
+                while part := wire.socket.recv(1000):
+                    seen += part
+            except ConnectionResetError:
+                pass
+            assert b"HTTP" not in seen
+    assert ask(server, "GET", "/", tls=True).status == 200
+
+
 def test_many_connections(serve, folder):
     made, key = certificate(folder, "a")
     server = serve("--tls-cert", made, "--tls-key", key)

@@ -37,8 +37,18 @@ void sys_give_back_large_blocks(void) {
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
 #endif
 }
+
+void sys_give_back_free_memory(size_t bytes) {
+#ifdef __GLIBC__
+    if (mallinfo2().fordblks > bytes) malloc_trim(0);
+#else
+    (void)bytes;
+#endif
+}
 #else
 void sys_forget_code(void) {}
 
 void sys_give_back_large_blocks(void) {}
+
+void sys_give_back_free_memory(size_t bytes) { (void)bytes; }
 #endif

@@ -1,3 +1,4 @@
+import CSyscalls
 import DirectoryRoot
 import Logging
 
@@ -7,6 +8,8 @@ struct Housekeeping: Sendable {
     let io: IOPool
     let logger: Logger
 
+    /// Free memory that is worth keeping for the next minute, in bytes.
+    private static let spareMemory = 8 << 20
     private static let interval: Duration = .seconds(60)
 
     /// Goes on until the task is cancelled.
@@ -25,6 +28,8 @@ struct Housekeeping: Sendable {
                 logger.warning("the disk is full: nothing can be uploaded, and what is deleted can't be had back")
             }
             hadRoom = root.hasRoomForTrash
+            // Takes some milliseconds, which no event loop has.
+            try? await io.run { sys_give_back_free_memory(Self.spareMemory) }
             try? await Task.sleep(for: Self.interval)
         }
     }

@@ -99,6 +99,11 @@ public struct SharePath: Hashable, Sendable {
 }
 
 extension SharePath: CustomStringConvertible {
+    /// The path as it stands in a URL after the leading slash.
+    ///
+    /// Harmless in an `href`, a `Location` field and XML.
+    public var percentEncoded: String { URICharacters.path.text(bytes) }
+
     /// The path with a leading slash, percent-encoded: for logs and messages.
     public var description: String { "/" + percentEncoded }
 }

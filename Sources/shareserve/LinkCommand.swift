@@ -161,7 +161,8 @@ struct LinkCommand: ParsableCommand {
     /// by the page).
     private static func line(_ link: ShareLink) -> String {
         [
-            link.id, "/" + PercentCoding.path(link.path.bytes), link.rights.contains(.create) ? "upload" : "read",
+            link.id, "/" + URICharacters.plainPath.text(link.path.bytes),
+            link.rights.contains(.create) ? "upload" : "read",
             link.expires.map { HTTPDate.text($0.seconds) } ?? "never",
             link.downloadsLeft.map { "\($0) left" } ?? "unlimited",
             link.passwordHash == nil ? "open" : "password", link.creator.map { $0.isEmpty ? "*" : $0 } ?? "-",

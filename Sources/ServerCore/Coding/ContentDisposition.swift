@@ -1,3 +1,5 @@
+internal import DirectoryRoot
+
 /// The `Content-Disposition` of a download.
 ///
 /// RFC 6266, with the extended value of RFC 8187.
@@ -28,7 +30,8 @@ package enum ContentDisposition {
         for scalar in name.unicodeScalars { plain.unicodeScalars.append(isPlain(scalar) ? scalar : "_") }
         let value = "\(kind); filename=\"\(plain)\""
         guard plain != name else { return value }
-        return value + "; filename*=UTF-8''" + extended(name)
+        // All that is `unreserved` is an `attr-char` of RFC 8187 §3.2.1.
+        return value + "; filename*=UTF-8''" + URICharacters.unreserved.text(Array(name.utf8))
     }
 
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
@@ -41,20 +44,5 @@ package enum ContentDisposition {
         case 0..<0x20, 0x7F..<0xA0, 0x2F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false
         }
-    }
-
-    /// The `value-chars` of RFC 8187 §3.2.1.
-    private static func extended(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            default:
-                PercentCoding.escape(byte, to: &bytes)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,44 +1,7 @@
-/// Percent-encoding of addresses and forms.
+/// Reads what is percent-encoded in addresses and forms; ``URICharacters`` writes it.
 ///
 /// RFC 3986 §2.1; WHATWG URL §5.1 for forms.
 package enum PercentCoding {
-    /// Appends a path, keeping its slashes.
-    ///
-    /// Only bytes that mean nothing to URIs, markup, forms and shells stay as they are, so that the result can stand in
-    /// an `href`, in XML and in a header field as it is.
-    /// - Parameters:
-    ///   - path: raw bytes, of any kind.
-    ///   - buffer: where to append.
-    package static func writePath(_ path: some Sequence<UInt8>, to buffer: inout [UInt8]) {
-        for byte in path {
-            if byte == UInt8(ascii: "/") || isPlain(byte) { buffer.append(byte) } else { escape(byte, to: &buffer) }
-        }
-    }
-
-    /// Appends one segment of a path, or a query value: slashes are escaped too.
-    /// - Parameters:
-    ///   - segment: raw bytes, of any kind.
-    ///   - buffer: where to append.
-    package static func writeSegment(_ segment: some Sequence<UInt8>, to buffer: inout [UInt8]) {
-        for byte in segment {
-            if isPlain(byte) { buffer.append(byte) } else { escape(byte, to: &buffer) }
-        }
-    }
-
-    /// A path as text, with its slashes.
-    package static func path(_ bytes: some Sequence<UInt8>) -> String {
-        var buffer: [UInt8] = []
-        writePath(bytes, to: &buffer)
-        return String(decoding: buffer, as: UTF8.self)
-    }
-
-    /// One segment or query value as text.
-    package static func segment(_ bytes: some Sequence<UInt8>) -> String {
-        var buffer: [UInt8] = []
-        writeSegment(bytes, to: &buffer)
-        return String(decoding: buffer, as: UTF8.self)
-    }
-
     /// Undoes percent-encoding, once.
     /// - Parameter text: encoded bytes.
     /// - Returns: nil when a `%` is not followed by two hexadecimal digits.
@@ -96,21 +59,5 @@ package enum PercentCoding {
                 let parts = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 return (decodeForm(parts[0]), parts.count > 1 ? decodeForm(parts[1]) : [])
             }
-    }
-
-    /// Unreserved characters, and those sub-delimiters that neither markup nor forms nor headers treat as special.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "!"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "*"),
-            UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "$"):
-            true
-        default: false
-        }
-    }
-
-    static func escape(_ byte: UInt8, to buffer: inout [UInt8]) {
-        buffer.append(UInt8(ascii: "%"))
-        for digit in [byte >> 4, byte & 15] { buffer.append(digit < 10 ? digit + 0x30 : digit + 0x37) }
     }
 }

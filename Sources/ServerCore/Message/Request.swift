@@ -70,7 +70,7 @@ public struct Request: Sendable {
     public func href(_ path: SharePath, isDirectory: Bool) -> String {
         var bytes = Array(prefix.utf8)
         bytes.append(UInt8(ascii: "/"))
-        PercentCoding.writePath(path.bytes, to: &bytes)
+        URICharacters.plainPath.append(path.bytes, to: &bytes)
         if isDirectory, !path.isRoot { bytes.append(UInt8(ascii: "/")) }
         return String(decoding: bytes, as: UTF8.self)
     }

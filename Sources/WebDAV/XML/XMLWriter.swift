@@ -141,7 +141,7 @@ internal import DirectoryRoot
         var end = unsafe base + count
         while index < text.count {
             let byte = unsafe text[index]
-            if ByteTables.isPlain(byte) {
+            if Self.isPlain(byte) {
                 unsafe end.pointee = byte
                 unsafe end += 1
                 index += 1
@@ -152,6 +152,12 @@ internal import DirectoryRoot
             }
         }
         count = unsafe end - base
+    }
+
+    /// ASCII but for the control characters below the blank, `<`, `>`, `&` and `"`.
+    @inline(__always)
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x80 && byte != 0x3C && byte != 0x3E && byte != 0x26 && byte != 0x22
     }
 
     /// Writes what is no plain ASCII, and answers how many bytes of the text that was.
@@ -184,63 +190,14 @@ internal import DirectoryRoot
     }
 
     /// A path as it stands in an `href`: percent-encoded but for what may stand in one and means nothing in XML.
-    ///
-    /// RFC 3986 §3.3.
     mutating func appendPath(_ path: UnsafeBufferPointer<UInt8>) {
         ensure(path.count * 3)
-        let plain = ByteTables.plainInPath
-        var end = unsafe base + count
-        for index in path.indices {
-            let byte = unsafe path[index]
-            if plain.contains(byte) {
-                unsafe end.pointee = byte
-                unsafe end += 1
-            } else {
-                unsafe end[0] = UInt8(ascii: "%")
-                unsafe end[1] = ByteTables.hexDigit(byte >> 4)
-                unsafe end[2] = ByteTables.hexDigit(byte & 15)
-                unsafe end += 3
-            }
-        }
-        count = unsafe end - base
+        let room = unsafe UnsafeMutableBufferPointer(start: base + count, count: capacity - count)
+        count += unsafe URICharacters.path.write(path, to: room)
     }
 
     /// A path as it stands in an `href`.
     mutating func appendPath(_ path: [UInt8]) {
         unsafe path.withUnsafeBufferPointer { unsafe appendPath($0) }
-    }
-}
-
-/// What one byte means to the writers, as bit sets in two words each: no memory is touched for them.
-private enum ByteTables {
-    /// ASCII but for the control characters below the blank, `<`, `>`, `&` and `"`.
-    @inline(__always)
-    static func isPlain(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte < 0x80 && byte != 0x3C && byte != 0x3E && byte != 0x26 && byte != 0x22
-    }
-
-    /// The characters that an `href` shows as they are: those that ``SharePath/percentEncoded`` leaves alone.
-    ///
-    /// To be taken once for many bytes: each time it is asked whether it has been made.
-    static let plainInPath = ASCIISet(
-        low: set("!$()*+,-./0123456789:=", from: 0),
-        high: set("@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~", from: 64))
-
-    @inline(__always)
-    static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? value + 0x30 : value + 0x37 }
-
-    private static func set(_ characters: StaticString, from first: UInt8) -> UInt64 {
-        characters.withUTF8Buffer { unsafe $0.reduce(0) { $0 | 1 << UInt64($1 - first) } }
-    }
-}
-
-/// A set of ASCII characters.
-private struct ASCIISet {
-    let low: UInt64
-    let high: UInt64
-
-    @inline(__always)
-    func contains(_ byte: UInt8) -> Bool {
-        byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
     }
 }

@@ -88,31 +88,12 @@ struct TextWriter {
 
 extension TextWriter {
     /// Writes a name or path percent-encoded: every byte but the unreserved ones and the slash.
-    ///
-    /// RFC 3986 §2.3.
-    mutating func address(_ path: some Sequence<UInt8>) {
-        for byte in path {
-            if Self.isPlainInAddress[Int(byte)] {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                hex(byte, upperCase: true)
-            }
-        }
+    mutating func address(_ path: [UInt8]) {
+        URICharacters.unreservedPath.append(path, to: &bytes)
     }
 
-    /// Writes a byte as two hexadecimal digits.
-    mutating func hex(_ byte: UInt8, upperCase: Bool = false) {
-        let letters: UInt8 = upperCase ? 55 : 87
-        for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? digit + 48 : digit + letters) }
-    }
-
-    private static let isPlainInAddress: [Bool] = (0..<256).map { value in
-        switch UInt8(value) {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "/"):
-            true
-        default: false
-        }
+    /// Writes a byte as two hexadecimal digits, in lower case.
+    mutating func hex(_ byte: UInt8) {
+        for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? digit + 0x30 : digit + 0x57) }
     }
 }

@@ -178,6 +178,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         }
         isInputClosed = true
         hasReadPending = false
+        // Both have said that they end. NIOSSL, which half-closed connections are allowed, waits its seconds still.
+        if phase == .closed, isSecure { return context.closeBelowTLS() }
         if let lease { return lease.deliverEnd() }
         work()
     }
@@ -354,6 +356,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     func abort() {
         guard phase != .closed else { return }
         context?.close(promise: nil)
+        // Over TLS the socket stays open until its client has said that it ends too, or for some seconds: what it says
+        // is to be read.
+        if isSecure { context?.read() }
         // The end of the server waits for nobody who has all that is for him.
         if isSecure, engine.isShuttingDown { context?.closeBelowTLS() }
         if phase != .closed { becomeClosed() }

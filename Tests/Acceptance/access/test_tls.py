@@ -232,6 +232,20 @@ def test_connections_from_one_address_count_before_their_handshake(serve):
     wait_until(works, "there is room again")
 
 
+@pytest.mark.parametrize("says_so", [True, False])
+def test_nothing_stays_open_for_a_client_that_has_gone(serve, folder, says_so):
+    """Not for the seconds either that a client may take to end its side."""
+    made, key = certificate(folder, "a")
+    server = serve("--tls-cert", made, "--tls-key", key)
+    before = server.open_files()
+    for _ in range(20):
+        with Wire(server, tls=trusting(made)) as wire:
+            assert wire.ask("GET", "/", "Connection: close").status == 200
+            if says_so:
+                wire.socket.unwrap()
+    wait_until(lambda: server.open_files() <= before + 2, "the connections are gone", timeout=3)
+
+
 def test_plain_http_on_the_tls_port(serve):
     server = serve("--tls-self-signed")
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:

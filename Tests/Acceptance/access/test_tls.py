@@ -246,14 +246,6 @@ def test_nothing_stays_open_for_a_client_that_has_gone(serve, folder, says_so):
     wait_until(lambda: server.open_files() <= before + 2, "the connections are gone", timeout=3)
 
 
-def test_plain_http_on_the_tls_port(serve):
-    server = serve("--tls-self-signed")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:
-        plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        assert b"200" not in plain.recv(4096)[:12]
-    assert ask(server, "GET", "/", tls=ssl._create_unverified_context()).status == 200
-
-
 @pytest.mark.parametrize("options", [
     ["--tls-key", "x"], ["--tls-cert", "/missing"], ["--tls-cert", "/missing", "--tls-self-signed"], ["--client-ca", "x"],
     ["--redirect-http", "8081"],

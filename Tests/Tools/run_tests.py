@@ -138,8 +138,7 @@ def main():
 def build_options(sanitize):
     """How the Swift tests are built: in a place of their own, so that no build waits for another or makes it start anew."""
     if not sanitize:
-        # A test that fails names its line without debug information, of which most would be BoringSSL's.
-        return ["--scratch-path", ".build/tests", "-debug-info-format", "none"]
+        return ["--scratch-path", ".build/tests"]
     chosen = [f"--sanitize={sanitize}", "--scratch-path", f".build/sanitize-{sanitize}"]
     if sanitize == "thread":
         # Locks that the sanitizer can see; see TracedMutex.

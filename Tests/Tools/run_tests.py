@@ -24,7 +24,7 @@ RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
 ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
 # These wait for other people's programs and for disks more than they compute: three lanes share the machine. What measures
 # time has it alone.
-SIDE_BY_SIDE = [["browser"], ["webdav", "web"], ["drills", "access", "command", "protocol/test_memory.py"]]
+SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command", "protocol/test_memory.py"], ["drills"]]
 
 # More failures than these are no accident.
 TRIED_AGAIN = 5

@@ -67,7 +67,14 @@ extension DAVRequest {
         guard let algorithm = OwnCloudChecksum.Algorithm(rawValue: name.lowercased()), algorithm != .adler32 else {
             throw HTTPError(.badRequest, "X-Recalculate-Hash is one of sha1, md5 and sha256.")
         }
-        let entry = try await onDiskIfAsked(needsTarget: true) { share in try share.open(path) }
+        let entry = try await onDiskIfAsked(needsTarget: true) { share in
+            let entry = try share.open(path)
+            // For who may not keep the sum, nothing is read.
+            if !entry.attributes.isDirectory {
+                try share.updateChecksums(of: path, [:], for: entry.attributes.entityTag)
+            }
+            return entry
+        }
         guard !entry.attributes.isDirectory else {
             throw notAllowed("A folder is at this address.", for: entry.attributes)
         }

@@ -100,6 +100,14 @@ struct TrustedProxiesTests {
                 == .init(address: "10.0.0.1", scheme: "http", authority: "inner"))
     }
 
+    @Test(
+        "The zone of an address goes, whatever text it is",
+        arguments: ["::1%\"x\": \u{9B}31m", "[::1%eth0]:80", "::1%\u{301}", "::1%"])
+    func zones(node: String) throws {
+        let found = try client(["unix"], peer: "unix", [("X-Forwarded-For", node)])
+        #expect(found.address == "::1")
+    }
+
     @Test("A network that is none is refused")
     func refused() {
         #expect(throws: AccessRuleError.self) { try TrustedProxies(["10.0.0.0/99"]) }

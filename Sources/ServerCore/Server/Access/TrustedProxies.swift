@@ -93,11 +93,15 @@ package struct TrustedProxies: Sendable {
 
     /// The address of `192.0.2.1`, `192.0.2.1:4711` or `[2001:db8::1]:4711`; nil for a hidden one.
     private static func numeric(_ node: String) -> String? {
-        if NetworkAddress(node) != nil { return node.hasPrefix("[") ? String(node.dropFirst().dropLast()) : node }
-        guard let colon = node.lastIndex(of: ":") else { return nil }
-        let host = node[..<colon]
-        guard NetworkAddress(host) != nil, host.hasPrefix("[") || !host.contains(":") else { return nil }
-        return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host)
+        var host = node[...]
+        if NetworkAddress(host) == nil {
+            guard let colon = node.lastIndex(of: ":") else { return nil }
+            host = node[..<colon]
+            guard NetworkAddress(host) != nil, host.hasPrefix("[") || !host.contains(":") else { return nil }
+        }
+        if host.hasPrefix("[") { host = host.dropFirst().dropLast() }
+        // A zone means nothing here, and may be any text: the log has the address as it is.
+        return String(decoding: host.utf8.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self)
     }
 
     private static func split(_ text: String, at separator: UInt8) -> [[UInt8]] {

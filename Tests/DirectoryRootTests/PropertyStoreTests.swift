@@ -270,9 +270,21 @@ import Testing
         let path = SharePath("file0")
         try share.updateProperties(of: path, [.set(property("a", "1"))])
         for hostile in ["", "SSP1", "SSP1\u{1}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{1}\u{7F}\u{7F}\u{7F}\u{7F}"] {
-            #expect(setxattr(directory.path(of: "file0"), hostile))
+            #expect(setxattr(directory.path(of: "file0"), Array(hostile.utf8)))
             #expect(try share.properties(of: path).isEmpty)
         }
+        try share.updateProperties(of: path, [.set(property("b", "2"))])
+        #expect(try share.properties(of: path) == [property("b", "2")])
+    }
+
+    @Test("The last number that another program could leave in an attribute is followed by one more change")
+    func lastSequence() throws {
+        let share = try share()
+        let path = SharePath("file0")
+        try share.updateProperties(of: path, [.set(property("a", "1"))])
+        var last = PropertySet()
+        last.sequence = .max
+        #expect(setxattr(directory.path(of: "file0"), last.packed))
         try share.updateProperties(of: path, [.set(property("b", "2"))])
         #expect(try share.properties(of: path) == [property("b", "2")])
     }
@@ -291,10 +303,9 @@ import Testing
         #expect(share.root.takeIncidents().isEmpty)
     }
 
-    private func setxattr(_ path: String, _ value: String) -> Bool {
+    private func setxattr(_ path: String, _ bytes: [UInt8]) -> Bool {
         let file = open(path, O_RDWR)
         defer { close(file) }
-        let bytes = Array(value.utf8)
         return sys_set_attribute(file, PropertyStore.attribute, bytes, bytes.count) == 0
     }
 }

@@ -145,7 +145,8 @@ package final class PropertyStore: Sendable {
         _ set: PropertySet, _ descriptor: Int32, at path: SharePath, _ lock: StateLock
     ) throws(RootError) {
         var set = set
-        set.sequence += 1
+        // It was read from the resource, where any program may have written it.
+        set.sequence &+= 1
         let packed = set.packed
         guard packed.count <= PropertySet.largest else { throw .noSpace }
         let resource = try Self.resource(descriptor, path)

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import fronts
 from server import wait_until
 from wire import ask
 
@@ -156,6 +157,21 @@ def test_behind_a_trusted_proxy(serve):
         body="user=anna&password=x")
     assert answer.status == 204 and "; Secure" in answer["Set-Cookie"]
     assert answer["Strict-Transport-Security"] == "max-age=1000"
+
+
+@pytest.mark.parametrize("front", ["nginx", "haproxy"])
+def test_clients_say_nothing_of_themselves_through_a_proxy(serve, folder, front):
+    server = serve("--trusted-proxy", "127.0.0.1", "--hsts", "1000")
+    proxy = fronts.nginx(server, folder) if front == "nginx" else fronts.haproxy([server], folder)
+    try:
+        for field in "X-Forwarded-Host: localhost", "Forwarded: for=192.0.2.1;host=localhost;proto=https":
+            answer = ask(proxy, "GET", "/", "Host: evil.example", "User-Agent: Mozilla/5.0", field, host=False)
+            assert answer.status == 421, field
+        answer = ask(proxy, "GET", "/", "X-Forwarded-Proto: https", "Forwarded: for=192.0.2.1;proto=https")
+        assert answer.status == 200 and "Strict-Transport-Security" not in answer
+    finally:
+        proxy.close()
+    assert "192.0.2.1" not in server.logged()
 
 
 def test_nothing_is_believed_from_others(serve):

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The source of a move to another file system, on its way out: it goes when its copy stands.
 ///
 /// Made, and used, under the commit lock. All that could fail for want of memory or descriptors is done when it is
@@ -59,9 +51,5 @@ final class Departure {
     }
 
     /// Makes it durable that the name is gone.
-    func syncDirectory() throws(RootError) {
-        let opened = try unsafe Descriptor(
-            sys_openat(place.directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
-        try check(sys_fsync(opened.number), "fsync")
-    }
+    func syncDirectory() throws(RootError) { try WriteBack.waitForNames(at: place.directory.number) }
 }

@@ -55,12 +55,7 @@ struct Location: ~Copyable {
     }
 
     /// Makes name changes in the directory durable.
-    func syncDirectory() throws(RootError) {
-        let opened = try unsafe Descriptor(sys_openat(directory.number, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
-        let answer = sys_fsync(opened.number)
-        // Some network and FUSE file systems have nothing to say about directories.
-        if answer != -EINVAL, answer != -ENOSYS, answer != -EOPNOTSUPP { try check(answer, "fsync") }
-    }
+    func syncDirectory() throws(RootError) { try WriteBack.waitForNames(at: directory.number) }
 }
 
 extension DirectoryRoot {

@@ -31,7 +31,8 @@ final class RemovalNote: Sendable {
         guard sys_lock(answer, sys_lock_exclusive, 0) == 0,
             unsafe path.bytes.withUnsafeBytes({ unsafe sys_write(answer, $0.baseAddress, $0.count) })
                 == path.bytes.count,
-            !root.policy.waitsForDisk || (sys_fsync(answer) == 0 && sys_fsync(folder.number) == 0)
+            !root.policy.waitsForDisk
+                || sys_fsync(answer) == 0 && (try? WriteBack.waitForNames(in: folder.number)) != nil
         else {
             end()
             return nil

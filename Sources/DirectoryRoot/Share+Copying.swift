@@ -142,7 +142,7 @@ extension Share {
         if !failures.isEmpty, request.isMove || location.status != nil {
             return TransferResult(created: false, failures: failures)
         }
-        if root.policy.waitsForDisk { try check(sys_fsync(top.number), "fsync") }
+        if root.policy.waitsForDisk { try WriteBack.waitForNames(in: top.number) }
         // The source will be gone: its copy must be on the disk before, all of it at once.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
         let outcome = try root.commitLock.withLock {

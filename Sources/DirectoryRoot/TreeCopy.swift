@@ -180,7 +180,7 @@ struct TreeCopy: ~Copyable {
     /// Finishes a directory and goes up.
     private mutating func leave(_ level: CopyLevel) throws(RootError) {
         levels.removeLast()
-        if share.root.policy.waitsForDisk { try check(sys_fsync(level.target), "fsync") }
+        if share.root.policy.waitsForDisk { try WriteBack.waitForNames(in: level.target) }
         if isMove { try check(sys_chmod(level.target, level.identity.mode & 0o777), "fchmod") }
         try check(
             sys_set_times(level.target, 0, -1, level.identity.modified, Int64(level.identity.modified_ns)), "futimens")

@@ -47,4 +47,19 @@ enum WriteBack {
             try check(answer, "sync_file_range")
         }
     }
+
+    /// Waits until the disk has the names in a directory, as far as its file system can be asked to.
+    /// - Parameter directory: open for reading.
+    /// - Throws: what the disk says.
+    static func waitForNames(in directory: Int32) throws(RootError) {
+        let answer = sys_fsync(directory)
+        // Some network and FUSE file systems have nothing to say about directories.
+        if answer != -EINVAL, answer != -ENOSYS, answer != -EOPNOTSUPP { try check(answer, "fsync a directory") }
+    }
+
+    /// The same for a directory that is open for `*at` calls only.
+    static func waitForNames(at directory: Int32) throws(RootError) {
+        let opened = try unsafe Descriptor(sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        try waitForNames(in: opened.number)
+    }
 }

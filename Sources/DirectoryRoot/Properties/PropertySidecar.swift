@@ -48,7 +48,7 @@ struct PropertySidecar: Sendable {
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw RootError(renamed, "rename a property file")
         }
-        if state.waitsForDisk { try check(sys_fsync(folder.number), "fsync the property files") }
+        if state.waitsForDisk { try WriteBack.waitForNames(in: folder.number) }
     }
 
     func remove(inode: UInt64, device: UInt64) throws(RootError) {

@@ -133,7 +133,7 @@ struct StateFile: Sendable {
             _ = unsafe sys_unlinkat(lock.folder.number, temporary, 0)
             throw error
         }
-        if state.waitsForDisk { try Self.sync(lock.folder) }
+        if state.waitsForDisk { try WriteBack.waitForNames(in: lock.folder.number) }
         // A rename changes the change time, on most file systems.
         var found = sys_attributes()
         return unsafe sys_statat(lock.folder.number, name, &found) == 0 ? Identity(found) : identity
@@ -170,16 +170,6 @@ struct StateFile: Sendable {
             _ = unsafe sys_unlinkat(folder.number, name, 0)
             throw error
         }
-    }
-
-    /// Waits until the disk has the names in a folder.
-    static func sync(_ folder: OpenDescriptor) throws(RootError) { try sync(folder.number) }
-
-    /// The same by its descriptor.
-    static func sync(_ folder: Int32) throws(RootError) {
-        let status = sys_fsync(folder)
-        // Some file systems have no such call for folders.
-        guard status == 0 || status == -EINVAL else { throw RootError(status, "fsync state") }
     }
 
     static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(RootError) {

@@ -100,7 +100,7 @@ package final class StateFolder: Sendable {
 
     /// Has the disk know the name of a folder that may be new, whoever made it: what stands in it would be lost, too.
     private func settle(_ parent: Int32) throws(RootError) {
-        if waitsForDisk, !isReadOnly { try StateFile.sync(parent) }
+        if waitsForDisk, !isReadOnly { try WriteBack.waitForNames(in: parent) }
     }
 
     /// The names in one of our folders, without `.` and `..`.

@@ -184,7 +184,7 @@ package final class Trash: Sendable {
     /// Waits until the disk has the names in the trash.
     func settle() throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        try StateFile.sync(trash)
+        try WriteBack.waitForNames(in: trash.number)
     }
 
     /// Removes an item for good.

@@ -93,6 +93,6 @@ final class UploadPart: @unchecked Sendable {
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw error
         }
-        if store.state.waitsForDisk, !isEnding { try StateFile.sync(folder) }
+        if store.state.waitsForDisk, !isEnding { try WriteBack.waitForNames(in: folder.number) }
     }
 }

@@ -181,7 +181,7 @@ package final class UploadStore: Sendable {
     func remove(_ id: String) throws(RootError) {
         guard let (folder, _) = try find(id) else { throw .unknownToken }
         try remove(id, in: folder)
-        if state.waitsForDisk { try StateFile.sync(folder) }
+        if state.waitsForDisk { try WriteBack.waitForNames(in: folder.number) }
     }
 
     /// Removes what is over, and what a crash left behind.

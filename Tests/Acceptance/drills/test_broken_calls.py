@@ -128,6 +128,16 @@ def test_refused_lock_does_not_stand(serve, folder):
     assert failures > 1
 
 
+def test_folders_are_copied_where_only_files_can_be_synced(serve):
+    server = serve("--fsync")
+    for folder in "/tree", "/tree/deep":
+        assert ask(server, "MKCOL", folder).status == 201
+    # As a VirtualBox host's folders answer.
+    with failing(server, "fsync", error="EINVAL"):
+        assert ask(server, "COPY", "/tree", "Destination: /copy").status == 201
+    assert os.listdir(os.path.join(server.root, "copy")) == ["deep"]
+
+
 def test_link_that_cannot_be_looked_up_is_told_of(serve, folder):
     server = serve()
     (server.root / "file").write_bytes(OLD)

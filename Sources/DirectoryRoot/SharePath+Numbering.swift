@@ -23,6 +23,7 @@ extension SharePath {
             return name
         }
         let stem = name[..<dot]
-        return stem.count > 4 && stem.suffix(4).elementsEqual(".tar".utf8) ? stem.dropLast(4) : stem
+        let isPacked = stem.count > 4 && stem.suffix(4).lazy.map(NameKey.lowered).elementsEqual(".tar".utf8)
+        return isPacked ? stem.dropLast(4) : stem
     }
 }

@@ -78,6 +78,7 @@ import Testing
             ("a.txt", 1, "a (1).txt"), ("a.txt", 0, "a.txt"), ("dir.d/a", 2, "dir.d/a (2)"),
             (".hidden", 1, ".hidden (1)"),
             ("x.tar.gz", 3, "x (3).tar.gz"), (".tar.gz", 1, ".tar (1).gz"), ("a.", 1, "a (1)."),
+            ("X.TAR.GZ", 1, "X (1).TAR.GZ"),
             ("no.a very long ending of it", 1, "no.a very long ending of it (1)"),
         ])
     func numbering(path: String, number: Int, expected: String) throws {

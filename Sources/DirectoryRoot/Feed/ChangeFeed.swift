@@ -76,10 +76,8 @@ package final class ChangeFeed: Sendable {
             state.subscribers[id] = Subscriber(
                 watch: watch, poll: nil, isShown: isShown, isThere: isThere, continuation: continuation)
             if let watch { state.subscribersOf[watch, default: []].insert(id) }
-            if !state.isRunning {
-                state.isRunning = true
-                Self.startThread { [self] in run() }
-            }
+            // Where there is no thread to be had now, the next subscriber tries again.
+            if !state.isRunning { state.isRunning = Self.startThread { [self] in run() } }
             return (id, watch == nil || sys_is_shared(directory.number) != 0)
         }
         // Looking at a folder may take its time: nobody else waits for it.
@@ -221,7 +219,8 @@ package final class ChangeFeed: Sendable {
         return shown.isEmpty ? nil : .names(shown)
     }
 
-    private static func startThread(_ body: @escaping @Sendable () -> Void) {
+    /// - Returns: false when the system has no more threads.
+    private static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
         final class Body: Sendable {
             let run: @Sendable () -> Void
             init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -249,5 +248,6 @@ package final class ChangeFeed: Sendable {
             if status == 0 { pthread_detach(thread) }
         #endif
         if status != 0 { unsafe Unmanaged<Body>.fromOpaque(context).release() }
+        return status == 0
     }
 }

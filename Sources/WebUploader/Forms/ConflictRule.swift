@@ -15,3 +15,26 @@ enum ConflictRule: String, Sendable {
     /// What may stand at a name that is tried.
     var replacement: Replacement { self == .replace ? .anything : .nothing }
 }
+
+extension SharePath {
+    /// Tries this path, and as long as it is taken and both shall stay, the next names with a number.
+    /// - Parameters:
+    ///   - rule: what becomes of a name that is taken.
+    ///   - first: the number to begin with; 0 is the path itself.
+    ///   - attempt: gets a path and its number; throws ``RootError/exists`` where the path is taken.
+    /// - Returns: what `attempt` gives.
+    /// - Throws: what `attempt` throws; ``RootError/invalidName`` when a name with a number is too long.
+    func withFreeName<Answer>(
+        by rule: ConflictRule?, from first: Int = 0, _ attempt: (SharePath, Int) throws -> Answer
+    ) throws -> Answer {
+        var number = first
+        while true {
+            let path = try numbered(number)
+            do {
+                return try attempt(path, number)
+            } catch RootError.exists where rule == .keep && number < ConflictRule.attempts {
+                number += 1
+            }
+        }
+    }
+}

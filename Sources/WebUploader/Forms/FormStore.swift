@@ -137,16 +137,9 @@ final class FormStore: @unchecked Sendable {
 
     /// Takes the next free name where somebody else took this one meanwhile and both shall stay.
     private func commit(_ file: Whole) throws -> Stored {
-        var number = file.number
-        while true {
-            let candidate = try file.path.numbered(number)
-            do {
-                let (attributes, created) = try file.upload.commit(to: candidate)
-                return Stored(path: candidate, attributes: attributes, created: created)
-            } catch {
-                guard error == .exists, file.rule == .keep, number < ConflictRule.attempts else { throw error }
-                number += 1
-            }
+        try file.path.withFreeName(by: file.rule, from: file.number) { path, _ in
+            let (attributes, created) = try file.upload.commit(to: path)
+            return Stored(path: path, attributes: attributes, created: created)
         }
     }
 }
@@ -157,27 +150,25 @@ extension Share {
     func beginUpload(
         to path: SharePath, by rule: ConflictRule, size: Int64? = nil
     ) throws -> (number: Int, upload: PendingUpload) {
-        var number = 0
-        var hasFolders = false
-        while true {
-            let candidate = try path.numbered(number)
-            do {
-                return (number, try beginUpload(to: candidate, replacing: rule.replacement, size: size))
-            } catch {
-                if error == .exists, rule == .keep, number < ConflictRule.attempts {
-                    number += 1
-                } else if error == .parentMissing, !hasFolders {
-                    try makeFolders(to: path.parent)
-                    hasFolders = true
-                } else {
-                    throw error
-                }
+        try path.withFreeName(by: rule) { path, number in
+            try makingFolders(to: path.parent) {
+                (number, try beginUpload(to: path, replacing: rule.replacement, size: size))
             }
         }
     }
 
+    /// Runs `work`, and once more with the folder at `path` made when that was missing.
+    func makingFolders<Answer>(to path: SharePath, _ work: () throws -> Answer) throws -> Answer {
+        do {
+            return try work()
+        } catch RootError.parentMissing {
+            try makeFolders(to: path)
+            return try work()
+        }
+    }
+
     /// Makes a folder and those above it, where they are missing.
-    func makeFolders(to path: SharePath) throws {
+    private func makeFolders(to path: SharePath) throws {
         var made = SharePath.root
         for name in path.components {
             made = try made.appending(name)

@@ -18,25 +18,16 @@ extension Share {
         to target: SharePath?, length: Int64?, notes: UploadNotes, modified: Timestamp?, mediaType: String?,
         from client: String
     ) throws -> ResumableUpload {
-        var number = 0
-        var hasFolders = false
-        while true {
-            let spec = UploadSpec(
-                target: try target.map { (path) throws(RootError) in try path.numbered(number) },
-                length: length, replacing: notes.replacement, metadata: notes.fields, modified: modified,
-                mediaType: mediaType, client: client)
-            do {
-                return try createUpload(spec)
-            } catch {
-                if error == .exists, notes.rule == .keep, number < ConflictRule.attempts {
-                    number += 1
-                } else if error == .parentMissing, !hasFolders, notes.rule != nil, let target {
-                    try makeFolders(to: target.parent)
-                    hasFolders = true
-                } else {
-                    throw error
-                }
-            }
+        func create(_ target: SharePath?) throws -> ResumableUpload {
+            try createUpload(
+                UploadSpec(
+                    target: target, length: length, replacing: notes.replacement, metadata: notes.fields,
+                    modified: modified, mediaType: mediaType, client: client))
+        }
+        // A request at the file's own address makes no folders, as a PUT does not.
+        guard let target, notes.rule != nil else { return try create(target) }
+        return try target.withFreeName(by: notes.rule) { path, _ in
+            try makingFolders(to: path.parent) { try create(path) }
         }
     }
 
@@ -79,16 +70,9 @@ extension Share {
             }
         }
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
-        var number = 0
-        while true {
-            let path = try announced.numbered(number)
-            do {
-                let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
-                return FinishedUpload(path: path, attributes: attributes, created: created)
-            } catch {
-                guard error == .exists, notes.rule == .keep, number < ConflictRule.attempts else { throw error }
-                number += 1
-            }
+        return try announced.withFreeName(by: notes.rule) { path, _ in
+            let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
+            return FinishedUpload(path: path, attributes: attributes, created: created)
         }
     }
 }

@@ -29,6 +29,15 @@ extension UploaderHandler {
             fields["Content-Disposition"] = ContentDisposition.attachment(filename: filename + Array(".gz".utf8))
             return try compressed(plan, layout, format, request, fields, slot)
         }
+        return try stored(plan, layout, format, request, fields, slot)
+    }
+
+    /// The archive as it is, or a span of it.
+    private func stored(
+        _ plan: ArchivePlan, _ layout: ArchiveLayout, _ format: any ArchiveFormat, _ request: Request,
+        _ fields: ResponseFields, _ slot: Slots.Token
+    ) throws -> Response {
+        var fields = fields
         fields["ETag"] = plan.entityTag
         fields["Accept-Ranges"] = "bytes"
         if let list = request.fields["if-match"], !EntityTagList(field: list).matchesStrongly(plan.entityTag) {
@@ -53,7 +62,7 @@ extension UploaderHandler {
             }
         }
         let producer = ArchiveProducer(
-            plan, in: share, format: format, layout: layout, range: span, cache: checksums)
+            plan, in: request.share, format: format, layout: layout, range: span, cache: checksums)
         let io = request.io
         return Response(
             status, fields: fields,

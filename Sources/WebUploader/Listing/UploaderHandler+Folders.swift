@@ -52,9 +52,12 @@ extension UploaderHandler {
     }
 
     /// Whether the client likes HTML best: a browser that goes somewhere.
-    func wantsPage(_ request: Request) -> Bool {
-        let offered = ["text/plain", "application/json", "text/html"]
-        return Negotiation.mediaType(accept: request.fields["accept"], offered: offered) == "text/html"
+    func wantsPage(_ request: Request) -> Bool { Self.liking(of: request) == "text/html" }
+
+    /// Which of the types that a folder comes in the client likes best.
+    private static func liking(of request: Request) -> String? {
+        Negotiation.mediaType(
+            accept: request.fields["accept"], offered: ["text/plain", "application/json", "text/html"])
     }
 
     private func form(for request: Request) throws(HTTPError) -> FolderForm {
@@ -70,8 +73,7 @@ extension UploaderHandler {
             if request.queryValue("json") != nil { return .json }
             if request.queryValue("html") != nil { return .html }
         }
-        let offered = ["text/plain", "application/json", "text/html"]
-        switch Negotiation.mediaType(accept: request.fields["accept"], offered: offered) {
+        switch Self.liking(of: request) {
         case "application/json": return .json
         case "text/html": return .page
         default: return .text

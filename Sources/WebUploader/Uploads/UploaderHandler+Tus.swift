@@ -63,10 +63,8 @@ extension UploaderHandler {
         }
         var answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
         answer["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
-        guard fields["content-type"] == "application/offset+octet-stream" || length == 0 else {
-            return Response(.created, fields: answer)
-        }
         let hasBody = fields["content-type"] == "application/offset+octet-stream"
+        guard hasBody || length == 0 else { return Response(.created, fields: answer) }
         return try await orForgetting(upload, request) {
             if hasBody {
                 try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)

@@ -99,12 +99,8 @@ final class TemporaryFile: @unchecked Sendable {
             let answer = unsafe location.withName {
                 unsafe sys_link_descriptor(descriptor, location.directory.number, $0)
             }
-            if answer >= 0 || answer == -EEXIST || answer == -ENOSPC || answer == -EDQUOT {
-                try check(answer, "linkat")
-                return
-            }
-            // Without /proc, or where links to unnamed files are forbidden, there is nothing more to try.
-            throw RootError(answer, "linkat")
+            try check(answer, "linkat")
+            return
         }
         try root.renameToFreeName(place, location)
     }

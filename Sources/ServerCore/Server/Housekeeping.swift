@@ -17,7 +17,10 @@ struct Housekeeping: Sendable {
         var hadRoom = true
         while !Task.isCancelled {
             do {
-                try await io.run { [root] in try root.sweep() }
+                try await io.run { [root] in
+                    defer { sys_give_back_free_memory(Self.spareMemory) }
+                    try root.sweep()
+                }
             } catch {
                 logger.warning("could not tidy the state of the share", metadata: ["error": "\(error)"])
             }
@@ -28,8 +31,6 @@ struct Housekeeping: Sendable {
                 logger.warning("the disk is full: nothing can be uploaded, and what is deleted can't be had back")
             }
             hadRoom = root.hasRoomForTrash
-            // Takes some milliseconds, which no event loop has.
-            try? await io.run { sys_give_back_free_memory(Self.spareMemory) }
             try? await Task.sleep(for: Self.interval)
         }
     }

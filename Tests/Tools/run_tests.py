@@ -7,9 +7,12 @@ driven is other people's programs on a busy machine. When it passes then it coun
 
 import argparse
 import concurrent.futures
+import contextlib
+import fcntl
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +23,9 @@ RESULTS = PROJECT / ".test" / "results"
 SWIFT = os.environ.get("SWIFT", "swift")
 # The options of `make build`, so that what is tested is what ships.
 RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
+
+# Locked while the build for release goes on.
+RELEASE_LOCK = PROJECT / ".test" / "release.lock"
 
 ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
 # These wait for other people's programs and for disks more than they compute: three lanes share the machine. What measures
@@ -121,9 +127,13 @@ def main():
     test_options = build_options(options.sanitize)
     # Each build has but one processor busy for a part of its time. With two processors this gains about a minute.
     with concurrent.futures.ThreadPoolExecutor() as beside:
-        release = None if options.sanitize else beside.submit(
-            run, "Building for release", [SWIFT, "build", *RELEASE, "--product", "shareserve"], **CAPTURED)
-        built = not run("Building the tests", [SWIFT, "build", "--build-tests", *test_options])
+        release = None
+        environment = None
+        if not options.sanitize:
+            going_on = lock_for_release()
+            environment = environment_of_shared_objects()
+            release = beside.submit(build_for_release, going_on)
+        built = not run("Building the tests", [SWIFT, "build", "--build-tests", *test_options], env=environment)
         if built:
             run_swift_tests(options, test_options, tally)
         else:
@@ -133,6 +143,30 @@ def main():
     elif built:
         run_acceptance(options, built_server(test_options if options.sanitize else RELEASE), tally)
     tally.finish()
+
+
+def lock_for_release():
+    """The lock that tells the tests' build that the build for release goes on, taken; closing the file frees it."""
+    file = open(RELEASE_LOCK, "w", encoding="ascii")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def build_for_release(going_on):
+    with contextlib.closing(going_on):
+        return run("Building for release", [SWIFT, "build", *RELEASE, "--product", "shareserve"], **CAPTURED)
+
+
+def environment_of_shared_objects():
+    """What makes the tests' build take BoringSSL's objects from the build for release; see clang_of_tests.sh.
+
+    None where Swift's own clang is not beside it: then it compiles them once more.
+    """
+    clang = pathlib.Path(shutil.which(SWIFT) or SWIFT).resolve().with_name("clang")
+    if not os.access(clang, os.X_OK):
+        return None
+    return dict(os.environ, CC=str(PROJECT / "Tests" / "Tools" / "clang_of_tests.sh"),
+                SHARED_OBJECTS_CLANG=str(clang), SHARED_OBJECTS_LOCK=str(RELEASE_LOCK))
 
 
 def build_options(sanitize):

@@ -55,19 +55,31 @@ enum FileCopy {
         defer { unsafe buffer.deallocate() }
         var offset: Int64 = 0
         while true {
-            let count = try unsafe check(sys_pread(source, buffer.baseAddress, buffer.count, offset), "pread")
+            let count = try unsafe copyPiece(
+                of: source, at: offset, upTo: buffer.count, to: target, at: offset, through: buffer)
             if count == 0 { return }
-            var done = 0
-            while done < count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<count])
-                let written = try unsafe check(
-                    sys_pwrite(target, rest.baseAddress, rest.count, offset + Int64(done)), "pwrite")
-                guard written > 0 else { throw .noSpace }
-                done += written
-            }
             offset += Int64(count)
             try progress()
         }
+    }
+
+    /// Copies bytes through `buffer`, at most as many as it holds.
+    /// - Returns: how many; 0 at the end of the source.
+    private static func copyPiece(
+        of source: Int32, at from: Int64, upTo limit: Int, to target: Int32, at start: Int64,
+        through buffer: UnsafeMutableRawBufferPointer
+    ) throws(RootError) -> Int {
+        let count = try unsafe check(sys_pread(source, buffer.baseAddress, limit, from), "pread")
+        var done = 0
+        while done < count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<count])
+            let written = try unsafe check(
+                sys_pwrite(target, rest.baseAddress, rest.count, start + Int64(done)), "pwrite")
+            // A disk that takes nothing and says nothing would keep us here for ever.
+            guard written > 0 else { throw .noSpace }
+            done += written
+        }
+        return count
     }
 
     /// Copies a span of one file to a place in another, inside the kernel where it can: there a file system that has
@@ -94,17 +106,10 @@ enum FileCopy {
         defer { unsafe buffer.deallocate() }
         while from < span.upperBound {
             let wanted = Int(min(Int64(buffer.count), span.upperBound - from))
-            let read = try unsafe check(sys_pread(source, buffer.baseAddress, wanted, from), "pread")
-            guard read > 0 else { throw .preconditionFailed }
-            var written = 0
-            while written < read {
-                let done = try unsafe check(
-                    sys_pwrite(target, buffer.baseAddress?.advanced(by: written), read - written, to), "pwrite")
-                guard done > 0 else { throw .noSpace }
-                written += done
-                to += Int64(done)
-            }
-            from += Int64(read)
+            let count = try unsafe copyPiece(of: source, at: from, upTo: wanted, to: target, at: to, through: buffer)
+            guard count > 0 else { throw .preconditionFailed }
+            from += Int64(count)
+            to += Int64(count)
         }
     }
 }

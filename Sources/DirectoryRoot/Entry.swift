@@ -13,6 +13,7 @@ public final class Entry: Sendable {
     /// Whether it is on a file system that has no disk.
     package let isInMemory: Bool
 
+    /// Takes over an open descriptor.
     package init(
         descriptor: Int32, attributes: FileAttributes, realPath: SharePath = .root, isInMemory: Bool = false
     ) {

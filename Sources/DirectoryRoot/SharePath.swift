@@ -7,6 +7,7 @@ public struct SharePath: Hashable, Sendable {
     /// The raw bytes, `a/b/c`; not necessarily UTF-8.
     public let bytes: [UInt8]
 
+    /// Takes bytes that are known to be such a path; nothing is looked at.
     package init(unchecked bytes: [UInt8]) {
         self.bytes = bytes
     }

@@ -4,7 +4,7 @@
 
 /// One file of the page, as it lies in the program's read-only data.
 struct BundledAsset {
-    /// The name it has in an address, below the folder of the assets: `app.js`, `languages/de.json`.
+    /// The name it has in an address, below the folder of the assets: `app.js`, `languages/de.txt`.
     const char *name;
     const char *media_type;
     const unsigned char *bytes;

@@ -13,11 +13,11 @@ ssize_t sys_send_framed(
     size_t after_count);
 // Sends a span of a file out of the page cache; -ENOSYS where the system has no such call.
 ssize_t sys_sendfile(int socket, int file, int64_t offset, size_t count);
-// Waits at most this long for bytes or the end of the stream; 1 when there are some.
+// Waits at most this long, or until a signal comes, for bytes or the end of the stream; 1 when there are some.
 int sys_wait_readable(int socket, int milliseconds);
-// 1 when a file's bytes are always in memory (tmpfs, ramfs).
 // Error numbers that callers tell apart.
 extern const int sys_again, sys_not_supported, sys_no_call, sys_invalid;
+// 1 when a file's bytes are always in memory (tmpfs, ramfs).
 int sys_is_memory(int file);
 // The soft limit of open files, raised to the hard one first.
 int64_t sys_raise_file_limit(void);

@@ -4,9 +4,14 @@ package import DirectoryRoot
 ///
 /// RFC 4918 §10.4.
 package struct IfHeader: Hashable, Sendable {
+    /// One claim about a resource, or with `Not` its contrary.
     package struct Condition: Hashable, Sendable {
+        /// What is claimed of the resource.
         package enum Subject: Hashable, Sendable {
+            /// A lock of this token covers it.
             case state(LockToken)
+            /// Its content has this tag.
+            ///
             /// As sent, with its quotes, perhaps weak.
             case entityTag(String)
         }

@@ -7,7 +7,6 @@ import NIOCore
 /// memory; frames that open windows by a byte cost time and nothing else.
 final class HTTP2FrameMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
 
     private var count = HTTP2FrameCount()
     private let connection: HTTP2Connection

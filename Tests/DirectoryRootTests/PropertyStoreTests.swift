@@ -277,6 +277,21 @@ import Testing
         #expect(try share.properties(of: path) == [property("b", "2")])
     }
 
+    @Test("Properties that stand elsewhere go a month after their file, and not when that can't be looked at")
+    func sweeping() throws {
+        let share = try share(attributes: false)
+        let path = SharePath("file0")
+        try share.updateProperties(of: path, [.set(property("a", "1"))])
+        let store = share.root.state.properties
+        let later = RootClock.system.wall().advanced(by: .seconds(40 * 86_400))
+        try store.sweep(at: later) { (_) throws(RootError) in throw .tooMany }
+        #expect(try share.properties(of: path) == [property("a", "1")])
+        try store.sweep { (_) throws(RootError) in throw .notFound }
+        #expect(try share.properties(of: path) == [property("a", "1")])
+        try store.sweep(at: later) { (_) throws(RootError) in throw .notFound }
+        #expect(try share.properties(of: path).isEmpty)
+    }
+
     @Test("The last number that another program could leave in an attribute is followed by one more change")
     func lastSequence() throws {
         let share = try share()

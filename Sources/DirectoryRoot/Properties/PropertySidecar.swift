@@ -82,19 +82,25 @@ struct PropertySidecar: Sendable {
     }
 
     /// Removes what nobody has touched for a month and no resource at its last known path claims.
-    /// - Parameter find: the resource at a path; nil when there is none.
+    /// - Parameters:
+    ///   - now: the time of day, compared with times that the kernel gives.
+    ///   - find: the resource at a path; throws ``RootError/notFound`` when there is none.
     /// - Throws: what the disk says.
-    func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
+    func sweep(
+        at now: Timestamp, _ find: (SharePath) throws(RootError) -> PropertyResource
+    ) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
-        // Not the policy's clock: it is compared with times that the kernel gives.
-        let now = RootClock.system.wall()
         for (name, stored) in try read(try Self.names(in: folder), in: folder) {
             var status = sys_attributes()
             guard unsafe sys_statat(folder.number, name, &status) == 0,
                 now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400)
             else { continue }
-            if let resource = find(stored.path), self.name(of: resource) == name, stored.describes(resource) {
-                continue
+            do throws(RootError) {
+                let resource = try find(stored.path)
+                if self.name(of: resource) == name, stored.describes(resource) { continue }
+            } catch {
+                // What could not be looked at may be there.
+                guard error == .notFound else { continue }
             }
             _ = unsafe sys_unlinkat(folder.number, name, 0)
         }

@@ -122,11 +122,15 @@ package final class PropertyStore: Sendable {
     }
 
     /// Removes what is left in the sidecar of resources that went long ago.
-    /// - Parameter find: what is at a path.
+    /// - Parameters:
+    ///   - now: not by the policy's clock.
+    ///   - find: what is at a path; throws ``RootError/notFound`` when nothing is.
     /// - Throws: what the disk says.
-    func sweep(_ find: (SharePath) -> PropertyResource?) throws(RootError) {
+    func sweep(
+        at now: Timestamp = RootClock.system.wall(), _ find: (SharePath) throws(RootError) -> PropertyResource
+    ) throws(RootError) {
         guard !state.isReadOnly, try needsNews() else { return }
-        try sidecar.sweep(find)
+        try sidecar.sweep(at: now, find)
     }
 
     // MARK: One resource

@@ -59,10 +59,8 @@ extension DirectoryRoot {
     }
 
     private func sweepProperties() throws(RootError) {
-        try state.properties.sweep { path in
-            guard let found = try? resolver.open(path, flags: sys_o_path), let status = try? found.descriptor.status()
-            else { return nil }
-            return PropertyResource(status, path: path)
+        try state.properties.sweep { (path) throws(RootError) in
+            PropertyResource(try resolver.open(path, flags: sys_o_path).descriptor.status(), path: path)
         }
     }
 

@@ -171,7 +171,11 @@ package final class PropertyStore: Sendable {
         if state.waitsForDisk {
             // The descriptor may be one that is only a place.
             let opened = try Descriptor(sys_reopen(descriptor, O_RDONLY | O_NONBLOCK), "open")
-            try check(sys_fsync(opened.number), "fsync")
+            if try opened.status().isDirectory {
+                try WriteBack.waitForNames(in: opened.number)
+            } else {
+                try check(sys_fsync(opened.number), "fsync")
+            }
         }
         // The clock was set back meanwhile.
         let changed = try Self.changeTime(descriptor)

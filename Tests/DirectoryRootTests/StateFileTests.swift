@@ -1,3 +1,4 @@
+import CSyscalls
 import TestSupport
 import Testing
 
@@ -134,6 +135,21 @@ import Testing
             }
             #expect(try file.read()?.envelope.generation == 1)
             directory.removeAll(".shareserve")
+        }
+    }
+
+    /// In a process of its own: the limit holds for all of it.
+    @Test("What a client knows that can't be opened now is not called gone")
+    func snapshotWithoutDescriptor() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let root = try DirectoryRoot(path: directory.path)
+            try root.state.snapshots.keep([7], as: "ab")
+            #expect(try root.state.snapshots.content("cd") == nil)
+            sys_limit_open_files(0)
+            #expect(throws: RootError.tooMany) { try root.state.snapshots.content("ab") }
+            sys_limit_open_files(.max)
+            #expect(try root.state.snapshots.content("ab") == [7])
         }
     }
 }

@@ -50,14 +50,13 @@ package struct SnapshotStore: Sendable {
             let folder = try state.subfolder(Self.folder, creating: false)
         else { return nil }
         let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
-        guard opened >= 0 else { return nil }
-        defer { _ = sys_close(opened) }
-        var found = sys_attributes()
-        let status = unsafe sys_fstat(opened, &found)
-        try check(status, "fstat a snapshot")
-        guard found.size <= Self.maxBytes else { return nil }
+        if opened == -ENOENT { return nil }
+        let file = try Descriptor(opened, "open a snapshot")
+        let size = try file.status().size
+        guard size <= Self.maxBytes else { return nil }
+        let bytes = try StateFile.readAll(file.number, expecting: size)
         // A torn one is as good as none.
-        return try? StateEnvelope(file: StateFile.readAll(opened, expecting: found.size)).payload
+        return try? StateEnvelope(file: bytes).payload
     }
 
     private func touch(_ name: String, in folder: OpenDescriptor) -> Bool {

@@ -97,11 +97,17 @@ extension UploaderHandler {
             let entry = try request.share.open(path, waiting: false)
             return entry.attributes.isDirectory ? nil : .now(answer(entry))
         } catch {
-            guard error == .wouldBlock else { return nil }
+            if error.meansAbsent { return nil }
+            // What it stands in for is not shown because it could not be looked at.
+            guard error == .wouldBlock else { return .later { _ in throw error } }
             return .later { [self] request in
-                let entry = try? await request.io.run { try request.share.open(path) }
-                guard let entry, !entry.attributes.isDirectory else { return try await respond(to: request, as: form) }
-                return answer(entry)
+                do {
+                    let entry = try await request.io.run { try request.share.open(path) }
+                    if !entry.attributes.isDirectory { return answer(entry) }
+                } catch let error as RootError where error.meansAbsent {
+                    // There is none.
+                }
+                return try await respond(to: request, as: form)
             }
         }
     }

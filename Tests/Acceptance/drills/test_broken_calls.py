@@ -138,6 +138,17 @@ def test_folders_are_copied_where_only_files_can_be_synced(serve):
     assert os.listdir(os.path.join(server.root, "copy")) == ["deep"]
 
 
+def test_folder_is_not_listed_where_its_index_cannot_be_opened(serve):
+    server = serve("--index", "index.html")
+    (server.root / "folder").mkdir()
+    (server.root / "folder" / "index.html").write_text("index")
+    assert ask(server, "GET", "/folder/").body == b"index"
+    # The folder itself is opened before it.
+    with failing(server, "openat2", when="2", error="EIO"):
+        answer = ask(server, "GET", "/folder/")
+    assert answer.status == 500 and b"index.html" not in answer.body, answer.text
+
+
 def test_link_that_cannot_be_looked_up_is_told_of(serve, folder):
     server = serve()
     (server.root / "file").write_bytes(OLD)

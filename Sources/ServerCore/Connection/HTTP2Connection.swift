@@ -118,6 +118,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         return hasPlace
     }
 
+    /// No stream goes on.
+    var isIdle: Bool { streams <= 0 }
+
     /// A stream is over.
     func streamEnded() {
         streams -= 1

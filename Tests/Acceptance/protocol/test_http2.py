@@ -289,3 +289,32 @@ def test_streams_of_all_connections_are_bounded(secure):
         assert crowd.status(stream) == "201"
     other.begin(3, "GET", "/a")
     assert other.status(3) == "200"
+
+
+def test_windows_that_shrink_within_a_request_end_their_connection_alone(secure):
+    """RFC 9113 §6.9.2: such a window may be less than nothing"""
+    server = secure()
+    (server.root / "big").write_bytes(b"b" * 70_000)
+    (server.root / "folder").mkdir()
+    client = Client(server)
+    client.begin(1, "GET", "/folder/?json")
+    assert client.status(1) == "200"
+    listing = len(client.bodies[1])
+    # The end of the second listing waits for the connection's window, which its last byte uses up.
+    client.begin(3, "GET", "/big", ("range", f"bytes=0-{65_535 - 2 * listing - 1}"))
+    assert client.status(3) == "206"
+    client.begin(5, "GET", "/folder/?json")
+    client.until(lambda: len(client.bodies.get(5, b"")) == listing)
+    time.sleep(0.2)
+    client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 0}).serialize())
+    client.send(WindowUpdateFrame(0, window_increment=100).serialize())
+    assert client.ending() == 11
+    assert ask(server, "GET", "/a", tls=True).status == 200
+
+
+def test_windows_that_grow_or_shrink_between_requests_are_fine(secure):
+    client = Client(secure())
+    for number, size in enumerate((100_000, 2_000, 70_000)):
+        client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: size}).serialize())
+        client.begin(2 * number + 1, "GET", "/a")
+        assert client.status(2 * number + 1) == "200" and len(client.bodies[2 * number + 1]) == 1000

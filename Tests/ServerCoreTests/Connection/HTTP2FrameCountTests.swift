@@ -41,6 +41,31 @@ import Testing
         #expect(!count(many(frame(0, 2) + frame(0, 200))).isExhausted)
     }
 
+    private func windows(_ size: UInt16) -> [UInt8] {
+        [0, 0, 12, 4, 0, 0, 0, 0, 0] + [0, 3, 0, 0, 0, 100] + [0, 4, 0, 0, UInt8(size >> 8), UInt8(size & 255)]
+    }
+
+    @Test("Windows that shrink within requests are too much, however the packets fall", arguments: [1, 7, 1_000])
+    func windowsShrink(cut: Int) {
+        let request = frame(1, 30)
+        #expect(count(windows(1_000) + request + windows(999), cut: cut).isExhausted)
+        #expect(count(request + windows(65_534), cut: cut).isExhausted)
+        // Before any request, or to more.
+        #expect(!count(windows(1_000) + windows(999) + request, cut: cut).isExhausted)
+        #expect(!count(windows(1_000) + request + windows(1_000) + windows(2_000) + request, cut: cut).isExhausted)
+    }
+
+    @Test("Windows may shrink once all requests are over")
+    func windowsShrinkAtRest() {
+        var rested = count(frame(1, 30))
+        rested.restBegins()
+        unsafe windows(10).withUnsafeBytes { unsafe rested.read($0) }
+        #expect(!rested.isExhausted)
+        let more = frame(1, 30) + windows(9)
+        unsafe more.withUnsafeBytes { unsafe rested.read($0) }
+        #expect(rested.isExhausted)
+    }
+
     @Test("What was spent comes back with time, up to what there was at first")
     func time() {
         var spent = count(many(frame(8, 4), 19_000))

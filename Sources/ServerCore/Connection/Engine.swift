@@ -121,6 +121,9 @@ final class Engine: Sendable {
 
     func leaveFlight() { inFlight.wrappingSubtract(1, ordering: .relaxed) }
 
+    /// Some task is at a request.
+    var isInFlight: Bool { inFlight.load(ordering: .relaxed) > 0 }
+
     /// Counts a stream of HTTP/2; false when there are too many.
     ///
     /// To be given to ``leaveStreams()`` all the same.

@@ -143,6 +143,9 @@ final class Runtime: Sendable {
             try? await clock.sleep(until: min(end, clock.now + .milliseconds(20)))
         }
         await rooms.inEach { $0.eachMember { $0.abort() } }
+        // The tasks of those that were cut off still tell their loops so. A disk may keep one for long.
+        let last = clock.now + .seconds(1)
+        while clock.now < last, engine.isInFlight { try? await clock.sleep(for: .milliseconds(5)) }
         try? await group.shutdownGracefully()
         await engine.pool.shutDown()
         let waiters = ending.withLock { ending in

@@ -332,6 +332,19 @@ def test_sigterm_with_running_transfers_keeps_old_files(serve):
     assert sorted(set(os.listdir(server.root)) - {".shareserve"}) == ["a", "big"]
 
 
+def test_transfers_that_the_end_cuts_off_leave_no_strange_line(serve):
+    server = serve("--tls-self-signed", "--shutdown-timeout", "0s")
+    # Many times, since it depended on which thread was quicker.
+    for _ in range(10):
+        wire = Wire(server, tls=True)
+        wire.request("PUT", "/a", "Content-Length: 1000000").send(b"x" * 150_000)
+        assert ask(server, "GET", "/", tls=True).status == 200
+        assert server.stop() == 0
+        wire.close()
+        server.restart()
+    assert "ERROR" not in server.logged(), server.logged()
+
+
 def test_too_many_open_files(serve):
     """With all descriptors gone, accept goes on, and a normal client is served again as soon as there are some."""
     server = serve(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))

@@ -72,10 +72,12 @@ struct Origins: Sendable {
     }
 
     private static let exposed = """
-        Accept-Ranges, Allow, Content-Disposition, Content-Encoding, Content-Length, Content-Location, Content-Range, DAV, \
-        ETag, Last-Modified, Location, Lock-Token, OC-ETag, OC-FileId, Repr-Digest, Retry-After, Tus-Extension, \
-        Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, Upload-Limit, Upload-Metadata, \
-        Upload-Offset, X-OC-MTime
+        Accept-Patch, Accept-Ranges, Allow, Content-Disposition, Content-Encoding, Content-Length, Content-Location, \
+        Content-Range, DAV, ETag, Last-Modified, Location, Lock-Token, OC-Checksum, OC-ETag, OC-FileId, \
+        Preference-Applied, Repr-Digest, Retry-After, Tus-Checksum-Algorithm, Tus-Extension, Tus-Max-Size, \
+        Tus-Resumable, Tus-Version, Upload-Complete, Upload-Concat, Upload-Defer-Length, \
+        Upload-Draft-Interop-Version, Upload-Expires, Upload-Incomplete, Upload-Length, Upload-Limit, \
+        Upload-Metadata, Upload-Offset, X-OC-MTime
         """
 
     /// Whether an origin's host and port are those that a request was sent to.

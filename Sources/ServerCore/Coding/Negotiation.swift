@@ -62,6 +62,9 @@ package enum Negotiation {
         case gzipOnly
         /// The client refuses both.
         case none
+
+        /// Whether the answer is gzip.
+        package var isGzip: Bool { self == .gzip || self == .gzipOnly }
     }
 
     /// Decides between gzip and nothing.

@@ -89,7 +89,11 @@ private struct Selection {
         case .notModified: return notModified(coding)
         case .proceed: break
         }
-        if mayHaveRange, let range = fields["range"],
+        if coding == .none {
+            return refusal(HTTPError(.notAcceptable, "This file can only be had as it is: allow “identity”."))
+        }
+        // Parts are of the file as it is: who does not take that gets the whole.
+        if coding != .gzipOnly, mayHaveRange, let range = fields["range"],
             Conditions.allowsRange(ifRange: fields["if-range"], of: entry.attributes)
         {
             switch RangeSelection(field: range, size: size, limit: request.io.mostRanges) {
@@ -97,9 +101,6 @@ private struct Selection {
             case .unsatisfiable: return unsatisfiable()
             case .spans(let spans): if let answer = partial(spans) { return answer }
             }
-        }
-        if coding == .none {
-            return refusal(HTTPError(.notAcceptable, "This file can only be had as it is: allow “identity”."))
         }
         return whole(coding)
     }
@@ -112,7 +113,7 @@ private struct Selection {
             let isWorthwhile = head.type.isCompressible && size >= FileResponder.compressionFloor
             let wantsDigest = request.storage.head.contains("want-repr-digest")
             return isWorthwhile && size <= FileResponder.compressionLimit && !wantsDigest ? .gzip : .identity
-        case .gzipOnly: return size <= FileResponder.compressionLimit ? .gzip : .none
+        case .gzipOnly: return size <= FileResponder.compressionLimit ? .gzipOnly : .none
         case .identity, .none: return wanted
         }
     }
@@ -120,7 +121,7 @@ private struct Selection {
     private func whole(_ coding: Negotiation.Coding) -> Response {
         var fields = head.fields()
         disposition(&fields)
-        guard coding == .gzip else { return Response(.ok, fields: fields, body: .file(entry, 0..<size)) }
+        guard coding.isGzip else { return Response(.ok, fields: fields, body: .file(entry, 0..<size)) }
         fields["ETag"] = entry.attributes.entityTag.gzipText
         fields.merge("Vary", "Accept-Encoding")
         fields.add("Content-Encoding", "gzip")
@@ -154,8 +155,8 @@ private struct Selection {
         // Of the two forms, the one that the client has: the one that it would get now, if it has both.
         let hasPlain = tags?.matchesWeakly(entry.attributes.entityTag.text) ?? true
         let hasGzip = tags?.matchesWeakly(gzipTag) ?? true
-        if hasGzip, coding == .gzip || !hasPlain { fields["ETag"] = gzipTag }
-        if coding == .gzip { fields.merge("Vary", "Accept-Encoding") }
+        if hasGzip, coding.isGzip || !hasPlain { fields["ETag"] = gzipTag }
+        if coding.isGzip { fields.merge("Vary", "Accept-Encoding") }
         return Response(.notModified, fields: fields)
     }
 

@@ -227,6 +227,10 @@ def test_gzip_of_text(server):
         assert "Content-Encoding" not in wire.ask("GET", "/a.jpg", "Accept-Encoding: gzip")
         ranged = wire.ask("GET", "/a.txt", "Accept-Encoding: gzip", "Range: bytes=0-9")
         assert ranged.status == 206 and ranged.body == text[:10] and "Content-Encoding" not in ranged
+        # Parts are of the file as it is, which these refuse. RFC 9110 §12.5.3
+        whole = wire.ask("GET", "/a.txt", "Accept-Encoding: gzip, identity;q=0", "Range: bytes=0-9")
+        assert whole.status == 200 and gzip.decompress(whole.body) == text
+        assert wire.ask("GET", "/a.txt", "Accept-Encoding: identity;q=0", "Range: bytes=0-9").status == 406
 
 
 def test_listing_may_be_gzip(server):

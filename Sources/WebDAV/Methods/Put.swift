@@ -41,12 +41,10 @@ extension DAVRequest {
         }
         if path.isRoot || request.hasTrailingSlash {
             let target = try await onDisk { _ in try existing(path) }
-            guard let target else {
-                throw HTTPError(.conflict, "A file's address has no last slash. MKCOL makes a folder.")
-            }
+            if let target, target.isDirectory { throw notAllowed("A folder is at this address.", for: target) }
             // A share that is one file has its own address, slash or not.
-            guard path.isRoot, !target.isDirectory else {
-                throw notAllowed("A folder is at this address.", for: target)
+            guard target != nil, path.isRoot else {
+                throw HTTPError(.conflict, "A file's address has no last slash. MKCOL makes a folder.")
             }
         }
         let promises = try UploadPromises(request)

@@ -220,11 +220,15 @@ def test_put_creates_and_replaces(server):
             assert replaced["ETag"] == wire.ask("GET", "/a")["ETag"]
 
 
-@pytest.mark.parametrize("target, status", [("/no/parent", 409), ("/folder", 405), ("/folder/", 405), ("/file/x", 409)])
+@pytest.mark.parametrize("target, status", [
+    ("/no/parent", 409), ("/folder", 405), ("/folder/", 405), ("/file/x", 409), ("/file/", 409),
+])
 def test_put_where_no_file_can_be(server, target, status):
     (server.root / "folder").mkdir()
     (server.root / "file").touch()
-    assert ask(server, "PUT", target, body="x").status == status
+    answer = ask(server, "PUT", target, body="x")
+    assert answer.status == status
+    assert status != 405 or "PUT" not in answer["Allow"]
 
 
 def test_put_conditions(server):

@@ -60,11 +60,13 @@ struct DAVRequest: Sendable {
     /// - Parameters:
     ///   - inTurn: waits behind others that also take long.
     ///   - needsTarget: for a method that can only answer 404 where nothing is, whatever the conditions.
+    ///   - needsFreeName: for one that can only answer 405 where something is.
     ///   - work: what is done.
     /// - Returns: what `work` does.
     /// - Throws: ``RootError/preconditionFailed``, ``RootError/notFound``.
     func onDiskIfAsked<T: Sendable>(
-        inTurn: Bool = false, needsTarget: Bool = false, _ work: @escaping @Sendable (Share) throws -> T
+        inTurn: Bool = false, needsTarget: Bool = false, needsFreeName: Bool = false,
+        _ work: @escaping @Sendable (Share) throws -> T
     ) async throws -> T {
         let asked: @Sendable (Share) throws -> T = { share in
             guard ifHeader != nil || !conditions.isEmpty else { return try work(share) }
@@ -74,6 +76,7 @@ struct DAVRequest: Sendable {
                 guard !conditions.isEmpty else { return true }
                 let target = try existing(path)
                 guard target != nil || !needsTarget else { throw .notFound }
+                if needsFreeName, target != nil { return true }
                 return conditions.evaluate(target, isRead: false) == .proceed
             }
             guard try holds() else { throw RootError.preconditionFailed }

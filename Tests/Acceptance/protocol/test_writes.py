@@ -257,6 +257,10 @@ def test_conditions_on_nothing_are_404_where_nothing_could_be_done_anyway(server
             for condition in ('If-Match: "gone"', "If-Match: *"):
                 body = {"PATCH": "x", "PROPPATCH": update}.get(method)
                 assert wire.ask(method, "/a", *fields, condition, body=body).status == 404, (method, condition)
+        wire.ask("PUT", "/taken", body="x")
+        for condition in ('If-Match: "gone"', "If-None-Match: *"):
+            assert wire.ask("MKCOL", "/taken", condition).status == 405
+        assert wire.ask("MKCOL", "/free", "If-Match: *").status == 412
 
 
 def test_partial_put_is_refused(server):

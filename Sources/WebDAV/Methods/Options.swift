@@ -23,9 +23,8 @@ extension DAVRequest {
             "Accept-Ranges": "bytes",
             "Allow": allowed,
         ]
-        // The second is for uploads that begin here and can be resumed.
         if !isReadOnly {
-            fields.add("Accept-Patch", "application/x-sabredav-partialupdate, application/partial-upload")
+            fields.add("Accept-Patch", Self.acceptedPatches)
             // Never empty: without a limit the draft wants one that holds for everything.
             fields.add("Upload-Limit", share.root.policy.maxUploadSize.map { "max-size=\($0)" } ?? "min-size=0")
         }

@@ -86,11 +86,19 @@ extension DAVRequest {
         return Response(.noContent, fields: ["OC-Checksum": OwnCloudChecksum.text(of: sums)])
     }
 
+    private static let partialUpdate = "application/x-sabredav-partialupdate"
+    /// The value of `Accept-Patch`; the second is for uploads that begin here and can be resumed.
+    static let acceptedPatches = partialUpdate + ", application/partial-upload"
+
     private func updateRange() throws -> UpdateRange {
         if let header = request.fields["x-update-range"] { return try UpdateRange(updateRange: header) }
         guard let header = request.fields["content-range"] else {
+            // A document of some other kind says its changes in itself. RFC 5789 §2.2
+            let isPart = request.fields["content-type"].map { $0.lowercased().hasPrefix(Self.partialUpdate) } ?? true
             throw HTTPError(
-                .badRequest, "PATCH needs X-Update-Range to say which bytes it replaces: append, or bytes=first-last.")
+                isPart ? .badRequest : .unsupportedMediaType,
+                "PATCH needs X-Update-Range to say which bytes it replaces: append, or bytes=first-last.",
+                fields: ["Accept-Patch": Self.acceptedPatches])
         }
         return try UpdateRange(contentRange: header)
     }

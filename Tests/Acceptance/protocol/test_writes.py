@@ -416,3 +416,6 @@ def test_part_of_a_file_is_replaced(server, update, expected):
     assert os.stat(server.root / "p").st_ino != before, "a copy takes its place"
     answer = ask(server, "PATCH", "/p", body=b"12345")
     assert answer.status == 400 and "X-Update-Range" in answer.text
+    # RFC 5789 §2.2
+    answer = ask(server, "PATCH", "/p", "Content-Type: application/json-patch+json", body=b"[]")
+    assert answer.status == 415 and "application/x-sabredav-partialupdate" in answer["Accept-Patch"]

@@ -55,11 +55,13 @@ extension DAVRequest {
             appendPropstat(update.names, .ok, to: &xml)
         } else {
             var done: Set<Status> = []
+            // What is refused twice is told once. RFC 4918 §14.24
+            var refused: Set<PropertyName> = []
             for refusal in update.refusals where done.insert(refusal.status).inserted {
                 let names = update.refusals.filter { $0.status == refusal.status }.map(\.name)
-                appendPropstat(names, refusal.status, to: &xml)
+                    .filter { refused.insert($0).inserted }
+                if !names.isEmpty { appendPropstat(names, refusal.status, to: &xml) }
             }
-            let refused = Set(update.refusals.map(\.name))
             let others = update.names.filter { !refused.contains($0) }
             if !others.isEmpty { appendPropstat(others, .failedDependency, to: &xml) }
         }

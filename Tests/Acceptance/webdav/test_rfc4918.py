@@ -801,6 +801,8 @@ def _(dav):
         assert response.find(DAV + "status") is None and response.findall(DAV + "propstat")
         tags = [element.tag for prop in response.iter(DAV + "prop") for element in prop]
         assert len(tags) == len(set(tags)) == 3
+    answer = dav.patch("/a", "<D:set><D:prop><D:getetag/></D:prop></D:set><D:remove><D:prop><D:getetag/></D:prop></D:remove>")
+    assert len([element for prop in ET.fromstring(answer.body).iter(DAV + "prop") for element in prop]) == 1
 
 
 @row("14.26", "xml:lang in scope is kept with the value")

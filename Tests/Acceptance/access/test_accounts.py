@@ -263,6 +263,10 @@ def test_log_in_page(serve):
     wrong = session.post(
         f"{server.url}/.shareserve/login", data={"user": "anna", "password": "x", "return": "/a/"}, timeout=20)
     assert wrong.status_code == 401 and not session.cookies
+    # For the page's own script, too: a 401 says what it asks for. RFC 9110 §15.5.2
+    wrong = requests.post(f"{server.url}/.shareserve/login", data={"user": "anna", "password": "x"}, timeout=20)
+    assert wrong.status_code == 401 and "Basic" not in wrong.headers["WWW-Authenticate"]
+    assert requests.put(f"{server.url}/.shareserve/login", timeout=20).headers["Allow"] == "GET, HEAD, POST"
     right = session.post(
         f"{server.url}/.shareserve/login", data={"user": "anna", "password": "secret", "return": "/a/"},
         allow_redirects=False, timeout=20)

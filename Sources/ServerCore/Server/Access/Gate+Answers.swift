@@ -2,6 +2,9 @@ import DirectoryRoot
 
 // What those get who are not let in.
 extension Gate {
+    /// What a 401 asks pages for: a browser would answer Basic and Digest by a window of its own, over our page.
+    static let sessionScheme = "Session realm=\"\(AccessRules.realm)\""
+
     static func misdirected(_ authority: String) -> Response {
         let host = HostNames.host(of: authority)
         return .text(
@@ -26,8 +29,7 @@ extension Gate {
             }
             response.status = .unauthorized
             response.fields["Cache-Control"] = "no-store"
-            // A browser would answer Basic and Digest by a window of its own, over our page.
-            response.fields["WWW-Authenticate"] = "Session realm=\"\(AccessRules.realm)\""
+            response.fields["WWW-Authenticate"] = Self.sessionScheme
             return response
         }
         var response = Response.text(

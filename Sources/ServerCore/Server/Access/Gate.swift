@@ -351,7 +351,9 @@ package final class Gate: AccessControl {
         switch identify(user, password, NetworkAddress(peer), rules) {
         case .user(let account): return account
         case .mustWait(let seconds): throw Self.slowDown(seconds)
-        default: throw HTTPError(.unauthorized, "The user or the password is wrong.")
+        default:
+            throw HTTPError(
+                .unauthorized, "The user or the password is wrong.", fields: ["WWW-Authenticate": Self.sessionScheme])
         }
     }
 

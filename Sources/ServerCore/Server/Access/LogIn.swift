@@ -33,10 +33,12 @@ package struct LogInHandler: Handler {
         switch String(decoding: request.path.bytes, as: UTF8.self) {
         case ".shareserve/login":
             if request.method == .post { return .later(logIn) }
-            guard request.method == .get || request.method == .head else { return .now(Self.onlyPost) }
+            guard request.method == .get || request.method == .head else {
+                return .now(Self.notAllowed("GET, HEAD, POST"))
+            }
             return .now(page(request, returnTo: request.queryValue("return") ?? "", isWrong: false, .ok))
         case ".shareserve/logout":
-            guard request.method == .post else { return .now(Self.onlyPost) }
+            guard request.method == .post else { return .now(Self.notAllowed("POST")) }
             return .later(logOut)
         default: return .pass
         }
@@ -85,7 +87,7 @@ package struct LogInHandler: Handler {
         var response = gate.logInPage(gate.logInPrompt(returnTo: returnTo, fields: request.fields, isWrong: isWrong))
         response.status = status
         response.fields["Cache-Control"] = "no-store"
-        if status == .unauthorized { response.fields["WWW-Authenticate"] = "Session realm=\"\(AccessRules.realm)\"" }
+        if status == .unauthorized { response.fields["WWW-Authenticate"] = Gate.sessionScheme }
         return response
     }
 
@@ -110,9 +112,9 @@ package struct LogInHandler: Handler {
         return text
     }
 
-    private static var onlyPost: Response {
+    private static func notAllowed(_ allowed: String) -> Response {
         var response = Response.text(.methodNotAllowed, "Post a form here.")
-        response.fields["Allow"] = "POST"
+        response.fields["Allow"] = allowed
         return response
     }
 }

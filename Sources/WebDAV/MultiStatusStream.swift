@@ -56,6 +56,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     ) throws {
         let attributes = try share.attributes(of: target)
         if attributes.isDirectory, maxMembers == 0 { return nil }
+        var selection = selection
+        selection.isReadOnly = share.root.policy.isReadOnly
         self.share = share
         isCollection = attributes.isDirectory
         self.target = target

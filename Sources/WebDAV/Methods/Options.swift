@@ -38,8 +38,8 @@ extension DAVRequest {
     static func allowed(for target: FileAttributes?, isRoot: Bool, isReadOnly: Bool) -> String {
         guard let target else { return isReadOnly ? "OPTIONS" : "OPTIONS, PUT, MKCOL, LOCK" }
         var methods = ["OPTIONS", "GET", "HEAD", "PROPFIND"]
-        if target.isDirectory { methods.append("REPORT") }
         guard !isReadOnly else { return methods.joined(separator: ", ") }
+        if target.isDirectory { methods.append("REPORT") }
         methods += target.isDirectory ? ["POST", "PROPPATCH", "COPY"] : ["PUT", "PATCH", "PROPPATCH", "COPY"]
         if !isRoot { methods += ["MOVE", "DELETE"] }
         methods += ["LOCK", "UNLOCK"]

@@ -19,6 +19,9 @@ struct PropertySelection: Sendable {
     /// The same as empty elements, ready to be written into a 404.
     private(set) var emptyElements: [[UInt8]] = []
 
+    /// Whether it is about a share that nobody changes, and that so has neither locks nor reports to offer.
+    var isReadOnly = false
+
     static let all = PropertySelection(form: .all, named: [])
 
     /// A client that asks for more names than this makes each member cost what it wants.

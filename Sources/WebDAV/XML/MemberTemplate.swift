@@ -47,7 +47,8 @@ final class MemberTemplate {
             case .getetag: parts.add(.entityTag, in: property)
             case .getlastmodified: parts.add(.modified, in: property)
             case .resourcetype: parts.add(MultiStatusWriter.resourceType(isDirectory: isDirectory))
-            case .supportedlock: parts.add(MultiStatusWriter.supportedLock)
+            case .supportedlock:
+                parts.add(selection.isReadOnly ? property.emptyElement : MultiStatusWriter.supportedLock)
             case .lockdiscovery: parts.add(property.emptyElement)
             default: return nil
             }

@@ -43,7 +43,7 @@ extension MultiStatusWriter {
             dates.appendHTTP(attributes.modified.seconds, to: &xml)
             xml.append("</D:getlastmodified>")
         case .resourcetype: xml.append(Self.resourceType(isDirectory: attributes.isDirectory))
-        case .supportedlock: xml.append(Self.supportedLock)
+        case .supportedlock: xml.append(isReadOnly ? property.emptyElement : Self.supportedLock)
         case .lockdiscovery:
             if locks.isEmpty {
                 xml.append("<D:lockdiscovery/>")
@@ -71,6 +71,10 @@ extension MultiStatusWriter {
             xml.append("</D:quota-used-bytes>")
         case .supportedReportSet:
             guard attributes.isDirectory else { return false }
+            guard !isReadOnly else {
+                xml.append(property.emptyElement)
+                return true
+            }
             xml.append("<D:supported-report-set><D:supported-report><D:report><D:sync-collection/>")
             xml.append("</D:report></D:supported-report></D:supported-report-set>")
         case .ocIdentifier, .ocFileIdentifier:

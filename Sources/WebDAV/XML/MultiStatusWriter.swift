@@ -13,6 +13,7 @@ struct MultiStatusWriter: ~Copyable {
     private let isMinimal: Bool
     private var missing: [LiveProperty] = []
     let space: DiskSpace?
+    let isReadOnly: Bool
     let prefix: [UInt8]
     var dates = XMLDates()
     /// Of the resource that comes next, by the names under which the share keeps them.
@@ -31,6 +32,7 @@ struct MultiStatusWriter: ~Copyable {
         self.selection = selection
         self.isMinimal = isMinimal
         self.space = space
+        isReadOnly = selection.isReadOnly
         self.prefix = Array(prefix.utf8)
     }
 

@@ -12,11 +12,11 @@ extension UploaderHandler {
     private func form(_ request: Request) async throws -> Response {
         let attributes = try await request.io.run { try request.share.attributes(of: request.path) }
         guard attributes.isDirectory else {
+            let reads = "GET, HEAD, OPTIONS, PROPFIND"
+            let writes = ", PUT, DELETE, PATCH, PROPPATCH, COPY, MOVE, LOCK, UNLOCK"
             throw HTTPError(
                 .methodNotAllowed, "Forms are sent to folders. To write this file, use PUT.",
-                fields: [
-                    "Allow": "GET, HEAD, OPTIONS, PUT, DELETE, PATCH, PROPFIND, PROPPATCH, COPY, MOVE, LOCK, UNLOCK"
-                ])
+                fields: ["Allow": request.share.root.policy.isReadOnly ? reads : reads + writes])
         }
         var limits = MultipartParser.Limits()
         limits.parts = configuration.maxFormParts

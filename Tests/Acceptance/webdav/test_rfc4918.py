@@ -103,6 +103,23 @@ def test_row(dav, check):
     check(dav)
 
 
+def test_what_can_be_done_to_a_share_that_nobody_changes(serve):
+    """§15.10, RFC 3253 §3.1.5: what is offered is what is not refused."""
+    server = serve("--read-only")
+    (server.root / "a").touch()
+    dav = Dav(server)
+    # One by one, and by the template of a listing.
+    for found in (dav.find("/a"), dav.find("/", depth="1"), dav.find("/", "<D:prop><D:supportedlock/></D:prop>", depth="1")):
+        assert [list(resource[DAV + "supportedlock"][1]) for resource in found.values()] == [[]] * len(found)
+    assert dav.ask_lock("/a").status == 403
+    assert len(dav.value("/", "<D:supported-report-set/>")) == 0
+    for target in ("/", "/a"):
+        allowed = dav.ask("OPTIONS", target)["Allow"].split(", ")
+        assert sorted(allowed) == ["GET", "HEAD", "OPTIONS", "PROPFIND"]
+    assert sorted(dav.ask("POST", "/a", body="")["Allow"].split(", ")) == sorted(allowed)
+    dav.wire.close()
+
+
 # 6 Locking
 
 @row("6.1", "an exclusive lock conflicts with every other lock")

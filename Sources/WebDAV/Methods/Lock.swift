@@ -23,6 +23,10 @@ extension DAVRequest {
                 let others = ((try? share.locks(covering: path)) ?? []).filter { $0.token != lock.token }
                 return answer([lock] + others, created ? .created : .ok, token: lock.token, in: share)
             } catch RootError.locked(let roots) {
+                // No lock is in the way of this one, but the new name needs the token of its folder. RFC 4918 §7.4
+                guard try existing(path) != nil || !share.locks(covering: path).isEmpty else {
+                    throw RootError.locked(roots)
+                }
                 return conflict(with: roots.map { Place($0, in: share) })
             }
         }

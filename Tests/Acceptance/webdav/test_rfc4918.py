@@ -257,7 +257,9 @@ def _(dav):
         ("COPY", "/a", ["Destination: /d/in"], None)]
     for method, target, fields, body in requests:
         assert dav.status(method, target, *fields, body=body) == 423, method
-    assert dav.ask_lock("/d/new").status == 423
+    refused = dav.ask_lock("/d/new")
+    assert refused.status == 423 and ET.fromstring(refused.body)[0].tag == DAV + "lock-token-submitted"
+    assert dav.ask_lock("/d/locked", f"If: </d/> ({token})").status == 201
     for method, target, fields, body in requests[:1] + requests[2:3]:
         assert dav.status(method, target, *fields, f"If: </d/> ({token})", body=body) in (201, 204)
 

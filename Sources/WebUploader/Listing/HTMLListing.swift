@@ -14,6 +14,8 @@ struct HTMLListing: ListingFormat {
     /// Whether this is a document of its own.
     let isDocument: Bool
     let title: String
+    /// Whether the folder is offered as an archive, which who follows each link would fetch beside the files.
+    var offersArchive = true
     /// The number of the first member on the page before this one, and on the one after it.
     var previous: Int?
     var next: Int?
@@ -63,7 +65,8 @@ struct HTMLListing: ListingFormat {
             writer.raw("</tbody>\n</table>\n<p>")
             link("Previous", to: previous, &writer)
             link("Next", to: next, &writer)
-            writer.raw("<a href=\"?archive=zip\">ZIP</a></p>\n")
+            if offersArchive { writer.raw("<a href=\"?archive=zip\">ZIP</a>") }
+            writer.raw("</p>\n")
         }
         if isDocument { writer.raw("</main>\n</body>\n</html>\n") }
     }

@@ -8,6 +8,8 @@ extension UploaderHandler {
         case text
         case json
         case html
+        /// For a program that follows the links of a page.
+        case links
         case archive(any ArchiveFormat, isCompressed: Bool)
     }
 
@@ -22,10 +24,10 @@ extension UploaderHandler {
         if case .archive(let format, let isCompressed) = form {
             return .later { [self] in try await archive($0, format: format, isCompressed: isCompressed) }
         }
-        if case .page = form, !request.hasTrailingSlash, !request.path.isRoot {
+        if needsSlash(form), !request.hasTrailingSlash, !request.path.isRoot {
             var address = request.href(request.path, isDirectory: true)
             if let query = request.query { address += "?" + query }
-            return .now(Response(.temporaryRedirect, fields: ["Location": address, "Vary": "Accept"]))
+            return .now(Response(.temporaryRedirect, fields: ["Location": address, "Vary": Self.formVaries]))
         }
         if let index = index(for: request, form) { return index }
         return .later { [self] in try await respond(to: $0, as: form) }
@@ -36,11 +38,13 @@ extension UploaderHandler {
         case .page: try await folderPage(request)
         case .text: try await listing(request) { _ in TextListing() }
         case .html where request.queryValue("from") != nil: try await htmlPage(request)
-        case .html:
+        case .html, .links:
             try await listing(request) { [title = configuration.title] in
-                HTMLListing(
+                var format = HTMLListing(
                     path: request.path.folderPath, address: request.folderAddress(request.path), rights: $0,
                     isDocument: true, title: title)
+                if case .links = form { format.offersArchive = false }
+                return format
             }
         case .json, .archive:
             try await listing(request) { [owners = try await lockOwners(request)] in
@@ -76,8 +80,26 @@ extension UploaderHandler {
         switch Self.liking(of: request) {
         case "application/json": return .json
         case "text/html": return .page
-        default: return .text
+        default: return followsLinks(request) ? .links : .text
         }
+    }
+
+    /// What chooses the form of an answer.
+    private static let formVaries = "Accept, User-Agent"
+
+    /// Whether addresses within the answer count from a slash at the end.
+    private func needsSlash(_ form: FolderForm) -> Bool {
+        switch form {
+        case .page, .links: true
+        case .text, .json, .html, .archive: false
+        }
+    }
+
+    /// Whether the client fetches a tree by the links of its pages, as `wget -r` and rclone's `http` do, and yet asks
+    /// for any media type.
+    private func followsLinks(_ request: Request) -> Bool {
+        guard let agent = request.fields["user-agent"]?.lowercased() else { return false }
+        return agent.hasPrefix("wget/") || agent.hasPrefix("rclone/")
     }
 
     /// The file that stands in for a folder's page, where there is one.
@@ -85,12 +107,13 @@ extension UploaderHandler {
         guard let name = configuration.indexName else { return nil }
         switch form {
         case .json, .html, .archive: return nil
-        case .page, .text: break
+        case .page, .text, .links: break
         }
         guard let path = try? request.path.appending(name.utf8) else { return nil }
         let answer: @Sendable (Entry) -> Response = { entry in
             var response = FileResponder.respond(with: entry, to: request, named: Array(name.utf8))
             response.fields.merge("Vary", "Accept")
+            response.fields.merge("Vary", "User-Agent")
             return response
         }
         do {
@@ -173,7 +196,7 @@ extension UploaderHandler {
 
     private func listingFields(_ mediaType: String) -> ResponseFields {
         [
-            "Content-Type": mediaType, "Vary": "Accept", "Cache-Control": "no-cache",
+            "Content-Type": mediaType, "Vary": Self.formVaries, "Cache-Control": "no-cache",
             "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
         ]
     }

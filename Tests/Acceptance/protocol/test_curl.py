@@ -1,7 +1,9 @@
-"""curl and wget as people use them."""
+"""curl, wget and rclone's `http` as people use them."""
 
 import os
+import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -55,13 +57,36 @@ def test_time_condition(server, folder):
     assert again.stdout == b"304"
 
 
-def test_wget_mirror(server, folder):
-    (server.root / "sub").mkdir()
-    (server.root / "sub" / "a.txt").write_text("hello")
-    (server.root / "b.txt").write_text("there")
-    for name in ("sub/a.txt", "b.txt"):
-        assert subprocess.run(["wget", "-q", "-x", "-nH", "-P", str(folder / "m"), f"{server.url}/{name}"]).returncode == 0
-    assert (folder / "m" / "sub" / "a.txt").read_text() == "hello"
+TREE = {"b.txt": "there", "sub/a.txt": "hello", "sub/d\u00e9ep/a b#c%&;=+.txt": "odd", "sub/d\u00e9ep/\"q\" <x>.html": "<a href=/no>"}
+
+
+def fill(root):
+    for name, content in TREE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+
+
+@pytest.mark.parametrize("options", [["-r", "-np"], ["-m", "-np"], ["-r", "-l", "1"]])
+def test_wget_mirror(server, folder, options):
+    fill(server.root)
+    (server.root / "sub" / "empty").mkdir()
+    for _ in ("at first", "when nothing has changed"):
+        # 8: the link within a file leads nowhere.
+        assert subprocess.run(["wget", "-q", *options, "-nH", "--restrict-file-names=nocontrol", "-P", str(folder / "m"),
+                               f"{server.url}/sub/"], timeout=60).returncode in (0, 8)
+    came = {path.relative_to(folder / "m").as_posix(): path for path in (folder / "m").rglob("*") if path.is_file()}
+    files = {name for name in came if not name.endswith("index.html")}
+    if "-np" in options:
+        assert files == {name for name in TREE if name.startswith("sub/")}
+    assert "sub/a.txt" in files and all(came[name].read_text() == TREE[name] for name in files)
+
+
+def test_rclone_reads_the_tree_by_its_pages(server, folder):
+    fill(server.root)
+    program = pathlib.Path(sys.executable).parent / "rclone"
+    subprocess.run([program, "--config", "", "copy", "--http-url", server.url, ":http:", folder / "copy"], check=True, timeout=60)
+    assert {path.relative_to(folder / "copy").as_posix(): path.read_text()
+            for path in (folder / "copy").rglob("*") if path.is_file()} == TREE
 
 
 def test_listing_is_plain_text(server):

@@ -116,6 +116,13 @@ struct OriginTests {
         #expect(!refused.fields.contains("Access-Control-Allow-Origin"))
     }
 
+    @Test("An allowed site may be written with the port that its scheme has by itself")
+    func usualPorts() {
+        let origins = Origins(allowed: ["https://a.example:443/", "http://b.example:80", "https://c.example:80"])
+        for site in ["https://a.example", "http://b.example", "https://c.example:80"] { #expect(origins.allows(site)) }
+        for site in ["http://a.example", "https://c.example"] { #expect(!origins.allows(site)) }
+    }
+
     @Test("Answers name the allowed site, never one that merely asked")
     func dressed() {
         var response = Response(.ok)

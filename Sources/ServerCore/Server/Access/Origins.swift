@@ -9,8 +9,17 @@ struct Origins: Sendable {
     /// Collects the sites whose pages may use this server.
     /// - Parameter allowed: `https://app.example.com`, `app://obsidian.md`, or `*`.
     init(allowed: [String]) {
-        self.allowed = Set(allowed.map { ($0.hasSuffix("/") ? String($0.dropLast()) : $0).lowercased() })
+        self.allowed = Set(allowed.map(Self.asBrowsersSay))
         allowsAll = allowed.contains("*")
+    }
+
+    /// A site as browsers name it: without the slash, and without the port that its scheme has by itself.
+    private static func asBrowsersSay(_ site: String) -> String {
+        let site = (site.hasSuffix("/") ? String(site.dropLast()) : site).lowercased()
+        for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where site.hasPrefix(scheme) {
+            return String(decoding: bare(Array(site.utf8), port), as: UTF8.self)
+        }
+        return site
     }
 
     /// Whether no other site may, so that answers need no fields about it.

@@ -6,7 +6,9 @@ enum TLSOptions: SettingsSection {
         .text(
             "tls-cert", as: "file", completion: .file(),
             "Certificate in PEM form, with those that lead to its root; read again when it changes."),
-        .text("tls-key", as: "file", completion: .file(), "The certificate's private key in PEM form, RSA or ECDSA."),
+        .text(
+            "tls-key", as: "file", completion: .file(),
+            "The certificate's private key in PEM form: RSA, ECDSA or Ed25519."),
         .flag("tls-self-signed", "Make a certificate, keep it with the share, and print its fingerprint."),
         .text(
             "client-ca", as: "file", completion: .file(),

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import ServerCore
 
 extension AccessRules {
@@ -12,9 +11,7 @@ extension AccessRules {
             throw .usage("auth: \(error.reason)")
         }
         if let path = settings.text("auth-file") {
-            guard let text = try? String(decoding: Data(contentsOf: URL(filePath: path)), as: UTF8.self) else {
-                throw .usage("cannot read the password file \(path)")
-            }
+            let text = String(decoding: try SettingFile.read(path, as: "password file"), as: UTF8.self)
             do throws(AccessRuleError) {
                 try add(file: text)
             } catch {

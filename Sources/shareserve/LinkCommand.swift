@@ -47,6 +47,7 @@ struct LinkCommand: ParsableCommand {
     func run() throws {
         // Most likely a script's variable that was never set; it must not become a link to everything.
         guard !path.isEmpty, root?.isEmpty != true else { throw StartError.usage("the path is empty") }
+        guard revoke == nil || !list else { throw StartError.usage("--list and --revoke exclude each other") }
         let place = Self.real(path)
         let server = runningServer(for: place)
         let directory = try sharedDirectory(of: place, server)

@@ -40,8 +40,9 @@ struct ServeCommand: ParsableCommand, SettingsReader {
     func prepare() throws -> (Settings, Logger) {
         sys_give_back_large_blocks()
         Signals.ignoreFatalOnes()
-        let settings = try Settings(
-            given: given, environment: ProcessInfo.processInfo.environment, readFile: Self.read)
+        let settings = try Settings(given: given, environment: ProcessInfo.processInfo.environment) {
+            path throws(StartError) in try SettingFile.read(path, as: "configuration file")
+        }
         let logger = try Logger(settings)
         try Confinement.enter(settings, logger: logger)
         return (settings, logger)
@@ -111,14 +112,6 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             return try DirectoryRoot(path: path, policy: policy)
         } catch {
             throw StartError(error, opening: path)
-        }
-    }
-
-    private static func read(_ path: String) throws(StartError) -> [UInt8] {
-        do {
-            return [UInt8](try Data(contentsOf: URL(filePath: path)))
-        } catch {
-            throw .usage("cannot read the configuration file \(path)")
         }
     }
 }

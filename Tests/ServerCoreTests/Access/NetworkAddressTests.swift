@@ -78,6 +78,17 @@ struct TrustedProxiesTests {
                 == .init(address: "2001:db8::1", scheme: "https", authority: "files.example:8443"))
     }
 
+    @Test("A client's own Forwarded, which a proxy that writes the older fields let pass, is not read")
+    func passedOn() throws {
+        let lines = [
+            ("Forwarded", "for=6.6.6.6;proto=http;host=evil.example"), ("X-Forwarded-For", "9.9.9.9"),
+            ("X-Forwarded-Proto", "https"),
+        ]
+        #expect(
+            try client(["10.0.0.1"], peer: "10.0.0.1", lines)
+                == .init(address: "9.9.9.9", scheme: "https", authority: "inner"))
+    }
+
     @Test("A chain of trusted proxies is followed to the first stranger")
     func chain() throws {
         let lines = [("X-Forwarded-For", "6.6.6.6, 7.7.7.7, 10.0.0.2"), ("X-Forwarded-Proto", "http, https, http")]

@@ -1,7 +1,8 @@
 /// What is believed about a client that comes through a proxy, and from which proxies.
 ///
 /// Of the chain of hops that `Forwarded` (RFC 7239) or `X-Forwarded-For` tells, only what trusted proxies wrote is
-/// read: from the right, up to and with the first address that is no trusted proxy itself.
+/// read: from the right, up to and with the first address that is no trusted proxy itself. `Forwarded` is read only where
+/// the other fields tell neither address nor scheme.
 package struct TrustedProxies: Sendable {
     /// A client as it is believed to be.
     package struct Client: Equatable, Sendable {
@@ -39,7 +40,10 @@ package struct TrustedProxies: Sendable {
     /// - Returns: `connection` as it is, unless its address is a trusted proxy's.
     package func client(of connection: Client, fields: RequestFields) -> Client {
         guard isTrusted(connection.address) else { return connection }
-        if let forwarded = fields["forwarded"] { return follow(Self.hops(forwarded: forwarded), from: connection) }
+        // Most proxies write the older fields and let a `Forwarded` of the client pass.
+        if let forwarded = fields["forwarded"], fields["x-forwarded-for"] == nil, fields["x-forwarded-proto"] == nil {
+            return follow(Self.hops(forwarded: forwarded), from: connection)
+        }
         return follow(
             Self.hops(
                 addresses: fields["x-forwarded-for"], schemes: fields["x-forwarded-proto"],

@@ -16,6 +16,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var context: ChannelHandlerContext?
     private var meter: HTTP2FrameMeter?
     private var streams = 0
+    /// The streams whose answer ends, or has ended, with an empty frame.
+    private var emptyEnds = 0
     /// The last stream that its client began; 0 before there is one.
     private var lastStream = 0
     private var lastActivity: UInt32
@@ -118,12 +120,17 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         return hasPlace
     }
 
-    /// No stream goes on.
-    var isIdle: Bool { streams <= 0 }
+    /// Whether an empty frame may be due.
+    var hasEmptyEnds: Bool { emptyEnds > 0 }
+
+    /// A stream answers with what ends in an empty frame.
+    func emptyEndBegan() { emptyEnds += 1 }
 
     /// A stream is over.
-    func streamEnded() {
+    /// - Parameter hadEmptyEnd: whether an empty frame was to end its answer.
+    func streamEnded(hadEmptyEnd: Bool) {
         streams -= 1
+        if hadEmptyEnd { emptyEnds -= 1 }
         engine.leaveStreams()
         lastActivity = room.tick
         closeWhenDone()

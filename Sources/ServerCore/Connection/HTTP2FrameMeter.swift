@@ -6,8 +6,9 @@ import NIOCore
 /// The frame layer bounds what waits for a reader in bytes of bodies, and a frame with one byte takes a hundred of
 /// memory; frames that open windows by a byte cost time and nothing else.
 ///
-/// A client that makes its windows smaller within a request may leave one of them less than nothing, and the frame layer
-/// traps when the empty frame that ends an answer is due there. Who does it between requests is served.
+/// A client that makes its windows smaller may leave one of them less than nothing, as RFC 9113 §6.9.2 lets it, and the
+/// frame layer traps when an empty frame is due there. Such frames end the answers whose length is not known before, so
+/// that a connection ends when its windows shrink within one of these. All others are served.
 final class HTTP2FrameMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -18,8 +19,13 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !count.isExhausted else { return }
-        if connection.isIdle { count.restBegins() }
         unsafe unwrapInboundIn(data).withUnsafeReadableBytes { bytes in unsafe count.read(bytes) }
+        switch count.shrinking {
+        case .none: break
+        case .alone: if connection.hasEmptyEnds { count.exhaust() }
+        // The frame layer may see both at once, and the answer begin in between.
+        case .behindRequest: count.exhaust()
+        }
         guard !count.isExhausted else { return connection.breakOff() }
         context.fireChannelRead(data)
     }
@@ -31,7 +37,7 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
     func sent(_ bytes: Int) { count.grant(bytes / 512 + 1) }
 }
 
-/// How many more small frames a client may send, and whether its windows still are what its requests began with.
+/// How many more small frames a client may send, and whether it makes its windows smaller.
 struct HTTP2FrameCount {
     /// What a connection begins with, and never has more of.
     static let most = 20_000
@@ -47,21 +53,32 @@ struct HTTP2FrameCount {
     private var position = 0
     private var length = 0
     private var type: UInt8 = 0
-    /// Requests have begun that may still go on.
-    private var hasBegun = false
+    /// A request begins in the bytes that are read, or a frame before them that they end.
+    private var hasRequest = false
     /// What the client said last of how large a stream's window is at first.
     ///
     /// RFC 9113 §6.5.2.
     private var window: UInt64 = 65_535
+    /// The settings that are being read make it smaller.
+    private var isSmaller = false
     /// Of one setting: how many bytes have come, and what they say.
     private var settingBytes = 0
     private var setting: UInt64 = 0
 
-    /// More came than one client can need, or what none needs.
+    /// Whether the last bytes have the end of settings that make windows smaller, and a request before it.
+    enum Shrinking {
+        case none
+        case alone
+        case behindRequest
+    }
+
+    private(set) var shrinking = Shrinking.none
+
+    /// More came than one client can need.
     var isExhausted: Bool { left < 0 }
 
-    /// All requests that had begun are over.
-    mutating func restBegins() { hasBegun = false }
+    /// Has what comes be too much.
+    mutating func exhaust() { left = -1 }
 
     mutating func grant(_ frames: Int) {
         if !isExhausted { left = min(left + frames, Self.most) }
@@ -72,11 +89,17 @@ struct HTTP2FrameCount {
     /// RFC 9113 §4.1.
     mutating func read(_ bytes: UnsafeRawBufferPointer) {
         var index = 0
+        shrinking = .none
+        if skipped == 0, position == 0 { hasRequest = false }
         while index < bytes.count {
             let rest = min(skipped, bytes.count - index)
             if type == 4 { for offset in index..<(index + rest) { unsafe takeSetting(bytes[offset]) } }
             skipped -= rest
             index += rest
+            if skipped == 0, isSmaller {
+                isSmaller = false
+                if shrinking != .behindRequest { shrinking = hasRequest ? .behindRequest : .alone }
+            }
             guard index < bytes.count else { return }
             let byte = unsafe bytes[index]
             if position < 3 { length = length << 8 | Int(byte) } else if position == 3 { type = byte }
@@ -92,8 +115,8 @@ struct HTTP2FrameCount {
         // A request and what it continues with are bounded elsewhere; a small body may belong to it.
         case 1:
             grant(4)
-            hasBegun = true
-        case 9: break
+            hasRequest = true
+        case 9: hasRequest = true
         default: left -= 1
         }
         skipped = length
@@ -112,7 +135,7 @@ struct HTTP2FrameCount {
         guard settingBytes == 6 else { return }
         if setting >> 32 == 4 {
             let value = setting & 0xFFFF_FFFF
-            if value < window, hasBegun { left = -1 }
+            if value < window { isSmaller = true }
             window = value
         }
         settingBytes = 0

@@ -71,6 +71,8 @@ extension HTTP2Stream {
             pump()
         case .stream:
             outgoing = .stream(isChunked: false, remaining: length)
+            hasEmptyEnd = true
+            connection.emptyEndBegan()
             pump()
         }
     }

@@ -42,6 +42,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var isAnswering = false
     var isOver = false
     var isHeadOnly = false
+    /// An empty frame ends the answer.
+    var hasEmptyEnd = false
     var isWarming = false
     var outstanding = 0
     /// The answer came before the end of the request, and is not sent to its end yet.
@@ -120,7 +122,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
-        connection.streamEnded()
+        connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
     }
 
     func read() {

@@ -312,6 +312,27 @@ def test_windows_that_shrink_within_a_request_end_their_connection_alone(secure)
     assert ask(server, "GET", "/a", tls=True).status == 200
 
 
+@pytest.mark.parametrize("name, size", [("a", 1000), ("big", 300_000)])
+def test_a_file_goes_on_when_its_window_was_less_than_nothing(secure, name, size):
+    """RFC 9113 §6.9.2"""
+    server = secure()
+    content = bytes(range(250)) * (size // 250)
+    (server.root / name).write_bytes(content)
+    client = Client(server)
+    client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 3}).serialize())
+    client.begin(1, "GET", f"/{name}")
+    client.until(lambda: len(client.bodies.get(1, b"")) == 3)
+    client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 2}).serialize())
+    client.send(WindowUpdateFrame(1, window_increment=2).serialize())
+    client.until(lambda: len(client.bodies[1]) > 3)
+    assert client.bodies[1] == content[:4]
+    # To far less than nothing and back.
+    client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 0}).serialize())
+    client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 500_000}).serialize())
+    client.send(WindowUpdateFrame(0, window_increment=500_000).serialize())
+    assert client.status(1) == "200" and client.bodies[1] == content
+
+
 def test_windows_that_grow_or_shrink_between_requests_are_fine(secure):
     client = Client(secure())
     for number, size in enumerate((100_000, 2_000, 70_000)):

@@ -45,25 +45,39 @@ import Testing
         [0, 0, 12, 4, 0, 0, 0, 0, 0] + [0, 3, 0, 0, 0, 100] + [0, 4, 0, 0, UInt8(size >> 8), UInt8(size & 255)]
     }
 
-    @Test("Windows that shrink within requests are too much, however the packets fall", arguments: [1, 7, 1_000])
-    func windowsShrink(cut: Int) {
-        let request = frame(1, 30)
-        #expect(count(windows(1_000) + request + windows(999), cut: cut).isExhausted)
-        #expect(count(request + windows(65_534), cut: cut).isExhausted)
-        // Before any request, or to more.
-        #expect(!count(windows(1_000) + windows(999) + request, cut: cut).isExhausted)
-        #expect(!count(windows(1_000) + request + windows(1_000) + windows(2_000) + request, cut: cut).isExhausted)
+    /// How windows became smaller in each of the packets.
+    private func shrinkings(_ packets: [[UInt8]]) -> [HTTP2FrameCount.Shrinking] {
+        var count = HTTP2FrameCount()
+        unsafe preface.withUnsafeBytes { unsafe count.read($0) }
+        return packets.map { packet in
+            unsafe packet.withUnsafeBytes { unsafe count.read($0) }
+            return count.shrinking
+        }
     }
 
-    @Test("Windows may shrink once all requests are over")
-    func windowsShrinkAtRest() {
-        var rested = count(frame(1, 30))
-        rested.restBegins()
-        unsafe windows(10).withUnsafeBytes { unsafe rested.read($0) }
-        #expect(!rested.isExhausted)
-        let more = frame(1, 30) + windows(9)
-        unsafe more.withUnsafeBytes { unsafe rested.read($0) }
-        #expect(rested.isExhausted)
+    @Test("Windows that shrink are told, and whether a request is before them in the same packet")
+    func windowsShrink() {
+        let request = frame(1, 30)
+        #expect(
+            shrinkings([windows(1_000), windows(999) + request, request + windows(998), windows(998), windows(999)])
+                == [.alone, .alone, .behindRequest, .none, .none])
+        #expect(shrinkings([request, windows(9) + windows(10)]) == [.none, .alone])
+        #expect(shrinkings([request + windows(65_534) + windows(65_533)]) == [.behindRequest])
+    }
+
+    @Test("They are told when the settings are whole, and a request counts where it ends")
+    func windowsShrinkInParts() {
+        let settings = windows(9) + frame(8, 4)
+        for cut in 1..<windows(9).count {
+            #expect(shrinkings([Array(settings[..<cut]), Array(settings[cut...])]) == [.none, .alone])
+        }
+        for type: UInt8 in [1, 9] {
+            let request = frame(type, 30)
+            for cut in 1..<request.count {
+                #expect(
+                    shrinkings([Array(request[..<cut]), Array(request[cut...]) + settings]) == [.none, .behindRequest])
+            }
+        }
     }
 
     @Test("What was spent comes back with time, up to what there was at first")

@@ -21,10 +21,12 @@ for word; do
 done
 
 compile() { exec "$SHARED_OBJECTS_CLANG" "$@"; }
-[[ $source == "$project"/.build/tests/checkouts/*/Sources/C*BoringSSL/* && $object == */debug/* ]] || compile "$@"
+[[ $source == "$project"/.build/tests/checkouts/*/Sources/C*BoringSSL/* && $object == "$project"/.build/tests/*/debug/* ]] || compile "$@"
 
-their_source=$project/.build/checkouts/${source#*/checkouts/}
-their_object=$project/.build/release/${object#*/debug/}
+their_source=$project/.build/checkouts/${source#"$project/.build/tests/checkouts/"}
+# .build/TRIPLE/release; the link to it comes at the end of a build.
+their_object=${object/#"$project/.build/tests/"/"$project/.build/"}
+their_object=${their_object/"/debug/"/"/release/"}
 their_dependencies=${their_object%.o}.d
 
 # True when the object is the one of this source, and newer than all that it was made of.

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -43,6 +44,12 @@ def for_everybody(program):
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.chmod(folder, 0o755)
     return pathlib.Path(shutil.copy(program, folder))
+
+
+def rclone_program():
+    """The rclone beside this Python, or the system's; None where there is none."""
+    beside = pathlib.Path(sys.executable).parent / "rclone"
+    return str(beside) if beside.exists() else shutil.which("rclone")
 
 
 def wait_until(condition, what, timeout=20.0):

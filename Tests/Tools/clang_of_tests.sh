@@ -1,8 +1,8 @@
 #!/bin/bash
 # The C compiler of the tests' build: clang, but it takes BoringSSL's objects from the build for release.
 #
-# Two packages carry BoringSSL, and to compile it is half of either build. Its objects depend on nothing that the builds
-# differ in but how far they are optimised. While the build for release goes on, which holds the lock
+# Two packages carry BoringSSL, and to compile one copy takes a processor five minutes. Its objects depend on nothing
+# that the builds differ in but how far they are optimised. While the build for release goes on, which holds the lock
 # $SHARED_OBJECTS_LOCK, an object that it has not made yet is waited for: both builds would only compete for the
 # processors.
 #
@@ -21,7 +21,8 @@ for word; do
 done
 
 compile() { exec "$SHARED_OBJECTS_CLANG" "$@"; }
-[[ $source == "$project"/.build/tests/checkouts/*/Sources/C*BoringSSL/* && $object == "$project"/.build/tests/*/debug/* ]] || compile "$@"
+[[ $source == "$project"/.build/tests/checkouts/*/Sources/C*BoringSSL/* ]] || compile "$@"
+[[ $object == "$project"/.build/tests/*/debug/* ]] || compile "$@"
 
 their_source=$project/.build/checkouts/${source#"$project/.build/tests/checkouts/"}
 # .build/TRIPLE/release; the link to it comes at the end of a build.

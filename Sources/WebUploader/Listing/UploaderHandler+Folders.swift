@@ -56,12 +56,13 @@ extension UploaderHandler {
     }
 
     /// Whether the client likes HTML best: a browser that goes somewhere.
-    func wantsPage(_ request: Request) -> Bool { Self.liking(of: request) == "text/html" }
+    func wantsPage(_ request: Request) -> Bool { Self.liking(of: request, among: Self.types) == "text/html" }
 
-    /// Which of the types that a folder comes in the client likes best.
-    private static func liking(of request: Request) -> String? {
-        Negotiation.mediaType(
-            accept: request.fields["accept"], offered: ["text/plain", "application/json", "text/html"])
+    /// The types that a folder comes in; who likes all of them as well gets the first.
+    private static let types = ["text/plain", "application/json", "text/html"]
+
+    private static func liking(of request: Request, among types: [String]) -> String? {
+        Negotiation.mediaType(accept: request.fields["accept"], offered: types)
     }
 
     private func form(for request: Request) throws(HTTPError) -> FolderForm {
@@ -77,10 +78,11 @@ extension UploaderHandler {
             if request.queryValue("json") != nil { return .json }
             if request.queryValue("html") != nil { return .html }
         }
-        switch Self.liking(of: request) {
+        let followsLinks = Self.followsLinks(request)
+        switch Self.liking(of: request, among: followsLinks ? Self.types.reversed() : Self.types) {
         case "application/json": return .json
-        case "text/html": return .page
-        default: return followsLinks(request) ? .links : .text
+        case "text/html": return followsLinks ? .links : .page
+        default: return .text
         }
     }
 
@@ -97,7 +99,7 @@ extension UploaderHandler {
 
     /// Whether the client fetches a tree by the links of its pages, as `wget -r` and rclone's `http` do, and yet asks
     /// for any media type.
-    private func followsLinks(_ request: Request) -> Bool {
+    private static func followsLinks(_ request: Request) -> Bool {
         guard let agent = request.fields["user-agent"]?.lowercased() else { return false }
         return agent.hasPrefix("wget/") || agent.hasPrefix("rclone/")
     }

@@ -4,18 +4,16 @@ import contextlib
 import ctypes
 import json
 import os
-import pathlib
 import shutil
 import struct
 import subprocess
-import sys
 
 import pytest
 import requests
 
 from test_faults import as_nobody
 from test_kill import Disk
-from server import wait_until
+from server import rclone_program, wait_until
 from tracing import Trace, failing, traced
 from wire import ConnectionClosed, Wire, ask
 
@@ -216,8 +214,7 @@ def test_move_with_properties_on_a_full_disk(serve, disk):
 @contextlib.contextmanager
 def mounted(folder, name, *options):
     """What is in `folder / "below"`, which others change, as a file system over a network has it."""
-    program = pathlib.Path(sys.executable).parent / "rclone"
-    program = str(program) if program.exists() else shutil.which("rclone")
+    program = rclone_program()
     if program is None or not os.path.exists("/dev/fuse"):
         pytest.skip("needs rclone and FUSE")
     below, place = folder / "below", folder / name

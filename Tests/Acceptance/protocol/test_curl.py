@@ -1,11 +1,11 @@
 """curl, wget and rclone's `http` as people use them."""
 
 import os
-import pathlib
 import subprocess
-import sys
 
 import pytest
+
+from server import rclone_program
 
 
 def curl(*arguments, **options):
@@ -83,8 +83,7 @@ def test_wget_mirror(server, folder, options):
 
 def test_rclone_reads_the_tree_by_its_pages(server, folder):
     fill(server.root)
-    program = pathlib.Path(sys.executable).parent / "rclone"
-    subprocess.run([program, "--config", "", "copy", "--http-url", server.url, ":http:", folder / "copy"], check=True, timeout=60)
+    subprocess.run([rclone_program(), "--config", "", "copy", "--http-url", server.url, ":http:", folder / "copy"], check=True, timeout=60)
     assert {path.relative_to(folder / "copy").as_posix(): path.read_text()
             for path in (folder / "copy").rglob("*") if path.is_file()} == TREE
 

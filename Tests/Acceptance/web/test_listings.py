@@ -32,6 +32,11 @@ def test_forms_by_accept(server):
         assert "<!doctype html>" in requests.get(server.url + "/", headers={"Accept": accept}, timeout=20).text
     axios = requests.get(server.url + "/", headers={"Accept": "application/json, text/plain, */*"}, timeout=20)
     assert axios.json() == listing
+    # Who follows links gets them where it does not say what it wants, and nothing that makes it fetch all twice.
+    wget = {accept: requests.get(server.url + "/", headers={"User-Agent": "Wget/1.25", "Accept": accept}, timeout=20).text
+            for accept in ("*/*", "text/html", "text/plain")}
+    assert wget["*/*"] == wget["text/html"] and 'href="/sub/"' in wget["*/*"] and "archive" not in wget["*/*"]
+    assert wget["text/plain"] == plain.text
 
 
 def test_slash(server):

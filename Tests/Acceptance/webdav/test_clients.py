@@ -8,13 +8,12 @@ import pty
 import random
 import shutil
 import subprocess
-import sys
 import textwrap
 import time
 
 import pytest
 
-from server import SANITIZED, wait_until
+from server import SANITIZED, rclone_program, wait_until
 from wire import ask
 
 LOCK = ('<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>'
@@ -172,8 +171,7 @@ RCLONE_CONFIG = "[dav]\ntype = webdav\nurl = {meeting.url}/\nvendor = {vendor}\n
 
 @pytest.fixture
 def rclone(meeting, home):
-    path = pathlib.Path(sys.executable).parent / "rclone"
-    program = str(path) if path.exists() else shutil.which("rclone")
+    program = rclone_program()
 
     def call(vendor, *arguments, ok=True):
         config = home / "rclone.conf"

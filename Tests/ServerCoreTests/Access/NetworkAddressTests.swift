@@ -76,17 +76,11 @@ struct TrustedProxiesTests {
         #expect(
             try client(["unix"], peer: "unix", standard)
                 == .init(address: "2001:db8::1", scheme: "https", authority: "files.example:8443"))
-    }
-
-    @Test("A client's own Forwarded, which a proxy that writes the older fields let pass, is not read")
-    func passedOn() throws {
-        let lines = [
-            ("Forwarded", "for=6.6.6.6;proto=http;host=evil.example"), ("X-Forwarded-For", "9.9.9.9"),
-            ("X-Forwarded-Proto", "https"),
-        ]
-        #expect(
-            try client(["10.0.0.1"], peer: "10.0.0.1", lines)
-                == .init(address: "9.9.9.9", scheme: "https", authority: "inner"))
+        // The client's own, which a proxy that writes the older fields let pass.
+        for older in x.prefix(2) {
+            #expect(
+                try client(["unix"], peer: "unix", standard + [older]) == client(["unix"], peer: "unix", [older]))
+        }
     }
 
     @Test("A chain of trusted proxies is followed to the first stranger")

@@ -6,6 +6,9 @@ struct Origins: Sendable {
     private let allowed: Set<String>
     private let allowsAll: Bool
 
+    /// What a site begins with, and the port that it has by that alone.
+    private static let schemes = [("http://", ":80"), ("https://", ":443")]
+
     /// Collects the sites whose pages may use this server.
     /// - Parameter allowed: `https://app.example.com`, `app://obsidian.md`, or `*`.
     init(allowed: [String]) {
@@ -16,7 +19,7 @@ struct Origins: Sendable {
     /// A site as browsers name it: without the slash, and without the port that its scheme has by itself.
     private static func asBrowsersSay(_ site: String) -> String {
         let site = (site.hasSuffix("/") ? String(site.dropLast()) : site).lowercased()
-        for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where site.hasPrefix(scheme) {
+        for (scheme, port) in schemes where site.hasPrefix(scheme) {
             return String(decoding: bare(Array(site.utf8), port), as: UTF8.self)
         }
         return site
@@ -94,7 +97,7 @@ struct Origins: Sendable {
     /// The scheme may differ behind a proxy that ends TLS.
     private static func isSame(_ origin: String, _ authority: String) -> Bool {
         let text = Array(origin.lowercased().utf8)
-        for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where text.starts(with: scheme.utf8) {
+        for (scheme, port) in schemes where text.starts(with: scheme.utf8) {
             let host = Array(text.dropFirst(scheme.utf8.count))
             return !host.isEmpty && bare(host, port).elementsEqual(bare(Array(authority.lowercased().utf8), port))
         }
@@ -108,7 +111,7 @@ struct Origins: Sendable {
 
     /// The origin of an address; nil for one that is not of the web.
     private static func site(of address: String) -> String? {
-        for scheme in ["http://", "https://"] where address.lowercased().hasPrefix(scheme) {
+        for (scheme, _) in schemes where address.lowercased().hasPrefix(scheme) {
             let host = address.utf8.dropFirst(scheme.utf8.count)
                 .prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
             return scheme + String(decoding: host.split(separator: UInt8(ascii: "@")).last ?? host, as: UTF8.self)

@@ -4,7 +4,8 @@
 # Two packages carry BoringSSL, and to compile one copy takes a processor five minutes. Its objects depend on nothing
 # that the builds differ in but how far they are optimised. While the build for release goes on, which holds the lock
 # $SHARED_OBJECTS_LOCK, an object that it has not made yet is waited for: both builds would only compete for the
-# processors.
+# processors. Assembler, which takes no time, is not shared: clang writes an object made of C under another name and
+# renames it, but one made of assembler in its place, where half of it would be taken for the whole.
 #
 # Called as SwiftPM calls clang, with $SHARED_OBJECTS_CLANG to call for everything else.
 set -euo pipefail
@@ -21,7 +22,7 @@ for word; do
 done
 
 compile() { exec "$SHARED_OBJECTS_CLANG" "$@"; }
-[[ $source == "$project"/.build/tests/checkouts/*/Sources/C*BoringSSL/* ]] || compile "$@"
+[[ $source == "$project"/.build/tests/checkouts/*/Sources/C*BoringSSL/*.c* ]] || compile "$@"
 [[ $object == "$project"/.build/tests/*/debug/* ]] || compile "$@"
 
 their_source=$project/.build/checkouts/${source#"$project/.build/tests/checkouts/"}

@@ -57,6 +57,24 @@ import Testing
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 
+    @Test("One record that can't be read keeps none of the others")
+    func purgeBesideUnreadable() throws {
+        for name in ["a/b.txt", "a/c/d.txt"] {
+            _ = try #require(try share.moveToTrash(SharePath(name)))
+            _ = try share.createUpload(UploadSpec(target: SharePath("x"), length: 1))
+        }
+        // Whatever the order in which a folder tells its names, some come after one of these.
+        for digit in "0123456789abcdef" {
+            let name = String(repeating: digit, count: 32) + ".record"
+            try directory.makeDirectory(".shareserve/trash/" + name)
+            try directory.makeDirectory(".shareserve/uploads/" + name)
+        }
+        time.pass(90 * 86_400)
+        #expect(throws: RootError.self) { try share.root.sweep() }
+        #expect(directory.names(in: ".shareserve/trash").count == 16)
+        #expect(directory.names(in: ".shareserve/uploads").count == 16)
+    }
+
     @Test("Restoring over what is there puts that into the trash")
     func replace() throws {
         let first = try #require(try share.moveToTrash(SharePath("a/b.txt")))

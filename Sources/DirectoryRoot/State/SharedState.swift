@@ -44,18 +44,15 @@ extension DirectoryRoot {
     public func sweep() throws(RootError) {
         if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
         // What can't be read of one store is no reason to leave the others as they are.
-        var failure: RootError?
-        func attempt(_ tidying: () throws(RootError) -> Void) {
-            do throws(RootError) { try tidying() } catch { failure = failure ?? error }
-        }
-        attempt { () throws(RootError) in try state.uploads.sweep() }
-        attempt { () throws(RootError) in try state.trash.purge() }
+        var attempts = Attempts()
+        attempts.run { () throws(RootError) in try state.uploads.sweep() }
+        attempts.run { () throws(RootError) in try state.trash.purge() }
         // First what ended while there was no room to say so; what there still is no room for is tried again.
         try? state.locks.settle()
         try? state.endedSessions.settle()
         state.folder.fillSpareRoom()
-        attempt { () throws(RootError) in try sweepProperties() }
-        if let failure { throw failure }
+        attempts.run { () throws(RootError) in try sweepProperties() }
+        try attempts.finish()
     }
 
     private func sweepProperties() throws(RootError) {

@@ -209,30 +209,37 @@ package final class Trash: Sendable {
     /// Removes what has been there long enough, and records without an item.
     ///
     /// At the start, and every minute.
+    /// - Throws: what the disk says of the first record that could not be read, once all others are done.
     package func purge() throws(RootError) {
         guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let now = clock.wall()
+        var attempts = Attempts()
         for name in try StateFolder.names(in: trash) {
-            let id = String(name.prefix { $0 != "." })
-            if name.hasSuffix(Self.doomed) {
-                // Of a process that was killed; one that still works on it is done the sooner.
-                _ = try? delete(id)
-                continue
-            }
-            guard let record = try read(id, in: trash) else {
-                if name.hasSuffix(".item") { try giveUpNameless(id, in: trash, now) }
-                continue
-            }
-            guard name.hasSuffix(".record"), record.deleted.advanced(by: keeps) <= now else { continue }
-            // One that can't be removed stays, and is tried again.
-            _ = try? delete(id)
+            attempts.run { () throws(RootError) in try tidy(name, in: trash, now) }
         }
+        try attempts.finish()
+    }
+
+    private func tidy(_ name: String, in trash: OpenDescriptor, _ now: Timestamp) throws(RootError) {
+        let id = String(name.prefix { $0 != "." })
+        if name.hasSuffix(Self.doomed) {
+            // Of a process that was killed; one that still works on it is done the sooner.
+            _ = try? delete(id)
+            return
+        }
+        guard let record = try read(id, in: trash) else {
+            if name.hasSuffix(".item") { giveUpNameless(id, in: trash, now) }
+            return
+        }
+        guard name.hasSuffix(".record"), record.deleted.advanced(by: keeps) <= now else { return }
+        // One that can't be removed stays, and is tried again.
+        _ = try? delete(id)
     }
 
     func expires(_ record: TrashRecord) -> Timestamp { record.deleted.advanced(by: keeps) }
 
     /// An item whose record is lost or damaged is kept as long as any other, from its last change.
-    private func giveUpNameless(_ id: String, in trash: OpenDescriptor, _ now: Timestamp) throws(RootError) {
+    private func giveUpNameless(_ id: String, in trash: OpenDescriptor, _ now: Timestamp) {
         var status = sys_attributes()
         guard unsafe sys_statat(trash.number, id + ".item", &status) == 0 else { return }
         let changed = Timestamp(seconds: status.changed)

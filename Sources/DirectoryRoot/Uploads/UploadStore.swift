@@ -187,17 +187,24 @@ package final class UploadStore: Sendable {
     /// Removes what is over, and what a crash left behind.
     ///
     /// At the start, and every minute.
+    /// - Throws: what the disk says of the first that could not be read or removed, once all others are done.
     package func sweep() throws(RootError) {
         guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        var attempts = Attempts()
         for name in try StateFolder.names(in: folder) {
-            let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
-            let id = String(pieces[0])
-            if pieces.count == 2, pieces[1] == "record" {
-                guard let record = try read(id, in: folder) else { continue }
-                if isOver(record, in: folder) { try remove(id, in: folder) }
-            } else if isStray(name, of: id, in: folder) {
-                _ = unsafe sys_unlinkat(folder.number, name, 0)
-            }
+            attempts.run { () throws(RootError) in try tidy(name, in: folder) }
+        }
+        try attempts.finish()
+    }
+
+    private func tidy(_ name: String, in folder: OpenDescriptor) throws(RootError) {
+        let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
+        let id = String(pieces[0])
+        if pieces.count == 2, pieces[1] == "record" {
+            guard let record = try read(id, in: folder) else { return }
+            if isOver(record, in: folder) { try remove(id, in: folder) }
+        } else if isStray(name, of: id, in: folder) {
+            _ = unsafe sys_unlinkat(folder.number, name, 0)
         }
     }
 

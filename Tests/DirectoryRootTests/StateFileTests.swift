@@ -152,4 +152,21 @@ import Testing
             #expect(try root.state.snapshots.content("ab") == [7])
         }
     }
+
+    @Test("Files of another program among the snapshots make room, however large they are")
+    func hugeFilesAmongSnapshots() throws {
+        let fixture = try Fixture.memory()
+        let snapshots = fixture.root.state.snapshots
+        try snapshots.keep([7], as: "ab")
+        for name in ["one", "two", "three"] {
+            let file = ".shareserve/sync/\(name)"
+            try fixture.directory.write("", to: file)
+            try fixture.directory.resize(file, to: .max)
+            let folder = try #require(try fixture.root.state.folder.descriptor(creating: false))
+            #expect(sys_set_times_at(folder.number, "sync/\(name)", 0, -1, 1, 0) == 0)
+        }
+        try snapshots.keep([8], as: "cd")
+        #expect(try snapshots.content("cd") == [8])
+        #expect(!fixture.directory.exists(".shareserve/sync/one"))
+    }
 }

@@ -453,4 +453,13 @@ import Testing
         _ = try again.finish(replacing: .anything)
         #expect(small.read("a")?.count == Int(again.offset))
     }
+
+    @Test("A record whose numbers are less than nothing is damaged", arguments: ["length", "vouched", "settled"])
+    func negativeNumber(_ key: String) throws {
+        let line = Array("created=1.0\ttouched=1.0\t\(key)=".utf8)
+        #expect(throws: DamagedState.self) {
+            try UploadRecord(StateRecord(line: (line + "\(Int64.min)".utf8)[...]), id: "x")
+        }
+        #expect(throws: Never.self) { try UploadRecord(StateRecord(line: (line + "0".utf8)[...]), id: "x") }
+    }
 }

@@ -77,7 +77,9 @@ package struct SnapshotStore: Sendable {
         kept.sort { $0.age > $1.age }
         var bytes: UInt64 = 0
         for (index, item) in kept.enumerated() {
-            bytes += item.size
+            // Another program can leave files here, and sparse ones are as large as a number goes.
+            let (sum, overflow) = bytes.addingReportingOverflow(item.size)
+            bytes = overflow ? .max : sum
             guard index >= Self.maxCount || index > 0 && bytes > Self.maxBytes else { continue }
             _ = unsafe sys_unlinkat(folder.number, item.name, 0)
         }

@@ -74,6 +74,8 @@ extension UploadRecord {
         client = record.text("client")
         vouched = record.number("vouched")
         settled = record.number("settled")
+        // What is less than nothing is another program's, and no sum with it is safe.
+        guard [length, vouched, settled].allSatisfy({ $0 ?? 0 >= 0 }) else { throw DamagedState() }
         writer = record.text("writer")
         parts = record.fields.filter { $0.key == "part" }.map { String(decoding: $0.value, as: UTF8.self) }
         var metadata: [Field] = []

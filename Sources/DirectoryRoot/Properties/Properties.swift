@@ -10,6 +10,21 @@ public struct PropertyName: Hashable, Sendable {
         self.namespace = namespace
         self.local = local
     }
+
+    /// Letter by letter: names that only look the same are two.
+    ///
+    /// Namespaces in XML 1.0 §2.3.
+    public static func == (one: PropertyName, other: PropertyName) -> Bool {
+        one.local.utf8.elementsEqual(other.local.utf8) && one.namespace.utf8.elementsEqual(other.namespace.utf8)
+    }
+
+    /// As ``==(_:_:)`` compares, and so in a time that grows with the name's length.
+    public func hash(into hasher: inout Hasher) {
+        for var text in [namespace, local] {
+            text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            hasher.combine(0xFF as UInt8)
+        }
+    }
 }
 
 /// A property that the server keeps and does not interpret.

@@ -47,7 +47,7 @@ public struct Request: Sendable {
 
     /// The first value of a query parameter, form-decoded; nil when absent.
     public func queryValue(_ name: String) -> String? {
-        queryBytes(name).map { String(decoding: $0, as: UTF8.self) }
+        queryBytes(name).map { TameText.text($0) }
     }
 
     /// The same as it is when it names a file: bytes, which need not be UTF-8.

@@ -1,4 +1,5 @@
 internal import DirectoryRoot
+internal import ServerCore
 
 /// One element of a request body, with everything that a later writer needs to say it again.
 struct XMLElement: Sendable {
@@ -21,7 +22,7 @@ struct XMLElement: Sendable {
     var text: String {
         var bytes: [UInt8] = []
         for case .text(let part) in children { bytes += part }
-        return String(decoding: bytes, as: UTF8.self)
+        return TameText.text(bytes)
     }
 
     /// Whether this is the element `local` of the namespace `DAV:`.

@@ -1,5 +1,6 @@
 internal import CLibXML2
 internal import DirectoryRoot
+internal import ServerCore
 
 /// Reads one request body into elements, with libxml2's SAX2 parser; the only owner of libxml2's memory.
 ///
@@ -108,9 +109,15 @@ private let startElement: startElementNsSAX2Func = {
             unsafe found.append(XMLAttribute(name: name, prefix: text(fields[1]), value: resolvingAmpersands(value)))
         }
     }
-    unsafe builder.startElement(
-        PropertyName(namespace: uri(namespace), local: text(local)), prefix: text(prefix), declared: declared,
-        attributes: found)
+    let name = unsafe PropertyName(namespace: uri(namespace), local: text(local))
+    let prefix = unsafe text(prefix)
+    // They are looked up and compared again and again. Namespaces have no letters that take marks.
+    let names = [name.local, prefix] + declared.map(\.prefix) + found.flatMap { [$0.name.local, $0.prefix] }
+    guard names.allSatisfy(TameText.isTame) else {
+        builder.refuse(.tooComplex)
+        return
+    }
+    builder.startElement(name, prefix: prefix, declared: declared, attributes: found)
 }
 
 private func text(_ pointer: UnsafePointer<xmlChar>?) -> String {

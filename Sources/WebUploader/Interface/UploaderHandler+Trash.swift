@@ -54,7 +54,7 @@ extension UploaderHandler {
     private func restore(_ request: Request) async throws -> Response {
         let wanted = try await request.document(Restoring.self)
         let rules: [String: TrashConflict] = ["keep": .keepBoth, "replace": .replace, "fail": .fail]
-        guard let rule = rules[wanted.conflict ?? "fail"], wanted.ids.count <= 100_000 else {
+        guard let rule = rules[TameText.text((wanted.conflict ?? "fail").utf8)], wanted.ids.count <= 100_000 else {
             throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
         }
         var outcomes: [Outcome] = []

@@ -39,7 +39,7 @@ struct UploadMetadata: Sendable {
     /// The value of a key as text; nil when it is not there or not UTF-8.
     func text(_ key: String) -> String? {
         guard let value = self[key], UTF8Scan.isValid(value) else { return nil }
-        return String(decoding: value, as: UTF8.self)
+        return TameText.text(value)
     }
 
     /// The file to write: `path` is the folder; `relativePath`, `filename` or `name` lies in it.

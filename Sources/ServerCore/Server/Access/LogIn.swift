@@ -47,8 +47,8 @@ package struct LogInHandler: Handler {
     private func logIn(_ request: Request) async throws -> Response {
         let form = PercentCoding.formFields(try await request.body.collect(upTo: 65_536), limit: 16)
         func field(_ name: String) -> [UInt8] { form.first { $0.name.elementsEqual(name.utf8) }?.value ?? [] }
-        let user = String(decoding: field("user"), as: UTF8.self)
-        let place = String(decoding: field("return"), as: UTF8.self)
+        let user = TameText.text(field("user"))
+        let place = TameText.text(field("return"))
         let (gate, peer, password) = (gate, request.storage.peer, field("password"))
         let account: AccountBook.Account
         do {

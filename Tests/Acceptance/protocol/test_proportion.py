@@ -1,0 +1,63 @@
+"""What a request costs is in proportion to what it brings, and to what is there: none is small and keeps others waiting."""
+
+import base64
+
+import pytest
+
+from server import SANITIZED
+from wire import Wire
+
+# Seconds of the processor: a tenth of what one of these took when it was not in proportion, and ten times what they take.
+LITTLE = 20 if SANITIZED else 2
+# Marks of two kinds upon one letter: a normal form has them in order.
+MARKS = "\u0300\u0316".encode() * 15_000
+
+
+def cost(server, *requests):
+    """The processor's seconds that these requests take, one after the other."""
+    before = server.cpu_seconds()
+    for method, target, *fields in requests:
+        body = fields.pop()[0] if isinstance(fields[-1], tuple) else None
+        with Wire(server, timeout=120) as wire:
+            wire.ask(method, target, *fields, body=body)
+    return server.cpu_seconds() - before
+
+
+@pytest.mark.parametrize("method, field", [
+    ("PROPFIND", "Prefer"), ("PROPFIND", "Depth"), ("GET", "Want-Repr-Digest"), ("PUT", "Repr-Digest"), ("GET", "User-Agent"),
+    ("PROPFIND", "Content-Type")])
+def test_marks_in_a_field(server, method, field):
+    (server.root / "file").write_text("content")
+    requests = [(method, "/file" if method != "GET" else "/", field.encode() + b": " + MARKS, (b"",))] * 20
+    if field == "Want-Repr-Digest":
+        requests = [(method, "/file", *rest) for method, _, *rest in requests]
+    assert cost(server, *requests) < LITTLE
+
+
+def test_marks_in_credentials(serve):
+    server = serve("--auth", "anna:secret@/:rw")
+    user = base64.b64encode(MARKS[:44_000] + b":x")
+    assert cost(server, *[("GET", "/", b"Authorization: Basic " + user)] * 20) < LITTLE
+    form = b"user=" + MARKS[:60_000] + b"&password=x"
+    login = ("POST", "/.shareserve/login", "Content-Type: application/x-www-form-urlencoded", (form,))
+    assert cost(server, *[login] * 20) < LITTLE
+
+
+@pytest.mark.parametrize("document", [
+    b'{"%s": 1, "path": "/"}', b'{"ids": ["a"], "conflict": "%s"}', b'{"path": "%s"}', b'{"paths": ["%s"]}'])
+def test_marks_in_a_document(server, document):
+    body = (document % (MARKS * 8),)
+    for place in ("links", "trash", "trash/restore"):
+        assert cost(server, ("POST", f"/.shareserve/{place}", "Content-Type: application/json", body)) < LITTLE
+
+
+@pytest.mark.parametrize("body", [
+    # Names, prefixes and text.
+    "".join(f'<a{i}{MARKS[:4000].decode()} xmlns="x:"/>' for i in range(200)),
+    "".join(f'<x{i}{MARKS[:1900].decode()}:a xmlns:x{i}{MARKS[:1900].decode()}="x:"/>' for i in range(200)),
+    f'<Win32LastModifiedTime xmlns="urn:schemas-microsoft-com:">{MARKS.decode() * 8}</Win32LastModifiedTime>',
+    f'<checksums xmlns="http://owncloud.org/ns"><checksum>{MARKS.decode() * 8}</checksum></checksums>'])
+def test_marks_in_xml(server, body):
+    (server.root / "file").write_text("content")
+    update = f'<propertyupdate xmlns="DAV:"><set><prop>{body}</prop></set></propertyupdate>'.encode()
+    assert cost(server, ("PROPPATCH", "/file", (update,))) < LITTLE

@@ -69,8 +69,8 @@ struct PropertySidecar: Sendable {
             if let status, !status.isDirectory { [name(inode: status.inode, device: status.device)] } else {
                 try Self.names(in: folder)
             }
-        for (name, stored) in try read(names, in: folder) {
-            guard let rest = stored.path.relative(to: source),
+        for name in names {
+            guard let stored = try read(name, in: folder), let rest = stored.path.relative(to: source),
                 let inode = UInt64(name.split(separator: "-").last ?? "", radix: 16),
                 let device = name.hasPrefix("r-")
                     ? rootDevice : UInt64(name.split(separator: "-").first ?? "", radix: 16)
@@ -90,10 +90,11 @@ struct PropertySidecar: Sendable {
         at now: Timestamp, _ find: (SharePath) throws(RootError) -> PropertyResource
     ) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
-        for (name, stored) in try read(try Self.names(in: folder), in: folder) {
+        for name in try Self.names(in: folder) {
             var status = sys_attributes()
             guard unsafe sys_statat(folder.number, name, &status) == 0,
-                now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400)
+                now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400),
+                let stored = try read(name, in: folder)
             else { continue }
             do throws(RootError) {
                 let resource = try find(stored.path)
@@ -111,21 +112,15 @@ struct PropertySidecar: Sendable {
         try StateFolder.names(in: folder).filter { !$0.contains(".") }
     }
 
-    private func read(
-        _ names: [String], in folder: OpenDescriptor
-    ) throws(RootError) -> [(name: String, stored: Stored)] {
-        var found: [(String, Stored)] = []
-        for name in names {
-            let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
-            guard opened >= 0 else { continue }
-            let file = Descriptor(owning: opened)
-            let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
-            guard let envelope = try? StateEnvelope(file: bytes), let stored = try? Stored(envelope.payload) else {
-                continue
-            }
-            found.append((name, stored))
-        }
-        return found
+    /// What one property file holds, which may be a megabyte: they are looked at one by one, however many there are.
+    /// - Returns: nil for one that is gone, or damaged.
+    private func read(_ name: String, in folder: OpenDescriptor) throws(RootError) -> Stored? {
+        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        guard opened >= 0 else { return nil }
+        let file = Descriptor(owning: opened)
+        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+        guard let envelope = try? StateEnvelope(file: bytes) else { return nil }
+        return try? Stored(envelope.payload)
     }
 
     private func name(of resource: PropertyResource) -> String {

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from server import SANITIZED
-from wire import Wire
+from wire import Wire, ask
 
 # Seconds of the processor: a tenth of what one of these took when it was not in proportion, and ten times what they take.
 LITTLE = 20 if SANITIZED else 2
@@ -61,3 +61,17 @@ def test_marks_in_xml(server, body):
     (server.root / "file").write_text("content")
     update = f'<propertyupdate xmlns="DAV:"><set><prop>{body}</prop></set></propertyupdate>'.encode()
     assert cost(server, ("PROPPATCH", "/file", (update,))) < LITTLE
+
+
+@pytest.mark.memory
+def test_large_properties_of_many_files(server):
+    """They are kept beside the files, and looked at when a folder moves."""
+    (server.root / "folder").mkdir()
+    value = "".join(f'<p{number} xmlns="x:">{"v" * 60_000}</p{number}>' for number in range(16))
+    update = f'<propertyupdate xmlns="DAV:"><set><prop>{value}</prop></set></propertyupdate>'
+    for number in range(60):
+        (server.root / str(number)).touch()
+        assert ask(server, "PROPPATCH", f"/{number}", body=update).status == 207
+    before = server.peak_memory()
+    assert ask(server, "MOVE", "/folder", "Destination: /moved").status == 201
+    assert server.peak_memory() - before < 24 << 20

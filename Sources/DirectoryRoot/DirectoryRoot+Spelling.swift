@@ -1,3 +1,13 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// What the disk makes of a name that is like one that matters. All of it may wait for the disk.
 extension DirectoryRoot {
     /// Whether the disk may take a name for the other; yes where that cannot be found out.
@@ -10,7 +20,7 @@ extension DirectoryRoot {
     func shows(_ path: SharePath) -> Bool {
         guard policy.shows(path) else { return false }
         guard hiddenSpellings.mayHave(path) else { return true }
-        return !path.components.contains { hides($0, in: path.before($0)) }
+        return !mayRespell(path) { hiddenSpellings.mayHave(name: $0) }
     }
 
     /// Whether a name that is shown as it is written is hidden since the folder may know it by another spelling.
@@ -25,8 +35,42 @@ extension DirectoryRoot {
     }
 
     /// Whether some folder on the way to `path` may know the next name by another spelling, too.
-    func mayRespell(_ path: SharePath) -> Bool {
-        path.components.contains { mayRespell($0, in: path.before($0)) }
+    func mayRespell(_ path: SharePath) -> Bool { mayRespell(path) { _ in true } }
+
+    /// The same for those of its names that matter.
+    private func mayRespell(_ path: SharePath, where matters: (ArraySlice<UInt8>) -> Bool) -> Bool {
+        if let answer = try? mayRespellOnTheWay(to: path, where: matters) { return answer }
+        return path.components.contains { matters($0) && mayRespell($0, in: path.before($0)) }
+    }
+
+    /// From folder to folder: a path has room for two thousand, and each of them looked up from the root would cost the
+    /// square of that.
+    /// - Returns: nil where a link is on the way.
+    /// - Throws: what keeps a folder from being opened.
+    private func mayRespellOnTheWay(
+        to path: SharePath, where matters: (ArraySlice<UInt8>) -> Bool
+    ) throws(RootError) -> Bool? {
+        var folder = try Descriptor(sys_dup(resolver.root), "dup")
+        var goesOn = true
+        for name in path.components {
+            if matters(name) {
+                let names = try FolderNames(in: folder.number, assumesNothing: resolver.doubtsNames)
+                if names.mayRespell(Array(name)) { return true }
+            }
+            guard goesOn, name.endIndex < path.bytes.endIndex else { continue }
+            let answer = unsafe CString.with(name) { name in
+                unsafe sys_openat(folder.number, name, sys_o_path | O_NOFOLLOW | O_NONBLOCK, 0)
+            }
+            // One that is made is as the folder that it is made in.
+            goesOn = answer != -ENOENT
+            guard goesOn else { continue }
+            let next = try Descriptor(answer, "openat")
+            let status = try next.status()
+            if status.isLink { return nil }
+            goesOn = status.isDirectory
+            if goesOn { folder = next }
+        }
+        return false
     }
 
     private func mayRespell(_ name: some Collection<UInt8>, in folder: SharePath) -> Bool {

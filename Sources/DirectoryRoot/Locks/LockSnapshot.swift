@@ -12,6 +12,8 @@ struct LockSnapshot: Sendable {
     private var atPath: [SharePath: [String]] = [:]
     /// How many locks lie strictly below a path.
     private var below: [SharePath: Int] = [:]
+    /// How many locks have a root of so many bytes.
+    private var lengths: [Int: Int] = [:]
     private var perUser: [String?: Int] = [:]
     /// The roots of locks, by token, that the disk may know by other spellings: none on an ordinary one.
     private(set) var respelled: [String: SharePath] = [:]
@@ -25,8 +27,8 @@ struct LockSnapshot: Sendable {
     /// The locks in force that cover `path`: its own, and those of depth infinity above it.
     func covering(_ path: SharePath, at uptime: Duration) -> [StoredLock] {
         var found = own(path, at: uptime)
-        path.forEachAncestor { ancestor in
-            found += own(ancestor, at: uptime).filter(\.isRecursive)
+        for folder in path.ancestors(ofLength: { lengths[$0] != nil }) {
+            found += own(folder, at: uptime).filter(\.isRecursive)
         }
         return found
     }
@@ -77,6 +79,7 @@ struct LockSnapshot: Sendable {
         lines[lock.token] = line
         byteCount += line.count
         atPath[lock.root, default: []].append(lock.token)
+        lengths[lock.root.bytes.count, default: 0] += 1
         perUser[lock.user, default: 0] += 1
         if lock.isRespelled { respelled[lock.token] = lock.root }
         lock.root.forEachAncestor { below[$0, default: 0] += 1 }
@@ -88,6 +91,7 @@ struct LockSnapshot: Sendable {
         byteCount -= lines.removeValue(forKey: token)?.count ?? 0
         atPath[lock.root]?.removeAll { $0 == token }
         if atPath[lock.root]?.isEmpty == true { atPath[lock.root] = nil }
+        lengths[lock.root.bytes.count] = lengths[lock.root.bytes.count].flatMap { $0 > 1 ? $0 - 1 : nil }
         perUser[lock.user] = perUser[lock.user].flatMap { $0 > 1 ? $0 - 1 : nil }
         lock.root.forEachAncestor { ancestor in
             below[ancestor] = below[ancestor].flatMap { $0 > 1 ? $0 - 1 : nil }
@@ -137,6 +141,21 @@ extension StoredLock {
 }
 
 extension SharePath {
+    /// The directories above this path whose paths have a length that is asked for, from the parent to the root.
+    ///
+    /// A path has room for two thousand folders: only what is asked for is taken out of it.
+    /// - Parameter isWanted: whether a path of so many bytes may be meant.
+    /// - Returns: as few as are wanted.
+    package func ancestors(ofLength isWanted: (Int) -> Bool) -> [SharePath] {
+        var found: [SharePath] = []
+        var end = bytes.count
+        while end > 0 {
+            end = bytes[..<end].lastIndex(of: Self.slash) ?? 0
+            if isWanted(end) { found.append(SharePath(unchecked: Array(bytes[..<end]))) }
+        }
+        return found
+    }
+
     /// Calls `body` with each directory above this path, from the parent to the root.
     func forEachAncestor(_ body: (SharePath) -> Void) {
         var path = self

@@ -1,6 +1,8 @@
 """What a request costs is in proportion to what it brings, and to what is there: none is small and keeps others waiting."""
 
 import base64
+import os
+import subprocess
 
 import pytest
 
@@ -11,6 +13,9 @@ from wire import Wire, ask
 LITTLE = 20 if SANITIZED else 2
 # Marks of two kinds upon one letter: a normal form has them in order.
 MARKS = "\u0300\u0316".encode() * 15_000
+DEEP = "/a" * 1_900
+LOCK = ('<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>'
+        "<D:locktype><D:write/></D:locktype></D:lockinfo>")
 
 
 def cost(server, *requests):
@@ -61,6 +66,35 @@ def test_marks_in_xml(server, body):
     (server.root / "file").write_text("content")
     update = f'<propertyupdate xmlns="DAV:"><set><prop>{body}</prop></set></propertyupdate>'.encode()
     assert cost(server, ("PROPPATCH", "/file", (update,))) < LITTLE
+
+
+def deep(root):
+    """Makes the folders of a path that is as long as any."""
+    folder = os.open(root, os.O_RDONLY)
+    for name in DEEP.split("/")[1:]:
+        os.mkdir(name, dir_fd=folder)
+        above, folder = folder, os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(above)
+    os.close(folder)
+
+
+def test_locks_in_a_deep_folder(server):
+    deep(server.root)
+    try:
+        locks = [("LOCK", f"{DEEP}/{number}", "Depth: 0", (LOCK,)) for number in range(12)]
+        assert cost(server, *locks) < 2 * LITTLE
+        assert ask(server, "DELETE", "/a").status == 207
+        assert cost(server, *[("DELETE", "/a", "Depth: infinity")] * 30) < 2 * LITTLE
+    finally:
+        # Too deep for what removes the directories of tests.
+        subprocess.run(["rm", "-rf", server.root / "a"], check=True)
+
+
+def test_hidden_names_in_other_letters_all_the_way(serve):
+    server = serve("--hidden", ".git")
+    assert cost(server, *[("GET", "/.GIT" * 800, "Accept: */*")] * 20) < LITTLE
+    (server.root / "file").write_text("content")
+    assert cost(server, *[("GET", "/file" + "/.GIT" * 800, "Accept: */*")] * 20) < LITTLE
 
 
 @pytest.mark.memory

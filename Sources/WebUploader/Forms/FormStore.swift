@@ -23,6 +23,8 @@ final class FormStore: @unchecked Sendable {
     private var rule = ConflictRule.keep
     private var part = PartKind.ignored
     private var whole: [Whole] = []
+    /// The next number to try beside a name that has come before: a form may bring one name thousands of times.
+    private var numbers: [SharePath: Int] = [:]
 
     /// What was stored so far, in order.
     private(set) var stored: [Stored] = []
@@ -90,7 +92,8 @@ final class FormStore: @unchecked Sendable {
         } catch {
             throw HTTPError(.badRequest, "A file's name cannot be used here.")
         }
-        let (number, upload) = try share.beginUpload(to: path, by: rule)
+        let first = rule == .keep ? numbers[path] ?? 0 : 0
+        let (number, upload) = try share.beginUpload(to: path, by: rule, from: first)
         part = .file(path, number, upload)
     }
 
@@ -137,8 +140,9 @@ final class FormStore: @unchecked Sendable {
 
     /// Takes the next free name where somebody else took this one meanwhile and both shall stay.
     private func commit(_ file: Whole) throws -> Stored {
-        try file.path.withFreeName(by: file.rule, from: file.number) { path, _ in
+        try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
             let (attributes, created) = try file.upload.commit(to: path)
+            if number > 0 { numbers[file.path] = min(number + 1, ConflictRule.attempts) }
             return Stored(path: path, attributes: attributes, created: created)
         }
     }
@@ -147,10 +151,17 @@ final class FormStore: @unchecked Sendable {
 extension Share {
     /// Begins an upload at `path`, or with ``ConflictRule/keep`` at the first free name beside it; makes the folders
     /// that it needs.
+    /// - Parameters:
+    ///   - path: the wished one.
+    ///   - rule: what becomes of a name that is taken.
+    ///   - first: the number to begin with, where those before it are known to be taken.
+    ///   - size: of the content, where that is known.
+    /// - Returns: the upload, and the number that was free.
+    /// - Throws: ``RootError``.
     func beginUpload(
-        to path: SharePath, by rule: ConflictRule, size: Int64? = nil
+        to path: SharePath, by rule: ConflictRule, from first: Int = 0, size: Int64? = nil
     ) throws -> (number: Int, upload: PendingUpload) {
-        try path.withFreeName(by: rule) { path, number in
+        try path.withFreeName(by: rule, from: first) { path, number in
             try makingFolders(to: path.parent) {
                 (number, try beginUpload(to: path, replacing: rule.replacement, size: size))
             }

@@ -68,6 +68,14 @@ def test_marks_in_xml(server, body):
     assert cost(server, ("PROPPATCH", "/file", (update,))) < LITTLE
 
 
+def test_many_files_of_one_name_in_a_form(server):
+    part = b'--b\r\nContent-Disposition: form-data; name="f"; filename="name.txt"\r\n\r\nx\r\n'
+    body = part * 1_500 + b"--b--\r\n"
+    assert cost(server, ("POST", "/", "Content-Type: multipart/form-data; boundary=b", (body,))) < 2 * LITTLE
+    assert len(list(server.root.glob("name (*).txt"))) == 1_499
+    assert (server.root / "name (1499).txt").exists()
+
+
 def deep(root):
     """Makes the folders of a path that is as long as any."""
     folder = os.open(root, os.O_RDONLY)

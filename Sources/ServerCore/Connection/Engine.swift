@@ -68,7 +68,10 @@ final class Engine: Sendable {
         let walks = WaitingLine(
             pool, atOnce: limits.treeWalks > 0 ? limits.treeWalks : pool.count / 2, longest: 256,
             full: "Too much is being copied and deleted at once. Try again in a few seconds.")
-        io = IOPool(threads: pool, bounds: IOPool.Bounds(passwords: passwords, walks: walks, ranges: limits.ranges))
+        let looks = Turns(atOnce: pool.count / 2)
+        io = IOPool(
+            threads: pool,
+            bounds: IOPool.Bounds(passwords: passwords, walks: walks, looks: looks, ranges: limits.ranges))
         logger = configuration.logger
         var headLimits = HTTP1HeadParser.Limits()
         headLimits.headBytes = limits.headBytes

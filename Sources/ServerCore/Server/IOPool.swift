@@ -7,11 +7,13 @@ public struct IOPool: Sendable {
     final class Bounds: Sendable {
         let passwords: WaitingLine
         let walks: WaitingLine
+        let looks: Turns
         let ranges: Int
 
-        init(passwords: WaitingLine, walks: WaitingLine, ranges: Int) {
+        init(passwords: WaitingLine, walks: WaitingLine, looks: Turns, ranges: Int) {
             self.passwords = passwords
             self.walks = walks
+            self.looks = looks
             self.ranges = ranges
         }
     }
@@ -40,5 +42,12 @@ public struct IOPool: Sendable {
     package func walk<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
         return try await bounds.walks.run(work)
+    }
+
+    /// Runs work that looks at all of a tree before there is anything to send, when a thread can be spared for it.
+    /// - Throws: what `work` throws.
+    package func look<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        guard let bounds else { return try work() }
+        return try await bounds.looks.run { try await run(work) }
     }
 }

@@ -11,7 +11,7 @@ extension UploaderHandler {
         let share = request.share
         let absolute = try share.base.appending(request.path)
         let chosen = try names(request)
-        let (plan, layout) = try await request.io.run { [archiveMemory] in
+        let (plan, layout) = try await request.io.look { [archiveMemory] in
             guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {
                 throw RootError.notFound
             }

@@ -3,6 +3,7 @@
 import base64
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -117,3 +118,25 @@ def test_large_properties_of_many_files(server):
     before = server.peak_memory()
     assert ask(server, "MOVE", "/folder", "Destination: /moved").status == 201
     assert server.peak_memory() - before < 24 << 20
+
+
+@pytest.mark.parametrize("request_of_tree", [
+    ("HEAD", "/?archive=zip"),
+    ("REPORT", "/", '<sync-collection xmlns="DAV:"><sync-token/><sync-level>infinite</sync-level><prop><getetag/></prop>'
+     "</sync-collection>")])
+def test_many_who_ask_for_a_whole_tree_leave_others_their_service(many, request_of_tree):
+    method, target, *body = request_of_tree
+    wires = [Wire(many, timeout=120, receive_buffer=4096) for _ in range(32)]
+    try:
+        for wire in wires:
+            wire.request(method, target, body=body[0] if body else None)
+        time.sleep(0.2)
+        started = time.monotonic()
+        assert ask(many, "PROPFIND", "/", "Depth: 0").status == 207
+        took = time.monotonic() - started
+        for wire in wires:
+            wire.read(1)
+        assert took < (time.monotonic() - started) / 4
+    finally:
+        for wire in wires:
+            wire.close()

@@ -1,0 +1,46 @@
+import NIOCore
+import Synchronization
+
+/// Lets a few tasks at a time do what holds their thread for long, so that most of the pool's threads stay for others.
+///
+/// As ``WaitingLine``, for what goes on in its own task, where it hears that nobody waits for it any more. Who comes is
+/// bounded elsewhere.
+final class Turns: Sendable {
+    private struct State {
+        var free: Int
+        var waiting = CircularBuffer<CheckedContinuation<Void, Never>>()
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter atOnce: tasks that have their turn at a time.
+    init(atOnce: Int) { state = Mutex(State(free: max(1, atOnce))) }
+
+    /// Runs `work` when it is its turn.
+    func run<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {
+        await withCheckedContinuation { continuation in
+            let isNow = state.withLock { state in
+                guard state.free == 0 else {
+                    state.free -= 1
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isNow { continuation.resume() }
+        }
+        defer { end() }
+        return try await work()
+    }
+
+    private func end() {
+        let next = state.withLock { state in
+            guard let next = state.waiting.popFirst() else {
+                state.free += 1
+                return nil as CheckedContinuation<Void, Never>?
+            }
+            return next
+        }
+        next?.resume()
+    }
+}

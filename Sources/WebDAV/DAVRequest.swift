@@ -5,9 +5,7 @@ internal import ServerCore
 /// which lock tokens.
 struct DAVRequest: Sendable {
     let request: Request
-    let options: WebDAVOptions
-    /// For what lists.
-    let propfinds: Slots
+    let service: DAVService
     let ifHeader: IfHeader?
     let conditions: Conditions
     /// The requester's view, with the tokens that were submitted; a write through it holds to the `If` field until its
@@ -17,10 +15,9 @@ struct DAVRequest: Sendable {
     var path: SharePath { request.path }
 
     /// - Throws: 400 when the `If` field is malformed.
-    init(_ request: Request, options: WebDAVOptions, propfinds: Slots) throws(HTTPError) {
+    init(_ request: Request, to service: DAVService) throws(HTTPError) {
         self.request = request
-        self.options = options
-        self.propfinds = propfinds
+        self.service = service
         let header = request.fields["if"]
         let ifHeader = header == nil ? nil : try IfHeader(header: header ?? "")
         self.ifHeader = ifHeader
@@ -29,7 +26,7 @@ struct DAVRequest: Sendable {
     }
 
     /// The body as it came, within its limit.
-    func body() async throws -> [UInt8] { try await request.body.collect(upTo: options.maxXMLBytes) }
+    func body() async throws -> [UInt8] { try await request.body.collect(upTo: service.options.maxXMLBytes) }
 
     /// The root element of a body.
     /// - Parameters:
@@ -39,7 +36,7 @@ struct DAVRequest: Sendable {
     /// - Throws: 400 for whatever is not read.
     func root(of body: [UInt8], maxDepth: Int = XMLBounds.maxDepth) throws(HTTPError) -> XMLElement {
         try DAVBody.read(
-            body, charset: DAVBody.charset(of: request), maxDepth: min(maxDepth, options.maxXMLDepth))
+            body, charset: DAVBody.charset(of: request), maxDepth: min(maxDepth, service.options.maxXMLDepth))
     }
 
     /// Runs `work` where the disk may be waited for, behind others that also take as long as a tree or a large file

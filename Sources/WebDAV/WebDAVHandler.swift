@@ -7,14 +7,12 @@ public import ServerCore
 ///
 /// GET, HEAD and POST belong to other handlers.
 public struct WebDAVHandler: Handler {
-    private let options: WebDAVOptions
-    private let propfinds: Slots
+    private let service: DAVService
 
     /// Makes a handler.
     /// - Parameter options: what can be set about it.
     public init(options: WebDAVOptions = WebDAVOptions()) {
-        self.options = options
-        propfinds = Slots(options.maxPropfinds)
+        service = DAVService(options)
     }
 
     /// The methods that it knows.
@@ -65,9 +63,9 @@ public struct WebDAVHandler: Handler {
     private static let reserved = SharePath(unchecked: Array(StateFolder.name.utf8))
 
     private func later(_ run: @escaping Run) -> Answer {
-        .later { [options, propfinds] request in
+        .later { [service] request in
             do {
-                return try await run(DAVRequest(request, options: options, propfinds: propfinds))
+                return try await run(DAVRequest(request, to: service))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {
@@ -77,9 +75,9 @@ public struct WebDAVHandler: Handler {
     }
 
     private func onDisk(_ run: @escaping @Sendable (DAVRequest) throws -> Response) -> Answer {
-        .onDisk { [options, propfinds] request in
+        .onDisk { [service] request in
             do {
-                return try run(DAVRequest(request, options: options, propfinds: propfinds))
+                return try run(DAVRequest(request, to: service))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {

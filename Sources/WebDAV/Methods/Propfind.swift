@@ -10,15 +10,14 @@ extension DAVRequest {
         let prefer = Prefer(of: request)
         // A body that comes slowly keeps no place from others.
         let body = try await body()
-        guard let slot = propfinds.take() else { throw RootError.tooMany }
+        guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
-        let selection = try PropertySelection(
-            propfind: body, charset: DAVBody.charset(of: request), maxDepth: options.maxXMLDepth)
+        let selection = try service.selections.selection(propfind: body, charset: DAVBody.charset(of: request))
         let listing = try await onDisk { [depth] share in
             try checkIf()
             return try MultiStatusStream(
                 of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,
-                maxMembers: depth.reach == .infinity ? options.maxInfiniteMembers : nil)
+                maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil)
         }
         var fields: ResponseFields = ["Content-Type": xmlMediaType]
         prefer.note(in: &fields)

@@ -9,7 +9,7 @@ extension DAVRequest {
         let depth = try Depth(of: request, missing: .zero)
         // A body that comes slowly keeps no place from others.
         let body = try await body()
-        guard let slot = propfinds.take() else { throw RootError.tooMany }
+        guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         let root = try root(of: body)
         guard root.isDAV("sync-collection") else {
             throw DAVError(status: .forbidden, condition: .supportedReport)

@@ -35,6 +35,7 @@ CACHED_ALLOCATIONS = 1
 GET_ALLOCATIONS = 60
 PUT_ALLOCATIONS = 40
 MEMBER_ALLOCATIONS = 0.3
+PROPFIND_ALLOCATIONS = 40
 COUNTER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -276,3 +277,16 @@ def test_allocations_of_a_member_in_propfind(counted):
         def work(count):
             assert wire.ask("PROPFIND", "/many/", "Depth: 1").status == 207
         assert allocations(counted, 1_000, work) <= MEMBER_ALLOCATIONS
+
+
+@optimised
+def test_allocations_of_a_propfind_that_was_asked_before(counted):
+    """Its body is the same as before, so that it is not read again."""
+    (counted.root / "small").write_bytes(b"x")
+    properties = b"".join(b"<D:%s/>" % name for name in (b"resourcetype", b"getcontentlength", b"getetag", b"getlastmodified"))
+    body = b'<?xml version="1.0"?><D:propfind xmlns:D="DAV:"><D:prop>%s</D:prop></D:propfind>' % properties
+    with Wire(counted) as wire:
+        def work(count):
+            for _ in range(count):
+                assert wire.ask("PROPFIND", "/small", "Depth: 0", body=body).status == 207
+        assert allocations(counted, MANY, work) <= PROPFIND_ALLOCATIONS

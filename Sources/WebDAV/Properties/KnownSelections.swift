@@ -1,0 +1,59 @@
+internal import ServerCore
+internal import Synchronization
+
+/// What the last PROPFINDs asked for, by their bodies.
+///
+/// Clients send the same few bodies all the time, and to read one takes longer than the rest of a small answer. A few
+/// small bodies only; whatever else comes is read each time.
+final class KnownSelections: Sendable {
+    /// Bodies that are known at once.
+    static let capacity = 16
+    /// Bytes of a body that may become known.
+    static let mostBytes = 4_096
+
+    private struct Known {
+        let body: [UInt8]
+        let isMarkedUTF8: Bool
+        let selection: PropertySelection
+    }
+
+    private struct State {
+        var known: [Known] = []
+        /// Whose place the next one takes.
+        var oldest = 0
+    }
+
+    private let state = Mutex(State())
+    private let maxDepth: Int
+
+    init(maxDepth: Int) { self.maxDepth = maxDepth }
+
+    /// What a PROPFIND asks for.
+    /// - Parameters:
+    ///   - body: its XML; empty asks for everything.
+    ///   - charset: the `charset` of its Content-Type.
+    /// - Returns: what ``PropertySelection/init(propfind:charset:maxDepth:)`` makes of it.
+    /// - Throws: 400 when it is no such body.
+    func selection(propfind body: [UInt8], charset: String?) throws -> PropertySelection {
+        let isMarkedUTF8 = charset.map { ASCII.equalIgnoringCase($0.utf8, "utf-8".utf8) }
+        guard !body.isEmpty, body.count <= Self.mostBytes, isMarkedUTF8 != false else {
+            return try PropertySelection(propfind: body, charset: charset, maxDepth: maxDepth)
+        }
+        let isMarked = isMarkedUTF8 != nil
+        let known = state.withLock { state in
+            state.known.first { $0.isMarkedUTF8 == isMarked && $0.body == body }?.selection
+        }
+        if let known { return known }
+        let selection = try PropertySelection(propfind: body, charset: charset, maxDepth: maxDepth)
+        state.withLock { state in
+            let new = Known(body: body, isMarkedUTF8: isMarked, selection: selection)
+            if state.known.count < Self.capacity {
+                state.known.append(new)
+            } else {
+                state.known[state.oldest] = new
+                state.oldest = (state.oldest + 1) % Self.capacity
+            }
+        }
+        return selection
+    }
+}

@@ -1,0 +1,5 @@
+#if SANITIZE_THREAD
+    internal import DirectoryRoot
+
+    typealias Mutex = TracedMutex
+#endif

@@ -23,6 +23,8 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     /// Of both together.
     private var position = 0
     private let token: SyncToken
+    /// What both states take of the memory for all reports; given back with this.
+    private let memory: TreeMemory.Portion
     private var writer: MultiStatusWriter
 
     private static let batch = 512
@@ -38,15 +40,25 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     ///   - query: what is asked.
     ///   - isMinimal: leaves 404s of properties out.
     ///   - prefix: what every address begins with.
-    /// - Throws: 403 for a token that is not known, or not of this collection; 507 when the collection is too large.
-    init(of target: SharePath, in share: Share, _ query: SyncQuery, isMinimal: Bool, prefix: String) throws {
+    ///   - memory: where what both states take is counted.
+    /// - Throws: 403 for a token that is not known, or not of this collection; 507 when the collection is too large;
+    ///   ``RootError/tooMany`` when others fill the memory.
+    init(
+        of target: SharePath, in share: Share, _ query: SyncQuery, isMinimal: Bool, prefix: String,
+        memory: TreeMemory.Portion
+    ) throws {
         self.share = share
         self.target = target
+        self.memory = memory
         selection = query.selection
         let store = share.root.state.snapshots
         now = try Self.snapshot(of: target, in: share, isRecursive: query.isRecursive)
+        try memory.hold(now.byteCount)
         before = try Self.known(query, at: now.place, in: store)
         let changes = now.changes(since: before)
+        try memory.hold(
+            now.byteCount + before.byteCount
+                + (changes.changed.capacity + changes.gone.capacity) * MemoryLayout<Int>.stride)
         let limit = query.limit ?? .max
         changed = changes.changed.prefix(limit)
         gone = changes.gone.prefix(limit - changed.count)

@@ -143,6 +143,9 @@ struct CollectionSnapshot: Sendable {
 
     var count: Int { rows.count }
 
+    /// Bytes of memory.
+    var byteCount: Int { names.capacity + rows.capacity * MemoryLayout<Row>.stride }
+
     /// From the collection.
     func path(_ index: Int) -> SharePath { SharePath(unchecked: Array(name(index))) }
 

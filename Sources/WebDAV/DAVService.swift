@@ -5,6 +5,8 @@ final class DAVService: Sendable {
     let options: WebDAVOptions
     /// For what lists.
     let propfinds: Slots
+    /// For what remembers all that it lists.
+    let trees = TreeMemory()
     let selections: KnownSelections
 
     init(_ options: WebDAVOptions) {

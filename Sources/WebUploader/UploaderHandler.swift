@@ -13,7 +13,7 @@ public final class UploaderHandler: Handler {
     let searches: Slots
     let listings: Slots
     let archives: Slots
-    let archiveMemory = ArchiveMemory()
+    let trees = TreeMemory()
     let uploadsBoard = UploadsBoard()
     let eventStreams: EventStreams
 

@@ -1,4 +1,5 @@
 import DirectoryRoot
+import ServerCore
 import TestSupport
 import Testing
 
@@ -48,6 +49,25 @@ struct ReportTests {
         let second = try await fixture.send("REPORT", "/", [], body(token(first), level: "infinite"))
         #expect(second.status == 207)
         #expect(try Set(second.hrefs()) == Set((0..<20).map { "/link\($0)/" }))
+    }
+
+    @Test("All answers together hold a bounded memory, but for small ones and one that is alone")
+    func memory() throws {
+        let fixture = try DAVFixture()
+        for index in 0..<3_000 { try fixture.directory.write("", to: "d/\(index)") }
+        let query = try SyncQuery(DAVBody.read(Array(body("").utf8), charset: nil, maxDepth: 10))
+        let trees = TreeMemory(1_000)
+        func report(_ path: String) throws -> ChangeStream {
+            try ChangeStream(
+                of: SharePath(decoding: path), in: fixture.share, query, isMinimal: false, prefix: "",
+                memory: trees.portion())
+        }
+        var first: ChangeStream? = try report("d")
+        #expect(first?.isAtEnd == false)
+        #expect(throws: RootError.tooMany) { try report("d") }
+        #expect(throws: Never.self) { try report("") }
+        first = nil
+        #expect(throws: Never.self) { try report("d") }
     }
 
     @Test("§3.3 sync-level infinite reaches all below, and its tokens serve level 1 too")

@@ -19,12 +19,13 @@ extension DAVRequest {
         }
         let query = try SyncQuery(root)
         let prefer = Prefer(of: request)
-        let listing = try await request.io.look { [share] in
+        let listing = try await request.io.look { [share, memory = service.trees.portion()] in
             guard try share.attributes(of: path).isDirectory, !share.root.policy.isReadOnly else {
                 throw DAVError(status: .forbidden, condition: .supportedReport)
             }
             try checkIf()
-            return try ChangeStream(of: path, in: share, query, isMinimal: prefer.isMinimal, prefix: request.prefix)
+            return try ChangeStream(
+                of: path, in: share, query, isMinimal: prefer.isMinimal, prefix: request.prefix, memory: memory)
         }
         var fields: ResponseFields = ["Content-Type": xmlMediaType]
         prefer.note(in: &fields)

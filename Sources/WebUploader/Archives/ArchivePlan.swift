@@ -24,7 +24,7 @@ struct ArchivePlan: Sendable {
     /// The text of the last member where something is left out; nil otherwise.
     private let note: [UInt8]?
     /// What it takes of the memory for all plans; given back with it.
-    private let portion: ArchiveMemory.Portion
+    private let portion: TreeMemory.Portion
 
     private struct Record: Sendable {
         var nameStart: UInt32
@@ -51,7 +51,7 @@ struct ArchivePlan: Sendable {
     ///   archive any more.
     init(
         of base: SharePath, in share: Share, choosing chosen: [[UInt8]], format: any ArchiveFormat,
-        memory: ArchiveMemory
+        memory: TreeMemory
     ) throws {
         self.base = base
         portion = memory.portion()
@@ -97,7 +97,7 @@ extension ArchivePlan {
     private struct Builder {
         let share: Share
         var hash: SHA256
-        let memory: ArchiveMemory.Portion
+        let memory: TreeMemory.Portion
         var names: [UInt8] = []
         var records: [Record] = []
         private var note = ArchiveNote()
@@ -106,7 +106,7 @@ extension ArchivePlan {
         /// Bytes of the folders that the walk is in.
         private var openBytes = 0
 
-        init(share: Share, hash: SHA256, memory: ArchiveMemory.Portion) {
+        init(share: Share, hash: SHA256, memory: TreeMemory.Portion) {
             self.share = share
             self.hash = hash
             self.memory = memory

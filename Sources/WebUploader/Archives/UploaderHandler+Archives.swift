@@ -11,12 +11,12 @@ extension UploaderHandler {
         let share = request.share
         let absolute = try share.base.appending(request.path)
         let chosen = try names(request)
-        let (plan, layout) = try await request.io.look { [archiveMemory] in
+        let (plan, layout) = try await request.io.look { [trees] in
             guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {
                 throw RootError.notFound
             }
             let plan = try ArchivePlan(
-                of: request.path, in: share, choosing: chosen, format: format, memory: archiveMemory)
+                of: request.path, in: share, choosing: chosen, format: format, memory: trees)
             return (plan, try ArchiveLayout(of: plan, format: format))
         }
         let filename = self.filename(request, choosing: chosen) + Array(format.fileExtension.utf8)

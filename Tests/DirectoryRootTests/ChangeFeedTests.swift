@@ -1,7 +1,17 @@
+import Dispatch
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import DirectoryRoot
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 @Suite("Change feed", .timeLimit(.minutes(1))) struct ChangeFeedTests {
     let directory: TemporaryDirectory
@@ -110,6 +120,59 @@ import Testing
         let again = try share.changes(in: SharePath("a"))
         try directory.write("x", to: "a/again")
         #expect(await wait(for: ["again"], from: again) == ["again"])
+    }
+
+    /// Lets the feed's thread wait where it looks whether a member is there.
+    private final class Looks: Sendable {
+        private let (beginnings, beginning) = AsyncStream.makeStream(of: Void.self)
+        private let hasGivenUp = Mutex(false)
+        private let answer = DispatchSemaphore(value: 0)
+
+        private let finds: Bool
+
+        init(finds: Bool) { self.finds = finds }
+
+        /// Looks on once it may, or after 5 seconds.
+        func look() -> Bool {
+            beginning.yield()
+            if answer.wait(timeout: .now() + 5) == .timedOut { hasGivenUp.withLock { $0 = true } }
+            return finds
+        }
+
+        var isInTime: Bool { !hasGivenUp.withLock { $0 } }
+
+        func begin() async { for await _ in beginnings { return } }
+
+        func allow() { answer.signal() }
+    }
+
+    private func subscribe(to feed: ChangeFeed, _ looks: Looks) throws -> AsyncStream<FolderChange> {
+        let folder = try Descriptor(open(directory.path(of: "a"), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open")
+        return feed.subscribe(to: SharedDescriptor(folder), isShown: { _ in true }, isThere: { _ in looks.look() })
+    }
+
+    @Test("Who comes or goes does not wait while members are looked at")
+    func unlocked() async throws {
+        let (feed, looks) = (ChangeFeed(mostWatches: 1), Looks(finds: true))
+        try directory.write("x", to: "a/#12")
+        let stream = try subscribe(to: feed, looks)
+        try directory.write("y", to: "a/#12")
+        await looks.begin()
+        #expect(feed.watchCount == 1 && looks.isInTime)
+        for _ in 0..<9 { looks.allow() }
+        #expect(await wait(for: ["#12"], from: stream) == ["#12"])
+    }
+
+    @Test("More names than can be looked at within reason are told of as everything")
+    func doubtful() async throws {
+        let (feed, looks) = (ChangeFeed(mostWatches: 1), Looks(finds: false))
+        let doubtful = (0..<500).map { "a/#\($0)" }
+        for name in doubtful { try directory.write("x", to: name) }
+        let stream = try subscribe(to: feed, looks)
+        for name in doubtful { try directory.write("y", to: name) }
+        await looks.begin()
+        for _ in 0..<5_000 { looks.allow() }
+        #expect(await wait(for: ["#499"], from: stream) == ["all"])
     }
 
     @Test("Folders beyond the limit of watches are looked at instead")

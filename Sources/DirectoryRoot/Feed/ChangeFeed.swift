@@ -30,6 +30,8 @@ package final class ChangeFeed: Sendable {
     }
 
     private typealias Listener = AsyncStream<FolderChange>.Continuation
+    /// One who is to be asked about a name.
+    private typealias Asked = (id: Int, subscriber: Subscriber)
     private typealias Due = (id: Int, change: FolderChange, listener: Listener)
 
     private struct State {
@@ -115,9 +117,9 @@ package final class ChangeFeed: Sendable {
             let wait: Int32 = hasPending ? 20 : 250
             var events: [Inotify.Event] = []
             if let inotify { events = inotify.events(within: wait) } else { usleep(UInt32(wait) * 1_000) }
-            let found = lookAround()
+            let listeners = state.withLock { self.listeners(of: events, in: &$0) }
+            let found = Self.changes(of: events, for: listeners) + lookAround()
             let (goesOn, due, ended) = state.withLock { state -> (Bool, [Due], [Listener]) in
-                for event in events { note(event, in: &state) }
                 for (id, change) in found { add(change, to: id, in: &state) }
                 let (due, ended) = takeDue(from: &state)
                 if !state.subscribers.isEmpty { return (true, due, ended) }
@@ -133,30 +135,62 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    private func note(_ event: Inotify.Event, in state: inout State) {
-        if event.isOverflow {
-            for id in state.subscribers.keys { add(.all, to: id, in: &state) }
-            return
-        }
-        let listeners = state.subscribersOf[event.watch] ?? []
-        if event.isOfDirectory || event.endsWatch {
-            state.subscribersOf[event.watch] = nil
-            if !event.endsWatch, !listeners.isEmpty { state.inotify?.unwatch(event.watch) }
-            for id in listeners {
-                state.subscribers[id]?.watch = nil
-                state.subscribers[id]?.poll = nil
-                state.subscribers[id]?.isOver = true
-                add(.all, to: id, in: &state)
-            }
-            return
-        }
-        for id in listeners {
-            if !event.name.isEmpty, let subscriber = state.subscribers[id], subscriber.isShown(event.name),
-                !event.mayBeOfUnnamedFile || subscriber.isThere(event.name)
-            {
-                add(.names([event.name]), to: id, in: &state)
+    /// Ends the watches that events end, and tells of what is lost with them.
+    /// - Returns: by watch, who is to be asked about the names in the events. Not here: to ask opens files, and whoever
+    ///   begins or ends to listen waits for the lock.
+    private func listeners(of events: [Inotify.Event], in state: inout State) -> [Int32: [Asked]] {
+        for event in events {
+            if event.isOverflow {
+                for id in state.subscribers.keys { add(.all, to: id, in: &state) }
+            } else if event.isOfDirectory || event.endsWatch {
+                let ended = state.subscribersOf.removeValue(forKey: event.watch) ?? []
+                if !event.endsWatch, !ended.isEmpty { state.inotify?.unwatch(event.watch) }
+                for id in ended {
+                    state.subscribers[id]?.watch = nil
+                    state.subscribers[id]?.poll = nil
+                    state.subscribers[id]?.isOver = true
+                    add(.all, to: id, in: &state)
+                }
             }
         }
+        var listeners: [Int32: [Asked]] = [:]
+        for event in events where listeners[event.watch] == nil {
+            listeners[event.watch] = state.subscribersOf[event.watch]?.compactMap { id in
+                state.subscribers[id].map { (id, $0) }
+            }
+        }
+        return listeners
+    }
+
+    /// What the names in events are to those who listen.
+    private static func changes(
+        of events: [Inotify.Event], for listeners: [Int32: [Asked]]
+    ) -> [(id: Int, change: FolderChange)] {
+        // Each name once, and whether it must be a member's.
+        var names: [Int32: [[UInt8]: Bool]] = [:]
+        for event in events where !event.name.isEmpty && listeners[event.watch] != nil {
+            let isMember = !event.mayBeOfUnnamedFile
+            if isMember || names[event.watch]?[event.name] == nil {
+                names[event.watch, default: [:]][event.name] = isMember
+            }
+        }
+        return names.flatMap { watch, names in
+            (listeners[watch] ?? []).compactMap { id, subscriber in
+                change(of: names, for: subscriber).map { (id, $0) }
+            }
+        }
+    }
+
+    private static func change(of names: [[UInt8]: Bool], for subscriber: Subscriber) -> FolderChange? {
+        var told: Set<[UInt8]> = []
+        var doubts = 0
+        for (name, isMember) in names where subscriber.isShown(name) {
+            if !isMember { doubts += 1 }
+            // So many lookups would keep all others waiting.
+            if told.count == FolderChange.mostNames || doubts > FolderChange.mostNames { return .all }
+            if isMember || subscriber.isThere(name) { told.insert(name) }
+        }
+        return told.isEmpty ? nil : .names(told)
     }
 
     private func add(_ change: FolderChange, to id: Int, in state: inout State) {

@@ -2,10 +2,14 @@
 server needs more of them first."""
 
 import collections
+import ctypes
+import errno
 import os
 import re
 import shutil
 import signal
+import socket
+import stat
 import subprocess
 import time
 
@@ -30,7 +34,10 @@ FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12
 FAST_REPLACING_CALLS = 17
 MEMBER_CALLS = 1.3
+# From its beginning to its end.
+CONNECTION_CALLS = 14
 START_ALLOCATIONS = 5_000
+CONNECTION_ALLOCATIONS = 70
 CACHED_ALLOCATIONS = 1
 GET_ALLOCATIONS = 60
 PUT_ALLOCATIONS = 40
@@ -115,6 +122,53 @@ def test_calls_of_a_cached_get(warm, folder):
     # Read, look whether the file is the same, read it, send.
     assert set(calls) <= {"read", "recvfrom", "statx", "preadv2", "pread64", "sendto"}, calls
     assert total(calls) <= 4.2, calls
+
+
+def connect_and_get(server, count):
+    for _ in range(count):
+        with Wire(server) as wire:
+            assert wire.ask("GET", "/small", "Connection: close").status == 200
+
+
+def test_calls_of_a_connection_with_one_request(warm, folder):
+    # Somebody else is there, so that the loop keeps the open file.
+    with Wire(warm) as other:
+        get(other, 1, "/small")
+        connect_and_get(warm, 10)
+        with Trace(warm, folder) as trace:
+            connect_and_get(warm, MANY)
+    calls = trace.each(MANY)
+    assert "setsockopt" not in calls, calls
+    assert total(calls) <= CONNECTION_CALLS, calls
+
+
+def test_answers_do_not_wait_for_more(warm):
+    """Nagle's algorithm is off for every connection, though none is asked to turn it off."""
+    with Wire(warm) as wire:
+        get(wire, 1, "/small")
+        # RFC 9112 knows nothing of it: only the socket itself can say.
+        process = os.pidfd_open(warm.pid)
+        found = [has_no_delay(process, int(name), wire.socket.getsockname()) for name in os.listdir(f"/proc/{warm.pid}/fd")]
+        os.close(process)
+    assert [answer for answer in found if answer is not None] == [True]
+
+
+def has_no_delay(process, descriptor, peer):
+    """What a socket of another process says; None for one without this peer."""
+    pidfd_getfd = 438
+    copy = ctypes.CDLL(None, use_errno=True).syscall(pidfd_getfd, process, descriptor, 0)
+    assert copy >= 0, os.strerror(ctypes.get_errno())
+    try:
+        if not stat.S_ISSOCK(os.fstat(copy).st_mode):
+            return None
+        with socket.socket(fileno=os.dup(copy)) as held:
+            if held.getpeername() == peer:
+                return held.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+    except OSError as failure:
+        assert failure.errno == errno.ENOTCONN, failure
+    finally:
+        os.close(copy)
+    return None
 
 
 def test_calls_of_a_get_of_another_file_each_time(warm, folder):
@@ -247,6 +301,14 @@ def test_allocations_of_a_cached_get(counted):
     (counted.root / "small").write_bytes(b"x" * 1_000)
     with Wire(counted) as wire:
         assert allocations(counted, MANY, lambda count: get(wire, count, "/small")) <= CACHED_ALLOCATIONS
+
+
+@optimised
+def test_allocations_of_a_connection_with_one_request(counted):
+    (counted.root / "small").write_bytes(b"x" * 1_000)
+    with Wire(counted) as other:
+        get(other, 1, "/small")
+        assert allocations(counted, MANY, lambda count: connect_and_get(counted, count)) <= CONNECTION_ALLOCATIONS
 
 
 @optimised

@@ -53,19 +53,23 @@ public struct Conditions: Sendable {
     ///   - isRead: whether the method is GET or HEAD.
     /// - Returns: what to do.
     public func evaluate(_ current: FileAttributes?, isRead: Bool) -> Outcome {
-        // The content may have been given out as it is or as gzip; either tag names it.
-        let tags = current.map { [$0.entityTag.text, $0.entityTag.gzipText] } ?? []
         if let ifMatch {
-            guard tags.contains(where: ifMatch.matchesStrongly) else { return .failed }
+            guard Self.isNamed(current, by: ifMatch.matchesStrongly) else { return .failed }
         } else if let ifUnmodifiedSince, let current, current.modified.seconds > ifUnmodifiedSince {
             return .failed
         }
         if let ifNoneMatch {
-            guard tags.contains(where: ifNoneMatch.matchesWeakly) else { return .proceed }
+            guard Self.isNamed(current, by: ifNoneMatch.matchesWeakly) else { return .proceed }
             return isRead ? .notModified : .failed
         }
         if isRead, let ifModifiedSince, let current, current.modified.seconds <= ifModifiedSince { return .notModified }
         return .proceed
+    }
+
+    /// Whether a tag of what is there is meant: the content may have been given out as it is or as gzip.
+    private static func isNamed(_ current: FileAttributes?, by matches: (String) -> Bool) -> Bool {
+        guard let tag = current?.entityTag else { return false }
+        return matches(tag.text) || matches(tag.gzipText)
     }
 
     /// What a write hands to the share, so that the conditions are checked again under the lock that renames.

@@ -20,13 +20,18 @@ internal import CZlib
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
 
     /// Makes ready to compress.
-    /// - Parameter level: 1, fast, to 9, small.
+    /// - Parameters:
+    ///   - level: 1, fast, to 9, small.
+    ///   - size: how many bytes will come, where that is known: a few kilobytes need no tables of 256.
     /// - Throws: ``GzipError/noMemory``.
-    package init(level: Int32 = 5) throws(GzipError) {
+    package init(level: Int32 = 5, expecting size: Int64 = .max) throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
+        // A window and a table of matches that hold it all, so that it becomes no longer.
+        let isSmall = size <= 4_096
         let outcome = unsafe deflateInit2_(
-            stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+            stream, level, Z_DEFLATED, isSmall ? -12 : -15, isSmall ? 6 : 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size))
         guard outcome == Z_OK else {
             // deflateEnd in deinit accepts a stream that was never made ready.
             throw .noMemory

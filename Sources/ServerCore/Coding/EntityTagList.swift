@@ -49,9 +49,11 @@ package enum EntityTagList: Equatable, Sendable {
         return !inside.isWeak && tags.contains { !$0.isWeak && inside.opaque.elementsEqual($0.opaque) }
     }
 
-    private static func inside(of tag: String) -> (isWeak: Bool, opaque: Substring.UTF8View) {
-        let isWeak = tag.hasPrefix("W/")
-        return (isWeak, (isWeak ? tag.dropFirst(2) : tag[...]).dropFirst().dropLast().utf8)
+    /// As bytes: a string's characters take ten times as long.
+    private static func inside(of tag: String) -> (isWeak: Bool, opaque: ArraySlice<UInt8>) {
+        let bytes = Array(tag.utf8)
+        let isWeak = bytes.starts(with: "W/".utf8)
+        return (isWeak, bytes.dropFirst(isWeak ? 3 : 1).dropLast())
     }
 
     private static func tag(_ rest: inout ArraySlice<UInt8>) -> Tag? {

@@ -13,6 +13,12 @@ public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
         for (name, value) in elements { add(name, value) }
     }
 
+    /// No lines yet, and room for so many.
+    package init(capacity: Int) {
+        lines = []
+        lines.reserveCapacity(capacity)
+    }
+
     /// Lines that an answer gets on its way.
     private static let usual = 4
 
@@ -32,10 +38,13 @@ public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
     public subscript(name: String) -> String? {
         get { lines.first { Self.sameName($0.name, name) }?.value }
         set {
-            let place = lines.firstIndex { Self.sameName($0.name, name) }
+            guard let place = lines.firstIndex(where: { Self.sameName($0.name, name) }) else {
+                if let newValue { add(name, newValue) }
+                return
+            }
             lines.removeAll { Self.sameName($0.name, name) }
             guard let newValue, Self.isName(name), Self.isValue(newValue) else { return }
-            lines.insert((name, newValue), at: place ?? lines.count)
+            lines.insert((name, newValue), at: place)
         }
     }
 
@@ -57,7 +66,11 @@ public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     private static func sameName(_ a: String, _ b: String) -> Bool {
-        a.utf8.count == b.utf8.count && ASCII.equalIgnoringCase(a.utf8, b.utf8)
+        guard a.utf8.count == b.utf8.count else { return false }
+        let found = unsafe a.utf8.withContiguousStorageIfAvailable { a in
+            unsafe b.utf8.withContiguousStorageIfAvailable { b in unsafe ASCII.equalIgnoringCase(a, b) }
+        }
+        return found.flatMap { $0 } ?? ASCII.equalIgnoringCase(a.utf8, b.utf8)
     }
 
     private static func isName(_ name: String) -> Bool {

@@ -19,12 +19,19 @@ package struct FileHead: Sendable {
     }
 
     /// The fields, in the order in which they are sent.
-    package func fields() -> ResponseFields {
-        var fields: ResponseFields = [
-            "Content-Type": type.name, "ETag": attributes.entityTag.text,
-            "Last-Modified": HTTPDate.text(lastModified), "Accept-Ranges": "bytes", "Cache-Control": "no-cache",
-            "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "\(policy)",
-        ]
+    /// - Parameters:
+    ///   - tag: the entity tag of another form than the file as it is.
+    ///   - saysType: false where nothing is sent that the type would be of.
+    /// - Returns: the fields.
+    package func fields(tag: String? = nil, saysType: Bool = true) -> ResponseFields {
+        var fields = ResponseFields(capacity: 12)
+        if saysType { fields.add("Content-Type", type.name) }
+        fields.add("ETag", tag ?? attributes.entityTag.text)
+        fields.add("Last-Modified", HTTPDate.text(lastModified))
+        fields.add("Accept-Ranges", "bytes")
+        fields.add("Cache-Control", "no-cache")
+        fields.add("X-Content-Type-Options", "nosniff")
+        fields.add("Content-Security-Policy", "\(policy)")
         if type.isCompressible { fields.add("Vary", "Accept-Encoding") }
         return fields
     }

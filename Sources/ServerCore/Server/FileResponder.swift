@@ -119,10 +119,9 @@ private struct Selection {
     }
 
     private func whole(_ coding: Negotiation.Coding) -> Response {
-        var fields = head.fields()
+        var fields = head.fields(tag: coding.isGzip ? entry.attributes.entityTag.gzipText : nil)
         disposition(&fields)
         guard coding.isGzip else { return Response(.ok, fields: fields, body: .file(entry, 0..<size)) }
-        fields["ETag"] = entry.attributes.entityTag.gzipText
         fields.merge("Vary", "Accept-Encoding")
         fields.add("Content-Encoding", "gzip")
         fields["Accept-Ranges"] = nil
@@ -130,34 +129,41 @@ private struct Selection {
         return Response(
             .ok, fields: fields,
             body: .stream(length: nil) { writer in
-                let deflater = try Deflater()
+                let deflater = try Deflater(expecting: size)
                 var offset: Int64 = 0
-                while offset < size {
+                repeat {
                     let from = offset
                     let (count, bytes) = try await io.run {
                         let piece = try entry.bytes(at: from, upTo: Int(min(size - from, 131_072)))
-                        return (piece.count, deflater.compress(piece))
+                        // Most files are one piece, and go out whole at once.
+                        let isLast = Int64(piece.count) == size - from
+                        return (piece.count, isLast ? deflater.finish(piece) : deflater.compress(piece))
                     }
                     // The file was cut off meanwhile: end without a proper end.
-                    guard count > 0 else { throw RootError.notFound }
+                    guard count > 0 || size == 0 else { throw RootError.notFound }
                     offset += Int64(count)
                     if !bytes.isEmpty { try await writer.write(bytes) }
-                }
-                try await writer.write(deflater.finish())
+                } while offset < size
             })
     }
 
     private func notModified(_ coding: Negotiation.Coding) -> Response {
-        var fields = head.fields()
-        fields["Content-Type"] = nil
-        let tags = request.fields["if-none-match"].map { EntityTagList(field: $0) }
-        let gzipTag = entry.attributes.entityTag.gzipText
-        // Of the two forms, the one that the client has: the one that it would get now, if it has both.
-        let hasPlain = tags?.matchesWeakly(entry.attributes.entityTag.text) ?? true
-        let hasGzip = tags?.matchesWeakly(gzipTag) ?? true
-        if hasGzip, coding.isGzip || !hasPlain { fields["ETag"] = gzipTag }
+        var fields = head.fields(tag: tagOfClient(coding), saysType: false)
         if coding.isGzip { fields.merge("Vary", "Accept-Encoding") }
         return Response(.notModified, fields: fields)
+    }
+
+    /// Of the two forms, the one that the client has: the one that it would get now, if it has both.
+    private func tagOfClient(_ coding: Negotiation.Coding) -> String {
+        let plain = entry.attributes.entityTag.text
+        guard let field = request.fields["if-none-match"] else {
+            return coding.isGzip ? entry.attributes.entityTag.gzipText : plain
+        }
+        // Most have one, and need no list.
+        guard field.utf8.count != plain.utf8.count || !field.utf8.elementsEqual(plain.utf8) else { return plain }
+        let tags = EntityTagList(field: field)
+        let gzip = entry.attributes.entityTag.gzipText
+        return tags.matchesWeakly(gzip) && (coding.isGzip || !tags.matchesWeakly(plain)) ? gzip : plain
     }
 
     private func refusal(_ error: HTTPError) -> Response {
@@ -233,7 +239,7 @@ private struct Selection {
 
 extension EntityTag {
     /// The tag of the gzip form of the same content: another one, so that strong validators stay true.
-    package var gzipText: String { String(text.dropLast()) + "-gzip\"" }
+    package var gzipText: String { String(decoding: text.utf8.dropLast(), as: UTF8.self) + "-gzip\"" }
 }
 
 extension Entry {

@@ -24,14 +24,14 @@ export async function askConflict({ours, theirs = {name: ours.name}, folder, sev
 /** Resolves to the folder's href, or "" when given up. */
 export function chooseFolder(method, items) {
 	let here = app.href
-	const moving = method === "MOVE", title = moving ? t("Move to…") : t("Copy to…"), where = h("p", {role: "status"}), tree = h("ul.tree", {label: title})
+	const moving = method === "MOVE", title = t(moving ? "Move to…" : "Copy to…"), where = h("p", {role: "status"}), tree = h("ul.tree", {label: title})
 	const row = (label, target, iconName) => h("li", h("button", {onclick: () => show(target)}, icon(iconName), h("bdi", label)))
 	const create = button(t("New folder"), "new-folder", async () => {
 		const name = await askName(t("New folder"), t("New folder"), true)
 		const href = name && childOf(here, name, true)
 		if (href) await makeFolder(href).then(() => show(href), fail)
 	})
-	const go = button(moving ? t("Move here") : t("Copy here"), null, () => box.close(here), {kind: "primary"})
+	const go = button(t(moving ? "Move here" : "Copy here"), null, () => box.close(here), {kind: "primary"})
 
 	async function show(href) {
 		const listing = await readFolder(href).catch(fail)

@@ -32,7 +32,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 
 	function setMode(wanted) {
 		rendered = wanted
-		mode.lastChild.textContent = rendered ? t("Edit") : t("Preview")
+		mode.lastChild.textContent = t(rendered ? "Edit" : "Preview")
 		if (!rendered) {
 			stage.replaceChildren(h("div.editor", notice, area))
 			return area.setSelectionRange(0, 0)

@@ -317,7 +317,7 @@ export async function restore() {
 
 async function wait(item) {
 	if (byKey.has(item.key)) return
-	keep(item, {batch: {size: 1}, state: "missing", message: item.handle ? t("Paused") : t("choose the file again to go on")})
+	keep(item, {batch: {size: 1}, state: "missing", message: t(item.handle ? "Paused" : "choose the file again to go on")})
 	if (await mayRead(item.handle, "queryPermission")) await findAgain(item)
 	drawSoon()
 }

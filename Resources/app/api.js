@@ -14,7 +14,7 @@ function messageFor(status, text) {
 	known[409] = known[404]
 	// The server speaks English.
 	if (text && text.length < 400 && (boot.language === "en" || !known[status])) return text.trim()
-	return known[status] ? t(known[status]) : t("The server answered {status}", {status})
+	return t(known[status] ?? "The server answered {status}", {status})
 }
 
 export const encodeName = name => encodeURIComponent(name.toWellFormed())

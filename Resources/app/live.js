@@ -3,12 +3,12 @@
 let source, pending, again
 const changed = new Set()
 
-/** Follows the folder shown; a hidden page lets go, and catches up later. */
-function follow(href, onopen) {
+/** Follows the folder shown, from `since` on; a hidden page lets go. */
+function follow(href, onopen, since = "") {
 	source?.close()
 	clearTimeout(again)
 	if (document.hidden) return
-	source = new EventSource(apiAddress("events?in=" + inQuery(href)))
+	source = new EventSource(apiAddress(`events?in=${inQuery(href)}&since=${since}`))
 	source.onopen = onopen
 	source.onerror = ({target}) => {
 		target.onopen = app.refresh

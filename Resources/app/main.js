@@ -334,7 +334,7 @@ async function start() {
 	await load(app.href, boot.listing)
 	scrollTo(0, history.state?.scroll ?? 0)
 	addEventListener("pagehide", () => history.replaceState({scroll: scrollY}, ""))
-	setTimeout(follow, 0, app.href)
+	setTimeout(follow, 0, app.href, null, boot.version)
 	if (Object.keys(memory.get("uploads", {})).length) (await import("./transfer.js")).restore()
 	return openFromHash()
 }

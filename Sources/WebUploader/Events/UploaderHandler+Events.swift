@@ -11,6 +11,9 @@ extension UploaderHandler {
 
     /// `?in=/a/`: server-sent events of what changes in a folder, and of the uploads that go on below it.
     ///
+    /// `&since=`, the version that stands in the folder's page: when it is another one by now, the first event says to
+    /// read the folder again, so that nothing is missed between reading and listening.
+    ///
     /// They end with the session or the share link that they began with: nothing is told after it. And they end when
     /// another folder is at the address, or none.
     func events(_ request: Request) async throws -> Response {
@@ -36,6 +39,9 @@ extension UploaderHandler {
         if request.method == .head {
             continuation.finish()
             return Response(.ok, fields: fields)
+        }
+        if let version = request.queryValue("since"), !version.isEmpty, version != told.version {
+            continuation.yield(.changed(.all))
         }
         return Response(
             .ok, fields: fields,
@@ -113,13 +119,17 @@ extension UploaderHandler {
 /// are not for this requester to know.
 private struct ToldFolder: Sendable {
     let path: SharePath
+    /// As it was once its changes were listened to.
+    let version: String
     private let share: Share
     private let identity: DirectoryIdentity
 
     init(path: SharePath, share: Share) throws(RootError) {
         self.path = path
         self.share = share
-        identity = DirectoryIdentity(try share.attributes(of: path))
+        let attributes = try share.attributes(of: path)
+        identity = DirectoryIdentity(attributes)
+        version = attributes.folderVersion
     }
 
     /// Whether it is there still, as far as can be told now.

@@ -204,19 +204,19 @@ extension UploaderHandler {
     }
 
     private func folderPage(_ request: Request) async throws -> Response {
-        let (members, isWhole, rights) = try await request.io.run { () throws -> ([DirectoryMember], Bool, Rights) in
-            let rights = request.share.effectiveRights(at: request.path)
+        var place = try await request.io.run {
+            var place = PagePlace(
+                path: request.path, rights: request.share.effectiveRights(at: request.path), members: [])
             do {
-                let (members, isWhole) = try request.share.list(request.path).first(listingSortedCount)
-                return (members, isWhole, rights)
+                let cursor = try request.share.list(request.path)
+                place.version = cursor.attributes.folderVersion
+                (place.members, place.isWhole) = try cursor.first(listingSortedCount)
             } catch RootError.forbidden {
                 // A drop box: nothing to show, but files may be brought.
-                return ([], true, rights)
             }
+            return place
         }
-        let place = PagePlace(
-            path: request.path, rights: rights, members: members, isWhole: isWhole,
-            lockOwners: try await lockOwners(request))
+        place.lockOwners = try await lockOwners(request)
         return pageResponse(place, for: request)
     }
 

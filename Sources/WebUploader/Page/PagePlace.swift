@@ -8,6 +8,8 @@ struct PagePlace {
     var rights: Rights
     /// The members, or the first of them; nil where there is nothing to list.
     var members: [DirectoryMember]?
+    /// The folder's version before they were read.
+    var version: String?
     /// Whether these are all.
     var isWhole = true
     var lockOwners = LockOwners()

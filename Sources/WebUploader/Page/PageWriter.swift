@@ -100,6 +100,10 @@ struct PageWriter: Sendable {
             listing.write(isWhole ? members : Array(members.prefix(PagePlace.firstCount)), to: &writer)
             writer.raw(#","isWhole":"#)
             writer.json(isWhole)
+            if let version = place.version {
+                writer.raw(#","version":"#)
+                writer.json(version)
+            }
         } else {
             writer.raw("null")
         }

@@ -51,6 +51,20 @@ def test_a_change_while_the_folder_is_read_shows(server, opened):
     expect(row(page, "new.txt")).to_be_visible()
 
 
+def test_a_change_before_the_page_listens_shows(server, opened):
+    (server.root / "old.txt").write_text("old")
+    page = opened()
+
+    def meanwhile(route):
+        (server.root / "new.txt").write_text("new")
+        route.continue_()
+
+    page.route("**/.shareserve/events?*", meanwhile)
+    page.goto(server.url + "/")
+    expect(row(page, "new.txt")).to_be_visible()
+    expect(row(page, "old.txt")).to_be_visible()
+
+
 def test_a_change_while_the_folder_is_read_again_shows(server, opened):
     (server.root / "gone").write_text("x")
     page = followed(opened, server.url + "/")

@@ -1,6 +1,7 @@
 """What others change shows at once; what the page deletes can be had back."""
 
 import json
+import re
 import time
 
 import requests
@@ -10,9 +11,9 @@ from wire import Wire
 JSON = {"Content-Type": "application/json"}
 
 
-def events(server, folder="/", timeout=20, **options):
+def events(server, folder="/", timeout=20, since=None, **options):
     """Yields (event, data) as they come; the stream's first line has been read already."""
-    answer = requests.get(server.url + "/.shareserve/events", params={"in": folder}, stream=True, timeout=timeout, **options)
+    answer = requests.get(server.url + "/.shareserve/events", params={"in": folder, "since": since}, stream=True, timeout=timeout, **options)
     assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
     lines = answer.iter_lines(chunk_size=1, decode_unicode=True)
     assert next(lines).startswith("retry")
@@ -51,6 +52,28 @@ def test_changes_are_told(server):
     (server.root / "straight.txt").unlink()
     wait_for(stream, tells("straight.txt"))
     answer.close()
+
+
+def test_what_changes_between_reading_and_listening_is_told(server):
+    def version(folder):
+        page = requests.get(server.url + folder, headers={"Accept": "text/html"}, timeout=20).text
+        return json.loads(re.search(r'<script type="application/json" id="boot">(.*?)</script>', page, re.DOTALL)[1])["version"]
+
+    (server.root / "sub").mkdir()
+    (server.root / "other").mkdir()
+    begun = version("/sub/")
+    assert version("/sub/") == begun != version("/other/")
+    for happens in (False, True):
+        # The disk's clock may tell no moments apart that are nearer than this.
+        time.sleep(0.02)
+        if happens:
+            (server.root / "sub/missed").write_text("x")
+        answer, stream = events(server, "/sub/", since=begun)
+        (server.root / "sub/seen").write_text("x")
+        assert next(stream) == ("changed", {"all": True} if happens else {"names": ["seen"]})
+        (server.root / "sub/seen").unlink()
+        answer.close()
+        begun = version("/sub/")
 
 
 def test_a_folder_that_goes_with_another_is_told_of_no_more(server):

@@ -132,8 +132,9 @@ final class Runtime: Sendable {
             return isFirst
         }
         guard isFirst else { return await untilEnded() }
-        engine.beginShutDown()
         for listener in listeners { try? await listener.close() }
+        // Only now, so that nobody whose connection ends for it comes back to be taken once more.
+        engine.beginShutDown()
         for case .unix(let path) in addresses { unsafe unlink(path) }
         let clock = ContinuousClock()
         let end = clock.now + grace

@@ -106,6 +106,31 @@ import Testing
         try table.check(use, tokens: [lock.token], user: nil)
     }
 
+    @Test("The locks on and below a path are found among others with similar names, also by another process")
+    func around() throws {
+        let names = ["", "a", "a/b", "a/b/c", "a-b", "a/b-c", "a0", "ab", "ab/c", "b", "a/\u{FF}"]
+        let paths = names.map { SharePath($0) }
+        var held: [(SharePath, LockToken)] = []
+        func checkAll() throws {
+            for root in [root, try DirectoryRoot(path: directory.path, clock: time.clock)] {
+                for path in paths {
+                    let found = try root.state.locks.around(path).map(\.root.bytes)
+                    let expected = held.map(\.0).filter { path.contains($0) }.map(\.bytes)
+                    #expect(Set(found) == Set(expected) && found.count == expected.count, "\(path)")
+                }
+            }
+        }
+        for path in paths.reversed() + paths {
+            held.append((path, try table.take(path, request("s"), user: nil).token))
+            try checkAll()
+        }
+        while !held.isEmpty {
+            let (path, token) = held.remove(at: held.count / 3)
+            try table.release(path, token: token, user: nil)
+            try checkAll()
+        }
+    }
+
     @Test("One token of several shared locks is enough; each locked member needs one")
     func sharedTokens() throws {
         let first = try table.take(SharePath("a/x"), request("s"), user: nil)

@@ -10,8 +10,8 @@ struct LockSnapshot: Sendable {
     /// What all lines take.
     private(set) var byteCount = 0
     private var atPath: [SharePath: [String]] = [:]
-    /// How many locks lie strictly below a path.
-    private var below: [SharePath: Int] = [:]
+    /// The roots of all locks, each once, in the order of their bytes: what lies below a path stands together.
+    private var roots: [SharePath] = []
     /// How many locks have a root of so many bytes.
     private var lengths: [Int: Int] = [:]
     private var perUser: [String?: Int] = [:]
@@ -35,8 +35,9 @@ struct LockSnapshot: Sendable {
 
     /// The locks in force whose root is at or below `path`.
     func within(_ path: SharePath, at uptime: Duration) -> [StoredLock] {
-        guard below[path] != nil else { return own(path, at: uptime) }
-        return locks.values.filter { path.contains($0.root) && $0.deadline > uptime }
+        let first = place(of: path.isRoot ? [0] : path.bytes + [SharePath.slash])
+        let below = roots[first...].prefix { path.isAncestor(of: $0) }
+        return own(path, at: uptime) + below.flatMap { own($0, at: uptime) }
     }
 
     /// The roots of the locks that forbid this use to whoever submits `tokens`, in order; empty when it may go on.
@@ -73,6 +74,12 @@ struct LockSnapshot: Sendable {
 
     mutating func insert(_ lock: StoredLock) {
         remove(lock.token)
+        if atPath[lock.root] == nil { roots.insert(lock.root, at: place(of: lock.root.bytes)) }
+        add(lock)
+    }
+
+    /// All but its place among the roots.
+    private mutating func add(_ lock: StoredLock) {
         locks[lock.token] = lock
         var line: [UInt8] = []
         lock.record.write(to: &line)
@@ -82,7 +89,6 @@ struct LockSnapshot: Sendable {
         lengths[lock.root.bytes.count, default: 0] += 1
         perUser[lock.user, default: 0] += 1
         if lock.isRespelled { respelled[lock.token] = lock.root }
-        lock.root.forEachAncestor { below[$0, default: 0] += 1 }
     }
 
     mutating func remove(_ token: String) {
@@ -90,12 +96,12 @@ struct LockSnapshot: Sendable {
         if lock.isRespelled { respelled[token] = nil }
         byteCount -= lines.removeValue(forKey: token)?.count ?? 0
         atPath[lock.root]?.removeAll { $0 == token }
-        if atPath[lock.root]?.isEmpty == true { atPath[lock.root] = nil }
+        if atPath[lock.root]?.isEmpty == true {
+            atPath[lock.root] = nil
+            roots.remove(at: place(of: lock.root.bytes))
+        }
         lengths[lock.root.bytes.count] = lengths[lock.root.bytes.count].flatMap { $0 > 1 ? $0 - 1 : nil }
         perUser[lock.user] = perUser[lock.user].flatMap { $0 > 1 ? $0 - 1 : nil }
-        lock.root.forEachAncestor { ancestor in
-            below[ancestor] = below[ancestor].flatMap { $0 > 1 ? $0 - 1 : nil }
-        }
     }
 
     /// Forgets the locks that are over.
@@ -109,13 +115,16 @@ struct LockSnapshot: Sendable {
     ///
     /// Locks that were known before keep the deadline that this process counts by.
     init(payload: [UInt8], knownBefore: LockSnapshot, wall: Timestamp, uptime: Duration) throws(DamagedState) {
+        var found: [String: StoredLock] = [:]
         for record in try StateRecord.all(in: payload) {
             var lock = try StoredLock(record, wall: wall, uptime: uptime)
             if let known = knownBefore.locks[lock.token], known.expires == lock.expires {
                 lock.deadline = known.deadline
             }
-            insert(lock)
+            found[lock.token] = lock
         }
+        for lock in found.values { add(lock) }
+        roots = atPath.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
     init() {}
@@ -125,6 +134,16 @@ struct LockSnapshot: Sendable {
         payload.reserveCapacity(byteCount)
         for line in lines.values { payload += line }
         return payload
+    }
+
+    /// How many roots come before these bytes.
+    private func place(of bytes: [UInt8]) -> Int {
+        var (low, high) = (0, roots.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if roots[middle].bytes.lexicographicallyPrecedes(bytes) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     private func own(_ path: SharePath, at uptime: Duration) -> [StoredLock] {
@@ -154,14 +173,5 @@ extension SharePath {
             if isWanted(end) { found.append(SharePath(unchecked: Array(bytes[..<end]))) }
         }
         return found
-    }
-
-    /// Calls `body` with each directory above this path, from the parent to the root.
-    func forEachAncestor(_ body: (SharePath) -> Void) {
-        var path = self
-        while !path.isRoot {
-            path = path.parent
-            body(path)
-        }
     }
 }

@@ -35,6 +35,10 @@ extension Share {
         guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
         let table = root.state.locks
+        // Before the writes are held up: in a deep folder it takes a while.
+        let likely = try lockTarget(full).path
+        guard !granted(at: full).isDisjoint(with: [.create, .overwrite]) else { throw refusal(at: full) }
+        let isLikelyRespelled = root.mayRespell(likely)
         // No write that has asked for locks before may change a name after this one is taken, and nothing may come or
         // go between the look at what is there and the lock on it.
         let (lock, exists) = try root.commitLock.withLock { () throws(RootError) -> (ActiveLock, Bool) in
@@ -46,7 +50,7 @@ extension Share {
             try checkPrecondition()
             // Without a folder around it, the lock would not keep others from bringing one, and would end with that.
             if !target.exists { _ = try root.locate(target.path, followsLink: false) }
-            let isRespelled = root.mayRespell(target.path)
+            let isRespelled = target.path == likely ? isLikelyRespelled : root.mayRespell(target.path)
             let lock = try translated { () throws(RootError) in
                 try table.take(target.path, request, user: user, isRespelled: isRespelled)
             }

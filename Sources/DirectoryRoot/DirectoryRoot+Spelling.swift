@@ -45,11 +45,10 @@ extension DirectoryRoot {
 
     /// From folder to folder: a path has room for two thousand, and each of them looked up from the root would cost the
     /// square of that.
-    /// - Returns: nil where a link is on the way.
     /// - Throws: what keeps a folder from being opened.
     private func mayRespellOnTheWay(
         to path: SharePath, where matters: (ArraySlice<UInt8>) -> Bool
-    ) throws(RootError) -> Bool? {
+    ) throws(RootError) -> Bool {
         var folder = try Descriptor(sys_dup(resolver.root), "dup")
         var goesOn = true
         for name in path.components {
@@ -66,11 +65,24 @@ extension DirectoryRoot {
             guard goesOn else { continue }
             let next = try Descriptor(answer, "openat")
             let status = try next.status()
-            if status.isLink { return nil }
-            goesOn = status.isDirectory
-            if goesOn { folder = next }
+            if status.isLink {
+                do throws(RootError) {
+                    folder = try directory(at: SharePath(unchecked: Array(path.bytes[..<name.endIndex])))
+                } catch .notFound {
+                    goesOn = false
+                }
+            } else if status.isDirectory {
+                folder = next
+            } else {
+                goesOn = false
+            }
         }
         return false
+    }
+
+    private func directory(at path: SharePath) throws(RootError) -> Descriptor {
+        let found = try resolver.find(path, flags: sys_o_path | O_DIRECTORY)
+        return found.descriptor
     }
 
     private func mayRespell(_ name: some Collection<UInt8>, in folder: SharePath) -> Bool {

@@ -68,7 +68,8 @@ final class Engine: Sendable {
         let walks = WaitingLine(
             pool, atOnce: limits.treeWalks > 0 ? limits.treeWalks : pool.count / 2, longest: 256,
             full: "Too much is being copied and deleted at once. Try again in a few seconds.")
-        let looks = Turns(atOnce: pool.count / 2)
+        // Beside those that copy and delete, so that some threads are left for everybody else.
+        let looks = Turns(atOnce: pool.count / 4)
         io = IOPool(
             threads: pool,
             bounds: IOPool.Bounds(passwords: passwords, walks: walks, looks: looks, ranges: limits.ranges))

@@ -17,6 +17,7 @@ final class Turns: Sendable {
     init(atOnce: Int) { state = Mutex(State(free: max(1, atOnce))) }
 
     /// Runs `work` when it is its turn.
+    /// - Throws: what `work` throws; `CancellationError` when nobody waits for it any more.
     func run<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {
         await withCheckedContinuation { continuation in
             let isNow = state.withLock { state in
@@ -30,15 +31,14 @@ final class Turns: Sendable {
             if isNow { continuation.resume() }
         }
         defer { end() }
+        try Task.checkCancellation()
         return try await work()
     }
 
     private func end() {
         let next = state.withLock { state in
-            guard let next = state.waiting.popFirst() else {
-                state.free += 1
-                return nil as CheckedContinuation<Void, Never>?
-            }
+            let next = state.waiting.popFirst()
+            if next == nil { state.free += 1 }
             return next
         }
         next?.resume()

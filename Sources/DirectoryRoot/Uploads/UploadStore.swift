@@ -51,7 +51,8 @@ package final class UploadStore: Sendable {
         var (parts, records) = try count(in: folder)
         if parts >= limit || records > parts + Self.mostFinished {
             if isTimeToSweep() {
-                try sweep()
+                // What is counted then decides, not what could not be tidied.
+                try? sweep()
                 (parts, records) = try count(in: folder)
             }
             if records > parts + Self.mostFinished { try forgetFinished(in: folder) }
@@ -61,7 +62,7 @@ package final class UploadStore: Sendable {
             try requireFairness(to: record, among: parts, in: folder)
         } catch {
             guard error == .tooManyUploads, isTimeToSweep() else { throw error }
-            try sweep()
+            try? sweep()
             try requireFairness(to: record, among: count(in: folder).parts, in: folder)
         }
         // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.

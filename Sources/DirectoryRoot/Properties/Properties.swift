@@ -20,10 +20,13 @@ public struct PropertyName: Hashable, Sendable {
 
     /// As ``==(_:_:)`` compares, and so in a time that grows with the name's length.
     public func hash(into hasher: inout Hasher) {
-        for var text in [namespace, local] {
+        func combine(_ text: String) {
+            var text = text
             text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
             hasher.combine(0xFF as UInt8)
         }
+        combine(namespace)
+        combine(local)
     }
 }
 

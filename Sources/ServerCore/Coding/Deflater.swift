@@ -22,12 +22,12 @@ internal import CZlib
     /// Makes ready to compress.
     /// - Parameters:
     ///   - level: 1, fast, to 9, small.
-    ///   - size: how many bytes will come, where that is known: a few kilobytes need no tables of 256.
+    ///   - size: how many bytes will come, where that is known: a few kilobytes need no tables of 256 KiB.
     /// - Throws: ``GzipError/noMemory``.
     package init(level: Int32 = 5, expecting size: Int64 = .max) throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        // A window and a table of matches that hold it all, so that it becomes no longer.
+        // A window and a table of matches that hold it all, so that it becomes hardly longer.
         let isSmall = size <= 4_096
         let outcome = unsafe deflateInit2_(
             stream, level, Z_DEFLATED, isSmall ? -12 : -15, isSmall ? 6 : 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,

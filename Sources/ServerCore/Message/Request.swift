@@ -199,7 +199,7 @@ public struct RequestFields: Sendable {
 
     /// The field's value, several lines joined by `, ` (RFC 9110 §5.3); nil when absent.
     ///
-    /// Bytes above 0x7F are read as UTF-8 where valid.
+    /// Bytes above 0x7F are read as UTF-8 where that is valid and tame; see ``TameText``.
     /// - Parameter name: lower case.
     public subscript(name: String) -> String? {
         guard head.mayHold(name) else { return nil }

@@ -47,18 +47,34 @@ extension HTTP1Connection {
         guard isSame else { return false }
         inbound.moveReaderIndex(forwardBy: question.count)
         engine.counters.request()
-        give(composed)
-        engine.counters.answered(200)
-        setDeadline(seconds: engine.idleSeconds)
+        deadline = .max
+        guard let rest = give(composed) else {
+            engine.counters.answered(200)
+            setDeadline(seconds: engine.idleSeconds)
+            return true
+        }
+        guard phase == .head else { return true }
+        phase = .exchange
+        isAnswered = false
+        begin(composed)
+        goOn(with: rest)
         return true
     }
 
-    private func give(_ composed: LoopRoom.Composed) {
-        if room.out.count == 0, inbound.readableBytes == 0 {
-            unsafe transmit(composed.answer.bytes, more: false)
-        } else {
-            unsafe emit(composed.answer.bytes)
+    /// Sends a composed answer, and of a file behind it what the socket takes at once.
+    /// - Returns: what is left of the file.
+    private func give(_ composed: LoopRoom.Composed) -> FileSpan? {
+        guard var span = composed.span else {
+            if room.out.count == 0, inbound.readableBytes == 0 {
+                unsafe transmit(composed.answer.bytes, more: false)
+            } else {
+                unsafe emit(composed.answer.bytes)
+            }
+            return nil
         }
+        unsafe emit(composed.answer.bytes)
+        _ = sendPiece(&span, upTo: .max)
+        return span.count > 0 ? span : nil
     }
 
     /// Answers from the loop's cache of open files.
@@ -86,26 +102,21 @@ extension HTTP1Connection {
     private var isUnconditional: Bool { !head.contains("want-repr-digest") && !head.contains("if") }
 
     private func send(_ composed: LoopRoom.Composed) {
+        begin(composed)
+        if let rest = give(composed) { goOn(with: rest) } else { finishAnswer() }
+    }
+
+    private func begin(_ composed: LoopRoom.Composed) {
         isAnswering = true
         isHeadOnly = false
         status = 200
         sentBytes = composed.file.entry.attributes.size
-        give(composed)
-        finishAnswer()
     }
 
     private func send(_ file: OpenFileCache.File) {
         let size = file.entry.attributes.size
         if file.uses > 4, size <= 64 * 1_024, !closesAfter, head.minorVersion == 1, !pace.isLimited {
-            room.compose(file, to: head.bytes, isSecure: isSecure, of: engine) { out in
-                writeHead(of: file, to: out)
-                guard size > 0 else { return true }
-                let free = unsafe out.free
-                guard free.count >= size else { return false }
-                let count = unsafe file.entry.peek(free.baseAddress, Int(size), at: 0)
-                out.advance(by: count)
-                return count == Int(size)
-            }
+            compose(file)
             if let composed = room.composed, composed.file === file { return send(composed) }
         }
         isAnswering = true
@@ -118,6 +129,22 @@ extension HTTP1Connection {
             send(FileSpan(file.entry, 0..<sentBytes), isPiece: false)
         } else {
             finishAnswer()
+        }
+    }
+
+    private func compose(_ file: OpenFileCache.File) {
+        let size = file.entry.attributes.size
+        var span = FileSpan(file.entry, 0..<size)
+        let isCopied = size <= copiedFile
+        guard isCopied || span.isWarm() else { return }
+        room.compose(file, before: isCopied ? nil : span, to: head.bytes, isSecure: isSecure, of: engine) { out in
+            writeHead(of: file, to: out)
+            guard isCopied, size > 0 else { return true }
+            let free = unsafe out.free
+            guard free.count >= size else { return false }
+            let count = unsafe file.entry.peek(free.baseAddress, Int(size), at: 0)
+            out.advance(by: count)
+            return count == Int(size)
         }
     }
 

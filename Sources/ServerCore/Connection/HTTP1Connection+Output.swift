@@ -127,7 +127,7 @@ extension HTTP1Connection {
     /// Begins to send a file's span; a small one goes out with its head in one piece.
     func send(_ span: FileSpan, isPiece: Bool) {
         let out = room.out
-        if span.count <= 64 * 1_024, !pace.isLimited {
+        if span.count <= copiedFile, !pace.isLimited {
             if Int(span.count) > out.room { flush(more: true) }
             let count = unsafe span.entry.peek(out.free.baseAddress, Int(span.count), at: span.offset)
             if count == Int(span.count) {
@@ -139,6 +139,13 @@ extension HTTP1Connection {
         pump()
     }
 
+    /// Sends what is left of a file that is a whole body.
+    func goOn(with rest: FileSpan) {
+        guard phase != .closed else { return }
+        outgoing = .file(rest, isPiece: false)
+        pump()
+    }
+
     private func fileEnded(isPiece: Bool) {
         guard isPiece else { return finishAnswer() }
         outgoing = streamFraming
@@ -147,7 +154,7 @@ extension HTTP1Connection {
 
     /// Sends a piece of a file.
     /// - Returns: false when to wait: for the socket, for the disk, or because all is over.
-    private func sendPiece(_ span: inout FileSpan, upTo limit: Int64) -> Bool {
+    func sendPiece(_ span: inout FileSpan, upTo limit: Int64) -> Bool {
         guard span.isWarm() else {
             warm(span)
             return false
@@ -155,7 +162,7 @@ extension HTTP1Connection {
         guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, Int64(copiedPiece)))) }
         flush(more: true)
         guard outstanding == 0, phase != .closed else { return false }
-        let wanted = Int(min(span.count, span.warmUntil - span.offset, limit, FileSpan.packet(at: span.offset)))
+        let wanted = Int(min(span.count, span.warmUntil - span.offset, limit, span.packet))
         let count = sys_sendfile(socket, span.entry.descriptor, span.offset, wanted)
         if count == -Int(sys_again) {
             // The channel waits for room with a small piece of its own; its completion brings us back.

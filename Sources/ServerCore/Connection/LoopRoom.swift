@@ -30,6 +30,8 @@ final class LoopRoom {
         /// The head of the request that it answers; empty for a long one.
         let question: OutBuffer
         let answer: OutBuffer
+        /// The body, where it is not part of ``answer``.
+        let span: FileSpan?
     }
 
     private var endsTurn = false
@@ -128,9 +130,10 @@ final class LoopRoom {
         eachMember { $0.secondPassed(tick) }
     }
 
-    /// Composes an answer to `head` for the rest of this turn; nothing when `compose` says that it could not.
+    /// Composes an answer to `head` for the rest of this turn, with `body` to be sent behind it; nothing when `compose`
+    /// says that it could not.
     func compose(
-        _ file: OpenFileCache.File, to head: [UInt8], isSecure: Bool, of engine: Engine,
+        _ file: OpenFileCache.File, before body: FileSpan?, to head: [UInt8], isSecure: Bool, of engine: Engine,
         _ compose: (OutBuffer) -> Bool
     ) {
         composed = nil
@@ -149,7 +152,8 @@ final class LoopRoom {
             }
         }
         composed = Composed(
-            file: file, isSecure: isSecure, engine: ObjectIdentifier(engine), question: question, answer: composing)
+            file: file, isSecure: isSecure, engine: ObjectIdentifier(engine), question: question, answer: composing,
+            span: body)
     }
 
     /// Ends what was composed: a request that is answered in this very turn may have changed the file, and those behind

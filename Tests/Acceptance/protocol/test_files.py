@@ -7,11 +7,12 @@ import hashlib
 import os
 import socket
 import ssl
+import threading
 import time
 
 import pytest
 
-from wire import Wire, ask
+from wire import ConnectionClosed, Wire, ask
 
 CONTENT = bytes(range(256)) * 40
 
@@ -360,7 +361,63 @@ def test_replaced_file_is_sent_as_it_was(server):
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
-def test_get_behind_a_put_brings_what_was_put(memory, serve, tls):
+@pytest.mark.parametrize("size", [16_384, 16_385, 65_536, 65_537])
+def test_one_file_for_many_at_once(serve, tls, size):
+    """Asked for faster than it is read: some of it waits for the client within an answer."""
+    # Without a log a question that was just answered is not even read.
+    server = serve("--quiet", *(["--tls-self-signed"] if tls else []))
+    content = bytes(index * 7 % 251 for index in range(size))
+    (server.root / "v").write_bytes(content)
+    wires = [Wire(server, tls=tls or None, receive_buffer=32_768) for _ in range(8)]
+    for round in range(2):
+        for wire in wires:
+            wire.send(f"GET /v HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n" * 40)
+        for wire in wires:
+            for _ in range(40):
+                answer = wire.response()
+                assert (answer.status, answer.body == content) == (200, True)
+    for wire in wires:
+        assert wire.ask("GET", "/v", "Range: bytes=1-2").body == content[1:3]
+        wire.close()
+
+
+def test_one_file_for_many_while_it_is_cut_and_grows(serve):
+    """What is announced comes, or the connection ends: an answer is never filled up with something else."""
+    server = serve("--quiet")
+    file = server.root / "v"
+    file.write_bytes(b"a" * 65_536)
+    ends = threading.Event()
+
+    def change():
+        while not ends.is_set():
+            os.truncate(file, 20_000)
+            file.write_bytes(b"a" * 65_536)
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    whole = 0
+    try:
+        for _ in range(40):
+            with Wire(server) as wire:
+                wire.send(f"GET /v HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n" * 50)
+                try:
+                    for _ in range(50):
+                        answer = wire.response()
+                        assert answer.status == 200 and len(answer.body) == int(answer["Content-Length"])
+                        assert not answer.body.strip(b"a\0")
+                        whole += 1
+                except (OSError, ConnectionClosed):
+                    pass
+    finally:
+        ends.set()
+        changing.join()
+    assert whole > 0
+    assert ask(server, "GET", "/v").body == file.read_bytes()
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize("filling", [0, 40_000], ids=["small", "large"])
+def test_get_behind_a_put_brings_what_was_put(memory, serve, tls, filling):
     """What one turn of a loop composes for many who ask at once is over where one of them replaces the file."""
     server = serve(*(["--tls-self-signed"] if tls else []), root=memory)
     (memory / "v").write_text("old")
@@ -369,7 +426,7 @@ def test_get_behind_a_put_brings_what_was_put(memory, serve, tls):
         host = f"Host: {wire.authority}\r\n"
         get = f"GET /v HTTP/1.1\r\n{host}\r\n"
         for round in range(10):
-            new = f"new {round}"
+            new = f"new {round}" + "x" * filling
             wire.send(get * 20 + f"PUT /v HTTP/1.1\r\n{host}Content-Length: {len(new)}\r\n\r\n{new}" + get * 2)
             answers = [wire.response() for _ in range(23)]
             assert [answer.status for answer in answers] == [200] * 20 + [204] + [200] * 2

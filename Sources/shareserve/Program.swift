@@ -49,7 +49,7 @@ enum Program {
     /// behind as a thread that glibc takes for ended, and that keeps root's rights when all others give them up.
     private static func serve(_ words: [String]) -> Never {
         // Whatever else the words ask for, or get wrong, is a matter for the one with the documentation.
-        guard let command = try? ServeCommand.parseAsRoot(words) as? ServeCommand else {
+        guard let command = try? ServeCommand.reading(words) else {
             print(SectionedServeCommand.self, words[...])
         }
         do {

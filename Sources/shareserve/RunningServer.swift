@@ -50,7 +50,7 @@ struct RunningServer {
     /// What may not be read counts as empty.
     private static func settings(of process: String) -> Settings? {
         let words = texts(process + "/cmdline").dropFirst()
-        guard let command = try? ServeCommand.parseAsRoot(Array(words)) as? ServeCommand else { return nil }
+        guard let command = try? ServeCommand.reading(Array(words)) else { return nil }
         var environment: [String: String] = [:]
         for variable in texts(process + "/environ") {
             guard let equals = variable.firstIndex(of: "=") else { continue }

@@ -7,8 +7,9 @@ import ArgumentParser
 struct Setting {
     let name: String
     private let kind: Kind
-    private let names: NameSpecification
-    private let help: ArgumentHelp
+    private let short: NameSpecification.Element?
+    private let placeholder: String?
+    private let help: String
     private let completion: CompletionKind?
 
     private enum Kind {
@@ -47,14 +48,22 @@ struct Setting {
     ) {
         self.name = name
         self.kind = kind
+        self.short = short
+        self.placeholder = placeholder
         self.completion = completion
-        self.help = ArgumentHelp(.init(stringLiteral: help), valueName: placeholder)
-        names = NameSpecification([short, .customLong(name)].compactMap { $0 })
+        self.help = help
+    }
+
+    /// Whether it is one of those that `words` may mean.
+    func isNamed(by words: OptionWords) -> Bool {
+        kind == .argument || (short != nil && words.holdShortOnes) || words.long.contains(name)
     }
 
     /// What ArgumentParser would find in a property that was declared with one of its wrappers.
     var property: Any {
-        switch kind {
+        let help = ArgumentHelp(.init(stringLiteral: help), valueName: placeholder)
+        let names = NameSpecification([short, .customLong(name)].compactMap { $0 })
+        return switch kind {
         case .argument: Argument<String?>(help: help, completion: completion)
         case .text: Option<String?>(name: names, help: help, completion: completion)
         case .list: Option<[String]>(wrappedValue: [], name: names, help: help, completion: completion)
@@ -69,6 +78,15 @@ struct Setting {
         case .argument, .text: .text(try parsed.decodeIfPresent(String.self, forKey: key))
         case .list: .list(try parsed.decode([String].self, forKey: key))
         case .flag: .flag(try parsed.decode(Bool.self, forKey: key))
+        }
+    }
+
+    /// What it is without a word of the command line.
+    var absent: SettingValue {
+        switch kind {
+        case .argument, .text: .text(nil)
+        case .list: .list([])
+        case .flag: .flag(false)
         }
     }
 

@@ -161,32 +161,31 @@ final class Runtime: Sendable {
 
 /// The room of each event loop.
 struct Rooms: Sendable {
-    private let rooms: [ObjectIdentifier: NIOLoopBound<LoopRoom>]
-    private let loops: [any EventLoop]
+    private let rooms: [NIOLoopBound<LoopRoom>]
 
     init(_ group: MultiThreadedEventLoopGroup) async throws {
-        var rooms: [ObjectIdentifier: NIOLoopBound<LoopRoom>] = [:]
-        loops = Array(group.makeIterator())
-        for loop in loops {
-            rooms[ObjectIdentifier(loop)] = try await loop.submit {
-                NIOLoopBound(LoopRoom(loop: loop), eventLoop: loop)
-            }.get()
+        var rooms: [NIOLoopBound<LoopRoom>] = []
+        for loop in group.makeIterator() {
+            rooms.append(
+                try await loop.submit {
+                    NIOLoopBound(LoopRoom(loop: loop), eventLoop: loop)
+                }.get())
         }
         self.rooms = rooms
     }
 
     /// The room of the loop that this is called on.
-    func room(of loop: any EventLoop) -> LoopRoom? { rooms[ObjectIdentifier(loop)]?.value }
+    func room(of loop: any EventLoop) -> LoopRoom? { rooms.first { $0.eventLoop === loop }?.value }
 
     func inEach(_ body: @escaping @Sendable (LoopRoom) -> Void) async {
-        for room in rooms.values {
+        for room in rooms {
             try? await room.eventLoop.submit { body(room.value) }.get()
         }
     }
 
     func connectionCount() async -> Int {
         var sum = 0
-        for room in rooms.values {
+        for room in rooms {
             sum += (try? await room.eventLoop.submit { room.value.connectionCount }.get()) ?? 0
         }
         return sum

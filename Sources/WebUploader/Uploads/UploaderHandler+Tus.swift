@@ -101,6 +101,10 @@ extension UploaderHandler {
         guard !ids.isEmpty, ids.count <= 10_000, request.fields["upload-length"] == nil else {
             throw HTTPError(.badRequest, "A final upload is made of others, and has their length.")
         }
+        // Whoever opens one takes it from who held it.
+        guard Set(ids).count == ids.count else {
+            throw HTTPError(.badRequest, "Upload-Concat names an upload twice; what comes twice is uploaded twice.")
+        }
         let metadata = try UploadMetadata(field: request.fields["upload-metadata"] ?? "")
         var notes = try notes(metadata, request.fields, isPartial: false)
         notes.concat = concat

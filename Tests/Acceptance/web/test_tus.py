@@ -364,6 +364,10 @@ def test_concatenation(tus):
     unfinished = tus.create(5, headers={"Upload-Concat": "partial"})
     tus.create(status=400, headers={"Upload-Concat": f"final;{unfinished}"}, filename="no")
     tus.create(status=400, headers={"Upload-Concat": "final;"}, filename="no")
+    whole = tus.create(1, headers={"Upload-Concat": "partial"})
+    assert tus.patch(whole, 0, b"x").status_code == 204
+    tus.create(status=400, headers={"Upload-Concat": f"final;{whole} {whole}"}, filename="no")
+    assert not (tus.server.root / "no").exists()
 
 
 def test_tuspy(server, folder):

@@ -30,6 +30,9 @@ package struct Resolver: Sendable {
     let doubtsNames: Bool
     private let home: RootHome
 
+    /// Whether the open root was removed; does not wait.
+    var isHomeGone: Bool { home.isGone }
+
     /// The most links that one path may lead through, as in Linux.
     static let mostLinks = 40
     /// How often a lookup that raced with a rename is tried again.

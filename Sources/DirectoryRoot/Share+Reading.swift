@@ -42,6 +42,20 @@ extension Share {
         }
     }
 
+    /// What is at `path`, where nobody has to be waited for, no lock is in force anywhere in the root, and nothing is
+    /// kept beside what is there.
+    /// - Throws: ``RootError/wouldBlock`` or another error for all else, there or not.
+    package func plainAttributes(of path: SharePath) throws(RootError) -> FileAttributes {
+        let full = try absolute(path)
+        guard !root.resolver.looksHomeNext, !full.isRoot || !root.resolver.isHomeGone,
+            root.state.locks.isEmptyAtOnce(isInMemory: root.isInMemory)
+        else { throw .wouldBlock }
+        let hints = try root.state.properties.hintsAtOnce(isInMemory: root.isInMemory)
+        let attributes = try openVisible(full, flags: sys_o_path, waiting: false).attributes
+        guard !hints.mayHaveProperties(attributes) else { throw .wouldBlock }
+        return attributes
+    }
+
     /// The members of a directory, in the disk's order, without holding them: constant memory for any number.
     ///
     /// Names that the requester may not see are left out.

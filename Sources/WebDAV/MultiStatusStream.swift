@@ -40,9 +40,10 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
 
     /// Begins the answer.
     ///
-    /// Waits for the disk.
+    /// Waits for the disk, unless it is told what the target is and asked for nothing else.
     /// - Parameters:
     ///   - target: the resource asked about.
+    ///   - plain: what it is, where it is known to have neither locks nor anything kept beside it.
     ///   - share: the requester's view.
     ///   - selection: what is asked.
     ///   - depth: how far down.
@@ -51,10 +52,10 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     ///   - maxMembers: the limit of an infinite depth; 0 refuses it where there are members to list.
     /// - Throws: ``RootError`` when the target can't be looked at.
     init?(
-        of target: SharePath, in share: Share, _ selection: PropertySelection, depth: Depth, isMinimal: Bool,
-        prefix: String, maxMembers: Int?
+        of target: SharePath, plain: FileAttributes? = nil, in share: Share, _ selection: PropertySelection,
+        depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?
     ) throws {
-        let attributes = try share.attributes(of: target)
+        let attributes = try plain ?? share.attributes(of: target)
         if attributes.isDirectory, maxMembers == 0 { return nil }
         var selection = selection
         selection.isReadOnly = share.root.policy.isReadOnly
@@ -69,14 +70,14 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         writer = MultiStatusWriter(
             selection, isMinimal: isMinimal, prefix: prefix, space: space, capacity: listsMembers ? 65_536 : 2048)
         locks =
-            selection.needsLocks
+            selection.needsLocks && plain == nil
             ? try KnownLocks(at: target, andBelow: listsMembers, in: share) : .none
         hasLocks = !locks.isEmpty
         needsProperties = selection.needsDead || selection.needsChecksums
         writer.xml.append(MultiStatusWriter.begin)
         if !listsMembers || !depth.leavesOutTarget {
-            let dead = selection.needsDead ? try share.properties(of: target) : []
-            if selection.needsChecksums { writer.checksums = try share.checksums(of: target) }
+            let dead = selection.needsDead && plain == nil ? try share.properties(of: target) : []
+            if selection.needsChecksums, plain == nil { writer.checksums = try share.checksums(of: target) }
             if selection.live.contains(.syncToken), attributes.isDirectory, !share.root.policy.isReadOnly {
                 writer.syncToken = try SyncToken(of: target, in: share)
             }

@@ -25,11 +25,19 @@ public struct WebDAVHandler: Handler {
         guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
             return .pass
         }
-        guard request.method == .put, let content = DAVRequest.smallContent(of: request) else {
-            return later(entry.run)
+        if request.method == .put, let content = DAVRequest.smallContent(of: request) {
+            if let response = DAVRequest.putAtOnce(content, request) { return .now(response) }
+            return onDisk { try $0.put(content) }
         }
-        if let response = DAVRequest.putAtOnce(content, request) { return .now(response) }
-        return onDisk { try $0.put(content) }
+        if request.method == .propfind,
+            let body = DAVRequest.bodyForTarget(of: request, limit: service.options.maxXMLBytes)
+        {
+            if let asked = try? DAVRequest(request, to: service), let response = asked.propfindAtOnce(body) {
+                return .now(response)
+            }
+            return onDisk { try $0.propfindTarget(body) }
+        }
+        return later(entry.run)
     }
 
     private typealias Run = @Sendable (DAVRequest) async throws -> Response

@@ -60,6 +60,20 @@ package final class LockTable: Sendable {
         try ask { snapshot, _ in snapshot.isEmpty }
     }
 
+    /// Whether no lock is in force, found out without waiting for anybody.
+    /// - Parameter isInMemory: whether the root's file system is.
+    /// - Returns: false where there is one, and where that is not known.
+    func isEmptyAtOnce(isInMemory: Bool) -> Bool {
+        known.withLockIfAvailable { known in
+            guard known.isValid, known.snapshot.isEmpty else { return false }
+            do throws(RootError) {
+                return try file.identityAtOnce(isInMemory: isInMemory) == known.identity
+            } catch {
+                return false
+            }
+        } ?? false
+    }
+
     /// The roots of those locks that the disk may know by other spellings.
     func respelledRoots() throws(RootError) -> [SharePath] {
         try ask { snapshot, _ in Array(snapshot.respelled.values) }

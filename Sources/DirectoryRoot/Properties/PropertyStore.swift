@@ -41,6 +41,17 @@ package final class PropertyStore: Sendable {
     /// Which resources may have properties at all; one `fstatat`.
     package func hints() throws(RootError) -> PropertyHints { PropertyHints(marker: try marker()) }
 
+    /// The same, where nobody has to be waited for.
+    /// - Parameter isInMemory: whether the root's file system is.
+    /// - Returns: the same.
+    /// - Throws: ``RootError/wouldBlock`` elsewhere.
+    func hintsAtOnce(isInMemory: Bool) throws(RootError) -> PropertyHints {
+        guard let identity = try file.identityAtOnce(isInMemory: isInMemory) else { return PropertyHints(marker: nil) }
+        let marker = known.withLock { $0.identity == identity ? $0.marker : nil }
+        guard let marker else { throw .wouldBlock }
+        return PropertyHints(marker: marker)
+    }
+
     /// Whether a member of an open directory has properties, by one system call; true when that does not tell.
     func mayHold(_ directory: Int32, _ name: UnsafePointer<CChar>, _ hints: PropertyHints) -> Bool {
         guard usesAttributes, hints.marker?.hasSidecar == false else { return true }

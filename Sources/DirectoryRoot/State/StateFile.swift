@@ -55,6 +55,21 @@ struct StateFile: Sendable {
         throw .tooMany
     }
 
+    /// As ``identity()``, where nobody has to be waited for.
+    /// - Parameter isInMemory: whether the root's file system is, where to look never waits.
+    /// - Returns: the same.
+    /// - Throws: ``RootError/wouldBlock`` where the disk would have to be asked, or something is not as usual.
+    func identityAtOnce(isInMemory: Bool) throws(RootError) -> Identity? {
+        guard !isInMemory else { return try identity() }
+        let resolve =
+            sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks | sys_resolve_no_mounts
+            | sys_resolve_cached
+        let answer = unsafe sys_openat2(state.root, StateFolder.name + "/" + name, sys_o_path, 0, resolve)
+        if answer == -ENOENT { return nil }
+        guard answer >= 0 else { throw .wouldBlock }
+        return Identity(try Descriptor(owning: answer).status())
+    }
+
     /// The content; nil when there is no such file.
     /// - Throws: ``RootError/damaged`` when it does not hold what we would have written.
     func read() throws(RootError) -> Contents? {

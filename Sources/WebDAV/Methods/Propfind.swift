@@ -19,16 +19,38 @@ extension DAVRequest {
                 of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,
                 maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil)
         }
-        var fields: ResponseFields = ["Content-Type": xmlMediaType]
-        prefer.note(in: &fields)
         guard let listing else {
             throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
         }
+        let fields = fields(of: listing, prefer)
+        if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
+        return .multiStatus(listing, to: request, fields: fields, until: slot)
+    }
+
+    /// Properties of the target alone.
+    ///
+    /// Waits for the disk, unless it is told what the target is.
+    /// - Parameters:
+    ///   - selection: what is asked.
+    ///   - plain: what the target is, where that is all there is to say of it.
+    /// - Returns: the multistatus.
+    /// - Throws: ``RootError`` when the target can't be looked at.
+    func propfindTarget(_ selection: PropertySelection, plain: FileAttributes? = nil) throws -> Response {
+        let prefer = Prefer(of: request)
+        let listing = try MultiStatusStream(
+            of: path, plain: plain, in: share, selection, depth: .zero, isMinimal: prefer.isMinimal,
+            prefix: request.prefix, maxMembers: nil)
+        guard let listing else { throw DAVError(status: .forbidden, condition: .propfindFiniteDepth) }
+        return .multiStatus(listing.first, to: request, fields: fields(of: listing, prefer))
+    }
+
+    private func fields(of listing: MultiStatusStream, _ prefer: Prefer) -> ResponseFields {
+        var fields: ResponseFields = ["Content-Type": xmlMediaType]
+        prefer.note(in: &fields)
         if listing.isCollection, !request.hasTrailingSlash {
             // RFC 4918 §5.2
             fields.add("Content-Location", request.href(path, isDirectory: true))
         }
-        if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
-        return .multiStatus(listing, to: request, fields: fields, until: slot)
+        return fields
     }
 }

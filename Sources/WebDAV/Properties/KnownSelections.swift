@@ -35,16 +35,9 @@ final class KnownSelections: Sendable {
     /// - Returns: what ``PropertySelection/init(propfind:charset:maxDepth:)`` makes of it.
     /// - Throws: 400 when it is no such body.
     func selection(propfind body: [UInt8], charset: String?) throws -> PropertySelection {
-        let isMarkedUTF8 = charset.map { ASCII.equalIgnoringCase($0.utf8, "utf-8".utf8) }
-        guard !body.isEmpty, body.count <= Self.mostBytes, isMarkedUTF8 != false else {
-            return try PropertySelection(propfind: body, charset: charset, maxDepth: maxDepth)
-        }
-        let isMarked = isMarkedUTF8 != nil
-        let known = state.withLock { state in
-            state.known.first { $0.isMarkedUTF8 == isMarked && $0.body == body }?.selection
-        }
-        if let known { return known }
+        if let known = known(propfind: body, charset: charset) { return known }
         let selection = try PropertySelection(propfind: body, charset: charset, maxDepth: maxDepth)
+        guard let isMarked = Self.isMarkedUTF8(charset), body.count <= Self.mostBytes else { return selection }
         state.withLock { state in
             let new = Known(body: body, isMarkedUTF8: isMarked, selection: selection)
             if state.known.count < Self.capacity {
@@ -55,5 +48,20 @@ final class KnownSelections: Sendable {
             }
         }
         return selection
+    }
+
+    /// The same where no XML has to be read for it; nil elsewhere.
+    func known(propfind body: [UInt8], charset: String?) -> PropertySelection? {
+        guard !body.isEmpty else { return .all }
+        guard let isMarked = Self.isMarkedUTF8(charset), body.count <= Self.mostBytes else { return nil }
+        return state.withLock { state in
+            state.known.first { $0.isMarkedUTF8 == isMarked && $0.body == body }?.selection
+        }
+    }
+
+    /// Whether a `charset` says UTF-8, false where there is none; nil for another.
+    private static func isMarkedUTF8(_ charset: String?) -> Bool? {
+        guard let charset else { return false }
+        return ASCII.equalIgnoringCase(charset.utf8, "utf-8".utf8) ? true : nil
     }
 }

@@ -34,6 +34,7 @@ FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12
 FAST_REPLACING_CALLS = 17
 MEMBER_CALLS = 1.3
+PROPFIND_CALLS = 9
 # From its beginning to its end.
 CONNECTION_CALLS = 14
 START_ALLOCATIONS = 5_000
@@ -250,6 +251,19 @@ def test_calls_of_a_member_in_propfind(warm, folder):
     calls = trace.each(1_000)
     assert calls.get("statx", 0) <= 1.1, calls
     assert total(calls) <= MEMBER_CALLS, calls
+
+
+def test_calls_of_a_propfind_of_one_resource(warm, folder):
+    """No other thread is asked, but once a second whether the share is still where it was."""
+    with Wire(warm) as wire:
+        for _ in range(5):
+            assert wire.ask("PROPFIND", "/small", "Depth: 0").status == 207
+        with Trace(warm, folder) as trace:
+            for _ in range(MANY):
+                assert wire.ask("PROPFIND", "/small", "Depth: 0").status == 207
+    calls = trace.each(MANY)
+    assert calls.get("futex", 0) <= 0.3, calls
+    assert total(calls) <= PROPFIND_CALLS, calls
 
 
 @pytest.fixture

@@ -3,7 +3,10 @@
 import gzip
 import os
 import re
+import time
 import xml.etree.ElementTree as ET
+
+import pytest
 
 from wire import Wire, ask
 
@@ -55,6 +58,62 @@ def test_two_processes_share_locks_and_sync_tokens(serve):
     assert sync(other, state)[0] == {"/new"}
     assert ask(other, "UNLOCK", "/a", f"Lock-Token: {token}").status == 204
     assert ask(one, "PUT", "/a", body="b").status == 204
+
+
+@pytest.mark.parametrize("place", ["disk", "memory"])
+def test_one_resource_is_answered_as_it_is_now(serve, request, place):
+    """What was asked before and is answered without a thread shows each change, whoever makes it."""
+    one = serve(*([] if place == "disk" else ["--quiet"]), root=None if place == "disk" else request.getfixturevalue("memory"))
+    other = serve(root=one.root)
+    (one.root / "a").write_text("a")
+    (one.root / "folder").mkdir()
+    with Wire(one) as wire:
+        def asked(target="/a", body=None):
+            answers = [wire.ask("PROPFIND", target, "Depth: 0", body=body) for _ in range(3)]
+            assert len({(answer.status, answer.text) for answer in answers}) == 1
+            return answers[-1]
+
+        assert "getcontentlength>1<" in asked().text and "activelock" not in asked().text
+        (one.root / "a").write_text("abc")
+        assert "getcontentlength>3<" in asked().text
+        token = ask(other, "LOCK", "/a", "Depth: 0", body=LOCK)["Lock-Token"]
+        assert token.strip("<>") in asked().text
+        assert token.strip("<>") not in asked("/folder/").text
+        assert ask(other, "UNLOCK", "/a", f"Lock-Token: {token}").status == 204
+        assert "activelock" not in asked().text
+        assert ask(other, "PROPPATCH", "/a", body=PROPERTY).status == 207
+        assert ET.fromstring(asked(body=ASK).body).find(".//{urn:x}p").text == "a"
+        assert "200 OK" not in asked("/folder/", body=ASK).text
+        assert asked("/folder")["Content-Location"] == "/folder/"
+        (one.root / "a").unlink()
+        assert asked().status == 404
+        (one.root / "a").symlink_to("/etc/passwd")
+        assert asked().status == 404
+        (one.root / "a").unlink()
+        (one.root / "a").symlink_to("folder")
+        assert "collection/>" in asked("/a/").text
+        (one.root / "a").unlink()
+        (one.root / "a").mkdir()
+        assert "collection/>" in asked("/a/").text
+
+
+def test_one_resource_is_asked_about_in_pieces_and_wrongly(server):
+    (server.root / "a").write_text("a")
+    with Wire(server) as wire:
+        head = f"PROPFIND /a HTTP/1.1\r\nHost: {wire.authority}\r\nDepth: 0\r\nContent-Length: {len(ASK)}\r\n\r\n"
+        for cut in (0, 1, len(ASK) // 2, len(ASK)):
+            wire.send(head + ASK[:cut])
+            time.sleep(0.05)
+            wire.send(ASK[cut:])
+            answer = wire.response()
+            assert answer.status == 207 and "urn:x" in answer.text
+        for body, status in [("<a>", 400), ("<a/>", 400), (ASK.replace("propfind", "find"), 400)]:
+            for _ in range(2):
+                assert wire.ask("PROPFIND", "/a", "Depth: 0", body=body).status == status
+        for field, status in [("If: (<urn:x>)", 412), ("If: x", 400), ("If: (Not <urn:x>)", 207), ("Prefer: return=minimal", 207)]:
+            assert wire.ask("PROPFIND", "/a", "Depth: 0", field, body=ASK).status == status
+        assert "404" not in wire.ask("PROPFIND", "/a", "Depth: 0", "Prefer: return=minimal", body=ASK).text
+        assert wire.ask("PROPFIND", "/a", "Depth: 0,noroot", body=ASK).status == 400
 
 
 def test_a_cut_upload_replaces_nothing(server):

@@ -16,10 +16,14 @@ def expect(found, *statuses):
         raise RuntimeError(f"status {found}")
 
 
-def wrk(path, connections, seconds=2):
+def wrk(path, connections, seconds=2, request=None):
+    """GET, or what a `request` in wrk's language makes of it."""
     def work(peer):
+        script = peer.place / "request.lua"
+        script.write_text(request or "")
         shown = subprocess.run(
-            ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", f"{peer.url}{path}"], capture_output=True, text=True, check=True).stdout
+            ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", *(["-s", str(script)] if request else []), f"{peer.url}{path}"],
+            capture_output=True, text=True, check=True).stdout
         if "Non-2xx" in shown:
             raise RuntimeError(shown)
         requests = int(re.search(r"(\d+) requests in", shown).group(1))
@@ -93,6 +97,7 @@ def form(files):
     return work
 
 
+PROPFIND_ONE = 'wrk.method = "PROPFIND"; wrk.headers["Depth"] = "0"'
 ALLPROP = b'<?xml version="1.0"?><propfind xmlns="DAV:"><allprop/></propfind>'
 
 
@@ -188,6 +193,8 @@ WORKLOADS = [
     Workload("put-small-8", "PUT 2,000 × 10 KiB, 8 connections", small_uploads(2000, 8), ["nginx", "lighttpd"],
              [("cpu", "CPU s/1000", None)]),
     Workload("form", "2,000 × 10 KiB in one form", form(2000), [], [("cpu", "CPU s/1000", None)]),
+    Workload("propfind-one", "PROPFIND of one file, 8 connections", wrk("/get/1k", 8, request=PROPFIND_ONE), WEB,
+             [("cpu", "CPU s/100k", None)]),
     Workload("propfind", "PROPFIND, 10,000 members", propfind(10_000), [*WEB, "wsgidav"],
              [("cpu", "CPU s", Goal(1.0, "nginx")), ("first byte ms", "ms", Goal(limit=5))]),
     Workload("propfind-100k", "PROPFIND, 100,000 members", propfind(100_000), ["nginx"],

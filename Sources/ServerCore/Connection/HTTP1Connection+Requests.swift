@@ -181,7 +181,8 @@ extension HTTP1Connection {
             linger()
             return false
         }
-        setDeadline(seconds: engine.idleSeconds)
+        // Else the client's time to take what is kept for it goes on.
+        if outstanding == 0 { setDeadline(seconds: engine.idleSeconds) }
         return true
     }
 

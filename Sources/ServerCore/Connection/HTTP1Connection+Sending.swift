@@ -116,7 +116,8 @@ extension HTTP1Connection {
             if engine.unsent.isFull { room.shedStalled() }
             engine.unsent.hold(count)
         }
-        if deadline == .max { setDeadline(engine.limits.readerStallTime) }
+        // Between requests the time that runs is that of an idle client.
+        if deadline == .max || phase == .head { setDeadline(engine.limits.readerStallTime) }
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         promise.futureResult.whenComplete { result in bound.value.written(count, counted: counted, result) }

@@ -32,6 +32,8 @@ final class Engine: Sendable {
     let maxConnections: Int
     /// How long a connection may be idle: asked for with every request.
     let idleSeconds: UInt32
+    /// Open files that each loop may keep for the next who ask for them: an eighth of those that there may be, together.
+    let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
     /// For what is made in memory on HTTP/1.
     let answers: AnswerMemory
@@ -45,10 +47,11 @@ final class Engine: Sendable {
         self.counters = counters
         rate = RateBucket(configuration.limits.totalRate)
         log = configuration.accessLog
+        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : Processors.count
         let room = DescriptorRoom(
             limit: Int(sys_raise_file_limit()),
-            connections: configuration.limits.connections(areSecure: configuration.tls != nil),
-            eventLoops: configuration.eventLoops > 0 ? configuration.eventLoops : Processors.count)
+            connections: configuration.limits.connections(areSecure: configuration.tls != nil), eventLoops: loops)
+        cachedFiles = min(OpenFileCache.capacity, max(1, room.files / 8 / loops))
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits

@@ -48,33 +48,24 @@ extension HTTP1Connection {
         inbound.moveReaderIndex(forwardBy: question.count)
         engine.counters.request()
         deadline = .max
-        guard let rest = give(composed) else {
-            engine.counters.answered(200)
-            setDeadline(seconds: engine.idleSeconds)
+        if composed.span != nil {
+            phase = .exchange
+            isAnswered = false
+            send(composed)
             return true
         }
-        guard phase == .head else { return true }
-        phase = .exchange
-        isAnswered = false
-        begin(composed)
-        goOn(with: rest)
+        give(composed)
+        engine.counters.answered(200)
+        if outstanding == 0 { setDeadline(seconds: engine.idleSeconds) }
         return true
     }
 
-    /// Sends a composed answer, and of a file behind it what the socket takes at once.
-    /// - Returns: what is left of the file.
-    private func give(_ composed: LoopRoom.Composed) -> FileSpan? {
-        guard var span = composed.span else {
-            if room.out.count == 0, inbound.readableBytes == 0 {
-                unsafe transmit(composed.answer.bytes, more: false)
-            } else {
-                unsafe emit(composed.answer.bytes)
-            }
-            return nil
+    private func give(_ composed: LoopRoom.Composed) {
+        if room.out.count == 0, inbound.readableBytes == 0, composed.span == nil {
+            unsafe transmit(composed.answer.bytes, more: false)
+        } else {
+            unsafe emit(composed.answer.bytes)
         }
-        unsafe emit(composed.answer.bytes)
-        _ = sendPiece(&span, upTo: .max)
-        return span.count > 0 ? span : nil
     }
 
     /// Answers from the loop's cache of open files.
@@ -102,15 +93,14 @@ extension HTTP1Connection {
     private var isUnconditional: Bool { !head.contains("want-repr-digest") && !head.contains("if") }
 
     private func send(_ composed: LoopRoom.Composed) {
-        begin(composed)
-        if let rest = give(composed) { goOn(with: rest) } else { finishAnswer() }
-    }
-
-    private func begin(_ composed: LoopRoom.Composed) {
         isAnswering = true
         isHeadOnly = false
         status = 200
         sentBytes = composed.file.entry.attributes.size
+        give(composed)
+        guard phase != .closed, let span = composed.span else { return finishAnswer() }
+        outgoing = .file(span, isPiece: false)
+        pump()
     }
 
     private func send(_ file: OpenFileCache.File) {
@@ -187,7 +177,7 @@ extension HTTP1Connection {
             unsafe files.keep(
                 entry, for: UnsafeRawBufferPointer(rebasing: bytes[target]), path: request.path,
                 root: request.share.root,
-                lines: lines, rules: rules, tick: room.tick)
+                lines: lines, rules: rules, tick: room.tick, limit: engine.cachedFiles)
         }
     }
 }

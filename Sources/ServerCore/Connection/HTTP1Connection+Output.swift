@@ -35,6 +35,8 @@ extension HTTP1Connection {
                     return
                 }
                 outgoing = .file(span, isPiece: isPiece)
+                // Whoever is slow to take the last of it does not keep the file open.
+                if span.count == 0, !isPiece { return finishAnswer() }
             case .stream(let isChunked, let remaining):
                 guard pumpStream(isChunked: isChunked, remaining: remaining, &budget) else { return }
             }
@@ -139,13 +141,6 @@ extension HTTP1Connection {
         pump()
     }
 
-    /// Sends what is left of a file that is a whole body.
-    func goOn(with rest: FileSpan) {
-        guard phase != .closed else { return }
-        outgoing = .file(rest, isPiece: false)
-        pump()
-    }
-
     private func fileEnded(isPiece: Bool) {
         guard isPiece else { return finishAnswer() }
         outgoing = streamFraming
@@ -154,7 +149,7 @@ extension HTTP1Connection {
 
     /// Sends a piece of a file.
     /// - Returns: false when to wait: for the socket, for the disk, or because all is over.
-    func sendPiece(_ span: inout FileSpan, upTo limit: Int64) -> Bool {
+    private func sendPiece(_ span: inout FileSpan, upTo limit: Int64) -> Bool {
         guard span.isWarm() else {
             warm(span)
             return false
@@ -164,10 +159,7 @@ extension HTTP1Connection {
         guard outstanding == 0, phase != .closed else { return false }
         let wanted = Int(min(span.count, span.warmUntil - span.offset, limit, span.packet))
         let count = sys_sendfile(socket, span.entry.descriptor, span.offset, wanted)
-        if count == -Int(sys_again) {
-            // The channel waits for room with a small piece of its own; its completion brings us back.
-            return copyPiece(&span, upTo: 16 * 1_024)
-        }
+        if count == -Int(sys_again) { return keepRest(&span) }
         if count == -Int(sys_no_call) || count == -Int(sys_invalid) { return copyPiece(&span, upTo: 64 * 1_024) }
         guard count > 0 else {
             // A failed connection, or the file was cut while it was sent: never padded.
@@ -179,18 +171,36 @@ extension HTTP1Connection {
         return true
     }
 
-    /// Reads a piece that is in memory and gives it to the channel.
-    private func copyPiece(_ span: inout FileSpan, upTo limit: Int) -> Bool {
-        guard let context else { return false }
+    /// Gives the channel something to wait for room with; its completion brings us back.
+    ///
+    /// Of a small rest it gets all where there is memory for it, so that clients who read slowly don't keep a
+    /// descriptor each; else a small piece.
+    private func keepRest(_ span: inout FileSpan) -> Bool {
+        let counted = max(0, Int(clamping: span.count) - AnswerMemory.free)
+        guard span.count <= 64 * 1_024, engine.answers.take(counted) else {
+            return copyPiece(&span, upTo: AnswerMemory.free)
+        }
+        return copyPiece(&span, upTo: Int(span.count), counted: counted)
+    }
+
+    /// Reads a piece that is in memory and gives it to the channel; `counted` bytes were taken for it of the memory for
+    /// answers.
+    private func copyPiece(_ span: inout FileSpan, upTo limit: Int, counted: Int = 0) -> Bool {
+        guard let context else {
+            engine.answers.give(counted)
+            return false
+        }
         flush(more: true)
         switch span.read(upTo: limit, with: context.channel.allocator) {
         case .bytes(let buffer):
-            write(buffer)
+            write(buffer, counted: counted)
             return true
         case .cold:
+            engine.answers.give(counted)
             warm(span)
             return false
         case .gone:
+            engine.answers.give(counted)
             breakOff()
             return false
         }

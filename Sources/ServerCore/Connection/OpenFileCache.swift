@@ -52,6 +52,7 @@ final class OpenFileCache {
         }
     }
 
+    /// However many descriptors there are.
     static let capacity = 128
     /// Seconds after the last use.
     static let keep: UInt32 = 3
@@ -73,14 +74,14 @@ final class OpenFileCache {
         return file
     }
 
-    /// Keeps what a target was just answered with.
+    /// Keeps what a target was just answered with, unless there are `limit` files here already.
     func keep(
         _ entry: Entry, for target: UnsafeRawBufferPointer, path: SharePath, root: DirectoryRoot, lines: [UInt8],
-        rules: UInt64, tick: UInt32
+        rules: UInt64, tick: UInt32, limit: Int
     ) {
         guard !path.isRoot, entry.realPath == path, target.count <= 1_024 else { return }
-        if files.count >= Self.capacity { expire(tick, keep: 0) }
-        guard files.count < Self.capacity else { return }
+        if files.count >= limit { expire(tick, keep: 0) }
+        guard files.count < limit else { return }
         unsafe files[Self.hash(target)] = unsafe File(
             target: Array(target), entry: entry, lines: lines, path: path.bytes.map(CChar.init(bitPattern:)) + [0],
             root: root, rules: rules, tick: tick)

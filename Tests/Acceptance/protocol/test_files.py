@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from server import wait_until
 from wire import ConnectionClosed, Wire, ask
 
 CONTENT = bytes(range(256)) * 40
@@ -379,6 +380,65 @@ def test_one_file_for_many_at_once(serve, tls, size):
     for wire in wires:
         assert wire.ask("GET", "/v", "Range: bytes=1-2").body == content[1:3]
         wire.close()
+
+
+@pytest.mark.parametrize("size", [1, 16_384, 16_385, 65_536])
+def test_each_request_for_a_file_of_many_is_counted_once(serve, size):
+    """Also where the client goes without its answers."""
+    server = serve("--quiet")
+    (server.root / "v").write_bytes(bytes(size))
+
+    def counted():
+        lines = ask(server, "GET", "/.shareserve/metrics").text.splitlines()
+        return [sum(int(line.split()[1]) for line in lines if line.startswith(f"shareserve_{name}_total"))
+                for name in ("requests", "responses")]
+
+    before = counted()
+    for _ in range(3):
+        wires = [Wire(server) for _ in range(20)]
+        for wire in wires:
+            wire.send(f"GET /v HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n" * 30)
+        for wire in wires:
+            wire.read(200)
+            wire.reset()
+    wait_until(lambda: (after := counted())[0] - before[0] == after[1] - before[1], "as many answers as requests")
+    assert counted()[0] > before[0] + 60
+
+
+def test_who_takes_no_small_answers_has_the_time_of_a_slow_reader(serve):
+    server = serve("--quiet", "--read-timeout", "2s", "--idle-timeout", "60s")
+    (server.root / "v").write_bytes(b"x")
+    wires = []
+    for _ in range(3):
+        wire = Wire(server, receive_buffer=4096)
+        wire.socket.setblocking(False)
+        wires.append(wire)
+    request = f"GET /v HTTP/1.1\r\nHost: {wires[0].authority}\r\n\r\n".encode() * 100
+
+    def is_ended(wire):
+        try:
+            while wire.socket.send(request):
+                pass
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    for wire in wires:
+        wait_until(lambda: is_ended(wire), "the connection is ended", 15)
+
+
+def test_slow_readers_of_small_files_leave_room_to_open_others(serve):
+    server = serve("--quiet", "--max-open-files", "300")
+    names = [f"f{index}" for index in range(150)]
+    for name in names:
+        (server.root / name).write_bytes(b"x" * 60_000)
+    wires = [Wire(server, receive_buffer=4096) for _ in range(100)]
+    for name, wire in zip(names, wires):
+        wire.send(f"GET /{name} HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n" * 60)
+    time.sleep(0.5)
+    for name in names[100:]:
+        assert ask(server, "GET", f"/{name}").status == 200
 
 
 def test_one_file_for_many_while_it_is_cut_and_grows(serve):

@@ -37,6 +37,8 @@ final class TemporaryFile: @unchecked Sendable {
             let answer = unsafe sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, 0o666)
             switch -answer {
             case EOPNOTSUPP, ENOTSUP, EISDIR, EINVAL, ENOSYS, ENOENT: break
+            // What ext4 says of a folder that was removed.
+            case EPERM where (try? directory.status())?.links == 0: break
             default:
                 self.init(descriptor: try check(answer, "open unnamed"), scratch: nil)
                 return

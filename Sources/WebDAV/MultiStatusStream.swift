@@ -13,6 +13,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     let isCollection: Bool
 
     private let share: Share
+    private let memory: TreeMemory.Portion
     private let target: SharePath
     private let selection: PropertySelection
     private let needsProperties: Bool
@@ -50,16 +51,18 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     ///   - isMinimal: leaves 404s out.
     ///   - prefix: what every address begins with.
     ///   - maxMembers: the limit of an infinite depth; 0 refuses it where there are members to list.
-    /// - Throws: ``RootError`` when the target can't be looked at.
+    ///   - memory: where the pieces are counted that are larger than usual.
+    /// - Throws: ``RootError`` when the target can't be looked at; ``RootError/tooMany`` without memory for a piece.
     init?(
         of target: SharePath, plain: FileAttributes? = nil, in share: Share, _ selection: PropertySelection,
-        depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?
+        depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?, memory: TreeMemory.Portion
     ) throws {
         let attributes = try plain ?? share.attributes(of: target)
         if attributes.isDirectory, maxMembers == 0 { return nil }
         var selection = selection
         selection.isReadOnly = share.root.policy.isReadOnly
         self.share = share
+        self.memory = memory
         isCollection = attributes.isDirectory
         self.target = target
         self.selection = selection
@@ -97,12 +100,15 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
             end(&writer)
         }
         first = writer.xml.take()
+        try memory.hold(first.count)
     }
 
     func next(isCrowded: Bool) throws -> [UInt8]? {
         guard !isAtEnd else { return nil }
         try fill(isCrowded ? Self.smallBatch : Self.batch)
-        return writer.xml.take()
+        let piece = writer.xml.take()
+        try memory.hold(piece.count)
+        return piece
     }
 
     private func enter(_ path: SharePath, _ cursor: DirectoryCursor) {

@@ -1,4 +1,5 @@
 import DirectoryRoot
+import ServerCore
 import TestSupport
 import Testing
 
@@ -103,7 +104,8 @@ struct PropfindTests {
         let fixture = try await DAVFixture.withLargeProperties(copies: 5)
         let stream = try #require(
             try MultiStatusStream(
-                of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil))
+                of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil,
+                memory: TreeMemory().portion()))
         var pieces = [stream.first]
         while let piece = try stream.next(isCrowded: false) { pieces.append(piece) }
         #expect(pieces.allSatisfy { $0.count < 2 << 20 })
@@ -118,7 +120,8 @@ struct PropfindTests {
         func longest(isCrowded: Bool) throws -> Int {
             let stream = try #require(
                 try MultiStatusStream(
-                    of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil))
+                    of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil,
+                    memory: TreeMemory().portion()))
             var longest = 0
             while let piece = try stream.next(isCrowded: isCrowded) { longest = max(longest, piece.count) }
             return longest
@@ -268,7 +271,7 @@ struct PropfindTests {
             let stream = try #require(
                 try MultiStatusStream(
                     of: path, in: fixture.share, selection, depth: depth, isMinimal: false, prefix: "/my%20files",
-                    maxMembers: nil))
+                    maxMembers: nil, memory: TreeMemory().portion()))
             var bytes = stream.first
             while let piece = try stream.next(isCrowded: false) { bytes += piece }
             let text = String(decoding: bytes, as: UTF8.self)

@@ -13,11 +13,11 @@ extension DAVRequest {
         guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
         let selection = try service.selections.selection(propfind: body, charset: DAVBody.charset(of: request))
-        let listing = try await onDisk { [depth] share in
+        let listing = try await onDisk { [depth, memory = service.trees.portion()] share in
             try checkIf()
             return try MultiStatusStream(
                 of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,
-                maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil)
+                maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil, memory: memory)
         }
         guard let listing else {
             throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
@@ -39,7 +39,7 @@ extension DAVRequest {
         let prefer = Prefer(of: request)
         let listing = try MultiStatusStream(
             of: path, plain: plain, in: share, selection, depth: .zero, isMinimal: prefer.isMinimal,
-            prefix: request.prefix, maxMembers: nil)
+            prefix: request.prefix, maxMembers: nil, memory: service.trees.portion())
         guard let listing else { throw DAVError(status: .forbidden, condition: .propfindFiniteDepth) }
         return .multiStatus(listing.first, to: request, fields: fields(of: listing, prefer))
     }

@@ -15,7 +15,11 @@ extension XMLWriter {
     /// A `lockdiscovery` element.
     ///
     /// RFC 4918 §15.8.
+    ///
+    /// A lock need not show its owner (§14.1): behind the first 64 KiB of them the others are left out, since hundreds
+    /// of shared locks may lie on one folder, and each member of it shows all.
     mutating func appendLockDiscovery(_ locks: [ShownLock], prefix: [UInt8]) {
+        var ownersLeft = 65_536
         append("<D:lockdiscovery>")
         for shown in locks {
             let lock = shown.lock
@@ -24,7 +28,10 @@ extension XMLWriter {
             append("</D:lockscope><D:depth>")
             append(lock.isRecursive ? "infinity" : "0")
             append("</D:depth>")
-            append(bytes: lock.owner)
+            if lock.owner.count <= ownersLeft {
+                append(bytes: lock.owner)
+                ownersLeft -= lock.owner.count
+            }
             append("<D:timeout>Second-")
             append(number: max(0, lock.timeLeft.components.seconds))
             append("</D:timeout><D:locktoken><D:href>")

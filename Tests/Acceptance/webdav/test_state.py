@@ -97,6 +97,19 @@ def test_one_resource_is_answered_as_it_is_now(serve, request, place):
         assert "collection/>" in asked("/a/").text
 
 
+def test_many_large_owners_are_not_repeated_with_each_member(server):
+    lock = LOCK.replace("exclusive", "shared").replace("anna", "anna" * 2_000)
+    for name in ("a", "b"):
+        (server.root / name).touch()
+    for _ in range(20):
+        answer = ask(server, "LOCK", "/", "Depth: infinity", body=lock)
+        assert answer.status == 200 and answer["Lock-Token"].strip("<>") in answer.text
+    listed = ask(server, "PROPFIND", "/", "Depth: 1")
+    for response in ET.fromstring(listed.body).iter(DAV + "response"):
+        assert len(list(response.iter(DAV + "activelock"))) == 20
+        assert len(list(response.iter(DAV + "owner"))) == 8
+
+
 def test_one_resource_is_asked_about_in_pieces_and_wrongly(server):
     (server.root / "a").write_text("a")
     with Wire(server) as wire:

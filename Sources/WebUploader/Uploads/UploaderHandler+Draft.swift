@@ -74,13 +74,17 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "Upload-Offset is missing or malformed.")
         }
         let state = try await request.io.run { try request.share.upload(id: id) }
-        if state.record.isFinished {
-            let hasMore = request.body.length ?? 1 > 0
-            return (hasMore ? UploadProblem.inconsistentLength : .completed).response()
-        }
+        if state.record.isFinished { return Self.alreadyFinished(request) }
         let checksums = try ChunkChecksum.all(of: request)
         let completes = version.completes(fields)
-        let upload = try await request.io.run { try request.share.resumeUpload(id: id) }
+        let upload: ResumableUpload
+        do {
+            upload = try await request.io.run { try request.share.resumeUpload(id: id) }
+        } catch RootError.unknownToken {
+            // Another request has finished it since, unless it is gone.
+            _ = try await request.io.run { try request.share.upload(id: id) }
+            return Self.alreadyFinished(request)
+        }
         guard upload.offset == offset else {
             var response = UploadProblem.mismatchingOffset(expected: upload.offset, provided: offset).response()
             response.fields["Upload-Offset"] = String(upload.offset)
@@ -95,6 +99,11 @@ extension UploaderHandler {
             return Response(version.appended, fields: answer)
         }
         return try await completeDraft(request, upload, version, [:])
+    }
+
+    private static func alreadyFinished(_ request: Request) -> Response {
+        let hasMore = request.body.length ?? 1 > 0
+        return (hasMore ? UploadProblem.inconsistentLength : .completed).response()
     }
 
     /// Offset retrieval.

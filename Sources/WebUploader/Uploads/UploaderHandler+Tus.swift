@@ -145,7 +145,13 @@ extension UploaderHandler {
             return Response(.noContent, fields: ["Upload-Offset": String(state.offset)])
         }
         let upload = try await request.io.run { () throws -> ResumableUpload in
-            let upload = try request.share.resumeUpload(id: id)
+            let upload: ResumableUpload
+            do {
+                upload = try request.share.resumeUpload(id: id)
+            } catch RootError.unknownToken {
+                // Another request has finished it since.
+                throw Self.mismatch(try request.share.upload(id: id).offset)
+            }
             guard upload.offset == offset else { throw Self.mismatch(upload.offset) }
             if let length { try Self.declare(length, of: upload) }
             if let coming = request.body.length, let whole = upload.record.length, coming > whole - offset {

@@ -196,6 +196,7 @@ def test_downloads_are_counted_however_they_are_asked_for(shared):
         assert ask(shared, "GET", place, field).status in (200, 206)
         assert ask(shared, "GET", place).status == 410
         assert ask(shared, "GET", place, "Range: bytes=1-").status == 206, "a download that broke off goes on"
+        assert ask(shared, "GET", place, "Range: bytes=1-1,0-").status == 410, "with the whole behind a piece"
 
 
 def test_password(shared):

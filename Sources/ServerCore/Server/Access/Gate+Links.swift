@@ -129,7 +129,8 @@ extension Gate {
         let text = range.utf8.filter { !ASCII.isBlank($0) }
         guard ASCII.equalIgnoringCase(text.prefix(6), "bytes=".utf8) else { return false }
         let first = text.dropFirst(6).prefix { $0 != UInt8(ascii: "-") }
-        return first.contains { $0 != UInt8(ascii: "0") } && first.allSatisfy(ASCII.isDigit)
+        return !text.contains(UInt8(ascii: ",")) && first.contains { $0 != UInt8(ascii: "0") }
+            && first.allSatisfy(ASCII.isDigit)
     }
 
     private func isContent(_ path: SharePath, in share: Share, _ head: RequestHeadView) throws(RootError) -> Bool {

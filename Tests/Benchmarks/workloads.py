@@ -3,6 +3,7 @@ with other figures."""
 
 import os
 import re
+import statistics
 import subprocess
 
 from client import Connection
@@ -101,15 +102,18 @@ PROPFIND_ONE = 'wrk.method = "PROPFIND"; wrk.headers["Depth"] = "0"'
 ALLPROP = b'<?xml version="1.0"?><propfind xmlns="DAV:"><allprop/></propfind>'
 
 
-def propfind(members):
+def propfind(members, times=1):
     def work(peer):
-        connection = Connection(peer)
-        status, size, first = connection.ask(
-            f"PROPFIND /list-{members}/ HTTP/1.1\nHost: 127.0.0.1\nDepth: 1\nContent-Type: application/xml\nContent-Length: {len(ALLPROP)}",
-            ALLPROP)
-        expect(status, 207)
-        connection.close()
-        return {"units": 1, "first byte ms": first * 1000, "bytes": size}
+        firsts = []
+        for _ in range(times):
+            connection = Connection(peer)
+            status, size, first = connection.ask(
+                f"PROPFIND /list-{members}/ HTTP/1.1\nHost: 127.0.0.1\nDepth: 1\nContent-Type: application/xml\nContent-Length: {len(ALLPROP)}",
+                ALLPROP)
+            expect(status, 207)
+            connection.close()
+            firsts.append(first)
+        return {"units": times, "first byte ms": statistics.median(firsts) * 1000, "bytes": size}
     return work
 
 
@@ -136,11 +140,11 @@ def archive(kind):
 def compressed(peer):
     connection = Connection(peer)
     size = 0
-    for _ in range(5):
+    for _ in range(20):
         status, size, _ = connection.ask("GET /get/text.txt HTTP/1.1\nHost: 127.0.0.1\nAccept-Encoding: gzip")
         expect(status, 200)
     connection.close()
-    return {"units": 5, "bytes": size}
+    return {"units": 20, "bytes": size}
 
 
 class Goal:
@@ -195,7 +199,7 @@ WORKLOADS = [
     Workload("form", "2,000 × 10 KiB in one form", form(2000), [], [("cpu", "CPU s/1000", None)]),
     Workload("propfind-one", "PROPFIND of one file, 8 connections", wrk("/get/1k", 8, request=PROPFIND_ONE), WEB,
              [("cpu", "CPU s/100k", None)]),
-    Workload("propfind", "PROPFIND, 10,000 members", propfind(10_000), [*WEB, "wsgidav"],
+    Workload("propfind", "PROPFIND, 10,000 members", propfind(10_000, times=5), [*WEB, "wsgidav"],
              [("cpu", "CPU s", Goal(1.0, "nginx")), ("first byte ms", "ms", Goal(limit=5))]),
     Workload("propfind-100k", "PROPFIND, 100,000 members", propfind(100_000), ["nginx"],
              [("cpu", "CPU s", None), ("memory", "MiB", Goal(limit=64))]),

@@ -19,12 +19,15 @@ internal import CZlib
     /// Magic, deflate, no name, no time, from Unix.
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
 
+    /// Between what a file takes of the processor and what it takes of the line.
+    private static let levelOfFiles: Int32 = 5
+
     /// Makes ready to compress.
     /// - Parameters:
     ///   - level: 1, fast, to 9, small.
     ///   - size: how many bytes will come, where that is known: a few kilobytes need no tables of 256 KiB.
     /// - Throws: ``GzipError/noMemory``.
-    package init(level: Int32 = 5, expecting size: Int64 = .max) throws(GzipError) {
+    package init(level: Int32 = levelOfFiles, expecting size: Int64 = .max) throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
         // A window and a table of matches that hold it all, so that it becomes hardly longer.
@@ -36,12 +39,22 @@ internal import CZlib
             // deflateEnd in deinit accepts a stream that was never made ready.
             throw .noMemory
         }
+        if level == Self.levelOfFiles { tune() }
     }
 
     deinit {
         unsafe deflateEnd(stream)
         unsafe stream.deinitialize(count: 1)
         unsafe stream.deallocate()
+    }
+
+    /// Looks at 24 places for a match instead of the level's 32, and at a quarter of them once it has one of 4 bytes instead
+    /// of 8.
+    ///
+    /// Source code, packages' descriptions and JSON took 8 to 22 % less time and became up to 1 % longer.
+    private func tune() {
+        // It fails only for a stream that was never made ready.
+        _ = unsafe deflateTune(stream, 4, 16, 32, 24)
     }
 
     /// Compresses some bytes; nothing of them may come out until more have gone in.

@@ -97,11 +97,11 @@ extension UploaderHandler {
         }
     }
 
-    /// Whether the client fetches a tree by the links of its pages, as `wget -r` and rclone's `http` do, and yet asks
-    /// for any media type.
+    /// Whether the client fetches a tree by the links of its pages, as `wget -r`, lftp and rclone's `http` do, and yet
+    /// asks for any media type.
     private static func followsLinks(_ request: Request) -> Bool {
         guard let agent = request.fields["user-agent"]?.lowercased() else { return false }
-        return agent.hasPrefix("wget/") || agent.hasPrefix("rclone/")
+        return ["wget/", "rclone/", "lftp/", "kodi/", "httpdirfs"].contains { agent.hasPrefix($0) }
     }
 
     /// The file that stands in for a folder's page, where there is one.

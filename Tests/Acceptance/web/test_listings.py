@@ -37,6 +37,8 @@ def test_forms_by_accept(server):
             for accept in ("*/*", "text/html", "text/plain")}
     assert wget["*/*"] == wget["text/html"] and 'href="/sub/"' in wget["*/*"] and "archive" not in wget["*/*"]
     assert wget["text/plain"] == plain.text
+    for agent in ("lftp/4.9.2", "Kodi/21.0 (X11; Linux x86_64)", "HTTPDirFS-1.2.6"):
+        assert 'href="/sub/"' in requests.get(server.url + "/", headers={"User-Agent": agent}, timeout=20).text
 
 
 def test_slash(server):

@@ -132,10 +132,10 @@ import Testing
 
         init(finds: Bool) { self.finds = finds }
 
-        /// Looks on once it may, or after 5 seconds.
+        /// Looks on once it may, or after a minute: many tests run beside this one.
         func look() -> Bool {
             beginning.yield()
-            if answer.wait(timeout: .now() + 5) == .timedOut { hasGivenUp.withLock { $0 = true } }
+            if answer.wait(timeout: .now() + 60) == .timedOut { hasGivenUp.withLock { $0 = true } }
             return finds
         }
 

@@ -43,7 +43,25 @@ extension Share {
         try root.state.properties.removed(inode: status.inode, device: status.device)
     }
 
+    /// A copy replaced what was at `path`: what that was is over, but for a file's lock if another file took its place.
+    /// - Parameters:
+    ///   - path: where it was.
+    ///   - old: what it was.
+    ///   - isFile: whether a file is there now.
+    /// - Throws: what the disk says.
+    func didReplace(_ path: SharePath, _ old: sys_attributes, byFile isFile: Bool) throws(RootError) {
+        if !Self.keepsLock(old, isFile: isFile) { try root.dropLocks(below: path) }
+    }
+
+    /// Whether a lock on a file goes on for the file in its place.
+    ///
+    /// Whoever may replace it has the lock's token, and goes on under it: davfs2, of whose programs many write beside
+    /// and rename, gives up what it has still to send when the lock is gone. RFC 4918 §7.6 and §9.8.4.
+    private static func keepsLock(_ old: sys_attributes, isFile: Bool) -> Bool { isFile && !old.isDirectory }
+
     /// What was at `source` is at `target` now, and what was at `target` is gone: locks of both end, properties follow.
+    ///
+    /// Only a replaced file's lock goes on for the file in its place; see ``didReplace(_:_:byFile:)``.
     ///
     /// Properties are found by what they are of; only on a disk that keeps no birth times must the path beside them fit,
     /// too. That there is no room to write it is no reason to call a move failed that is made.
@@ -51,12 +69,17 @@ extension Share {
     ///   - source: where it was.
     ///   - status: what it is; nil when that is not known.
     ///   - target: where it is.
+    ///   - old: what was there; nil for nothing.
     /// - Throws: what the disk says.
     func didMove(
-        _ source: SharePath, _ status: sys_attributes?, to target: SharePath
+        _ source: SharePath, _ status: sys_attributes?, to target: SharePath, replacing old: sys_attributes?
     ) throws(RootError) {
         try root.dropLocks(below: source)
-        try root.dropLocks(below: target)
+        if let old {
+            try didReplace(target, old, byFile: status?.isDirectory == false)
+        } else {
+            try root.dropLocks(below: target)
+        }
         do throws(RootError) { try root.state.properties.moved(from: source, status, to: target) } catch .noSpace {}
     }
 

@@ -107,7 +107,10 @@ extension Share {
             }
         }
         isDone = true
-        if let old { try didRemove(location.path, kept.isAway || replaced != nil ? nil : old) }
+        if let old {
+            try didReplace(location.path, old, byFile: true)
+            if !kept.isAway, replaced == nil { try forgetProperties(of: old) }
+        }
         if request.isDurable(root) { try syncDirectory(of: location, kept) }
         if let departure, !departure.isTheCopy {
             do throws(RootError) {

@@ -164,7 +164,7 @@ extension Share {
     private func finish(
         _ from: borrowing Location, _ to: borrowing Location, _ kept: Trash.Kept = .nothing
     ) throws(RootError) {
-        try didMove(from.path, from.status, to: to.path)
+        try didMove(from.path, from.status, to: to.path, replacing: to.status)
         guard root.policy.waitsForDisk else { return }
         try syncDirectory(of: to, kept)
         try from.syncDirectory()

@@ -317,6 +317,17 @@ class TestDavfs2:
         unmount(place)
         assert (meeting.root / "a").read_text() == "version 19\n" * 20
 
+    def test_files_replaced_by_new_ones_before_they_are_sent(self, meeting, mount):
+        """As git and editors save: beside the file, and renamed. davfs2 waits with what it sends, and holds a lock."""
+        place = mount("use_locks 1", "delay_upload 10")
+        (place / "a").write_text("0\n")
+        for index in range(1, 4):
+            (place / "a.lock").write_text((place / "a").read_text() + f"{index}\n")
+            os.rename(place / "a.lock", place / "a")
+        unmount(place)
+        assert (meeting.root / "a").read_text() == "0\n1\n2\n3\n"
+        assert not (meeting.root / "a.lock").exists()
+
     def test_df(self, meeting, mount):
         place = mount()
         here, there = os.statvfs(place), os.statvfs(meeting.root)

@@ -296,6 +296,28 @@ def _(dav):
     assert [lock.find(f"{DAV}locktoken/{DAV}href").text for lock in dav.locks("/d/a")] == [target.strip("<>")]
 
 
+@row("7.6", "COPY and MOVE of a file onto a locked file leave it locked")
+def _(dav):
+    target = dav.lock("/b")
+    for method in ("COPY", "MOVE"):
+        assert dav.status(method, "/a", "Destination: /b") == 423
+        assert dav.status(method, "/a", "Destination: /b", f"If: </b> ({target})") == 204
+        assert [lock.find(f"{DAV}locktoken/{DAV}href").text for lock in dav.locks("/b")] == [target.strip("<>")]
+    assert dav.status("PUT", "/b", body="free?") == 423
+    assert dav.status("PUT", "/b", f"If: ({target})", body="mine") == 204
+    assert dav.status("UNLOCK", "/b", f"Lock-Token: {target}") == 204
+
+
+@row("7.6", "a lock ends when a folder replaces the file, or anything a folder")
+def _(dav):
+    target = dav.lock("/b")
+    assert dav.status("COPY", "/d", "Destination: /b", f"If: </b> ({target})") == 204
+    assert dav.locks("/b") == []
+    target = dav.lock("/b", depth="infinity")
+    assert dav.status("MOVE", "/a", "Destination: /b", f"If: </b> ({target})") == 204
+    assert dav.locks("/b") == []
+
+
 # 8 General request and response handling
 
 @row("8.2", "XML that is not well-formed is 400, for every method that takes XML")

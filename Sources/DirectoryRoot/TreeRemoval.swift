@@ -36,7 +36,7 @@ struct TreeRemoval: ~Copyable {
     /// - Parameters:
     ///   - name: one component.
     ///   - directory: open; stays the caller's.
-    ///   - forget: called for each thing before it goes.
+    ///   - forget: called for each thing that went, with what it was before.
     /// - Returns: what stayed; empty when all is gone, or was before.
     static func remove(
         _ name: [UInt8], in directory: Int32, forget: ((sys_attributes) -> Void)? = nil
@@ -133,13 +133,12 @@ struct TreeRemoval: ~Copyable {
 
     private func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
         unsafe CString.with(name) { name in
-            if let forget {
-                var status = sys_attributes()
-                if unsafe sys_statat(directory, name, &status) == 0, status.isDirectory == isDirectory {
-                    forget(status)
-                }
-            }
-            return unsafe sys_unlinkat(directory, name, isDirectory ? 1 : 0)
+            var status = sys_attributes()
+            let isKnown = unsafe forget != nil && sys_statat(directory, name, &status) == 0
+            let answer = unsafe sys_unlinkat(directory, name, isDirectory ? 1 : 0)
+            // What stays keeps what is known of it.
+            if answer == 0, isKnown, status.isDirectory == isDirectory { forget?(status) }
+            return answer
         }
     }
 

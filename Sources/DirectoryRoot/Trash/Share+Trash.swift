@@ -129,16 +129,43 @@ extension Share {
                 try requireRights(throughout: [.overwrite, .delete], at: full, location.path)
                 try requireReplaceable(location, asked: full)
                 try checkLocks(WriteUse(trees: [location.path]))
-                guard let record = try root.state.trash.take(location, user: user) else { throw .exists }
-                replaced = .only(record)
+                if let exchanged = try exchange(id, with: location) {
+                    (replaced, isDone) = (.only(exchanged), true)
+                } else {
+                    guard let record = try root.state.trash.take(location, user: user) else { throw .exists }
+                    replaced = .only(record)
+                }
             }
             defer { if !isDone { root.state.trash.giveBack(replaced, to: location, of: root) } }
-            try root.renameToFreeName(root.state.trash.place(of: id), location)
-            isDone = true
+            if !isDone {
+                try root.renameToFreeName(root.state.trash.place(of: id), location)
+                isDone = true
+            }
             if replaced.isAway { try root.dropLocks(below: location.path) }
             try root.state.trash.forget(id)
             if root.policy.waitsForDisk { try syncDirectory(of: location, replaced) }
         }
+    }
+
+    /// Puts an item where something is that goes to the trash, so that the name is never empty.
+    ///
+    /// A kill in between leaves what was replaced in the trash under the item's own record.
+    /// - Returns: the record of what was replaced; nil where there is no such exchange: then nothing has happened.
+    private func exchange(_ id: String, with location: borrowing Location) throws(RootError) -> TrashRecord? {
+        guard root.abilities.renameFlags, let reserved = try root.state.trash.reserve(location, user: user) else {
+            return nil
+        }
+        let item = try root.state.trash.place(of: id)
+        guard root.exchange(item, with: location) == 0 else {
+            root.state.trash.release(reserved)
+            return nil
+        }
+        guard root.rename(item, to: reserved.place) == 0 else {
+            root.state.trash.release(reserved)
+            try check(root.exchange(item, with: location), "renameat2")
+            return nil
+        }
+        return reserved.record
     }
 
     private func makeParents(of path: SharePath) throws(RootError) {

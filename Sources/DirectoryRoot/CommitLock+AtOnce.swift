@@ -11,7 +11,7 @@ extension CommitLock {
     /// - Returns: nil when another thread holds the lock.
     /// - Throws: what `body` throws; ``RootError/tooMany`` when another process holds the lock;
     ///   ``RootError/notFound`` when there is a state folder without a lock file;
-    ///   ``RootError/wouldBlock`` when the root is no longer in memory.
+    ///   ``RootError/wouldBlock`` when the root is no longer in memory, or a killed holder left something to do.
     func withLockAtOnce<Answer>(
         in root: DirectoryRoot, _ body: (StateGlance.Finding) throws(RootError) -> Answer
     ) throws(RootError) -> Answer? {
@@ -29,8 +29,10 @@ extension CommitLock {
             }
             // On a full disk the last room is for the file, not for the lock.
             let lock = try StateLock(
-                named: "commit", folder: folder, kept: &kept.file, creating: false, patience: .zero)
+                named: Self.name, folder: folder, kept: &kept.file, creating: false, patience: .zero)
             defer { lock.release() }
+            // What is to be done first may wait for the disk.
+            guard !lock.isMarked else { throw .wouldBlock }
             let seen = Self.stamp(of: folder, in: root)
             let answer = try body(.tables)
             if let seen, root.state.locks.wasAbsent {
@@ -47,7 +49,7 @@ extension CommitLock {
         _ folder: OpenDescriptor, in root: DirectoryRoot, _ kept: Kept
     ) throws(RootError) -> StateLock? {
         guard let file = kept.file else { return nil }
-        return try StateLock(named: "commit", folder: folder, file: file) {
+        return try StateLock(named: Self.name, folder: folder, file: file) {
             stamp(of: folder, in: root).map(kept.glance.tellsNoLocks) ?? false
         }
     }

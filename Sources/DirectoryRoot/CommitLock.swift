@@ -1,10 +1,21 @@
+import CSyscalls
 import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Held while a write looks at its precondition and the locks and then changes a name, so that no other write comes
 /// between: not of another thread, and not of another process on the same root.
 final class CommitLock: Sendable {
+    static let name = "commit"
     let state: StateFolder
     let inProcess = Mutex(Kept())
+    private let finishing = Mutex<(@Sendable () throws(RootError) -> Bool)?>(nil)
 
     /// What the last holder in this process left for the next.
     struct Kept {
@@ -37,14 +48,39 @@ final class CommitLock: Sendable {
             guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
             let lock: StateLock
             do throws(RootError) {
-                lock = try StateLock(named: "commit", folder: folder, kept: &kept.file)
+                lock = try StateLock(named: Self.name, folder: folder, kept: &kept.file)
             } catch .noSpace {
                 // A disk without room for one more file must still let files be removed.
                 return try body(false)
             }
             defer { lock.release() }
+            if lock.isMarked, let finish = finishing.withLock({ $0 }), try finish() { mark(false) }
             return try body(true)
         }
+    }
+
+    /// Sets what is done, under the lock, before anything else when a holder was killed that had marked the lock.
+    /// - Parameter finish: says whether nothing of it is left to do.
+    func whenMarked(_ finish: @escaping @Sendable () throws(RootError) -> Bool) {
+        finishing.withLock { $0 = finish }
+    }
+
+    /// Marks the lock or takes the mark away: by the length of its file, which whoever takes it next looks at anyway.
+    ///
+    /// Under the lock. Where there is no room for it, all is as without a mark.
+    func mark(_ isLeft: Bool) {
+        guard let folder = try? state.descriptor(creating: false) else { return }
+        let flags = O_WRONLY | O_NOFOLLOW | (isLeft ? 0 : O_TRUNC)
+        let answer = unsafe sys_openat(folder.number, Self.name, flags, 0)
+        guard answer >= 0 else { return }
+        let file = Descriptor(owning: answer)
+        guard isLeft else { return }
+        let byte: [UInt8] = [1]
+        _ = unsafe byte.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
+        // Who goes by an earlier look at the folder looks again, and so finds the mark.
+        var now = Timestamp(seconds: 0)
+        unsafe sys_now(&now.seconds, &now.nanoseconds)
+        _ = unsafe sys_set_times_at(folder.number, ".", 0, -1, now.seconds, Int64(now.nanoseconds))
     }
 
     private func folder(creating: Bool) throws(RootError) -> OpenDescriptor? {

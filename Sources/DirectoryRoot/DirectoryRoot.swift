@@ -26,6 +26,8 @@ public final class DirectoryRoot: Sendable {
     let memoryDevice: UInt64?
     /// Held while a write looks at its precondition and the locks and then changes a name.
     let commitLock: CommitLock
+    /// Trees out of sight that nobody removes yet.
+    let doomed = Mutex<[ScratchPlace]>([])
     /// What this system and file system can do; tests take abilities away.
     package let abilities: Abilities
     let scratch: ScratchFolder
@@ -79,12 +81,21 @@ public final class DirectoryRoot: Sendable {
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
         guard !policy.isReadOnly else { return }
+        commitLock.whenMarked { [weak self] () throws(RootError) in
+            guard let self else { return false }
+            return try acting { () throws(RootError) in try MoveJournal.finishNoted(in: self) }
+        }
         // Root does nothing that a note asks for and whoever may have written it could not do.
-        if let owner = policy.stateOwner { owner.acting(tidyUp) } else { tidyUp() }
+        acting(tidyUp)
+    }
+
+    private func acting<Answer, Failure>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {
+        guard let owner = policy.stateOwner else { return try body() }
+        return try owner.acting(body)
     }
 
     private func tidyUp() {
-        // A move that can't be finished now is finished by a later start: nothing of it is lost.
+        // A move that can't be finished now is finished later: nothing of it is lost.
         try? MoveJournal.finishAll(in: self)
         scratch.removeLeftovers()
     }

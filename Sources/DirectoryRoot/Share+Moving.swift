@@ -133,12 +133,12 @@ extension Share {
     /// Puts a tree in the place of another thing, which is left to be removed.
     private func swapAndDetach(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> MoveOutcome {
         // Swapping the two names in one step loses nothing at any moment; what was replaced then stands under the
-        // source's name until it is hidden in the next call. A kill in between is made good at the next start.
+        // source's name until it is hidden in the next call. A kill in between is made good before the next write.
         let source = try from.place()
         // All that may fail for want of descriptors comes first: after the swap, a client that is told to try again
         // would move the wrong thing.
         let hidden = try root.hiding(source)
-        let journal = MoveJournal(from: from, to: to, in: root.scratch)
+        let journal = MoveJournal(from: from, to: to, in: root)
         let answer = root.swap(source, with: to)
         guard answer == 0 else {
             journal?.end()
@@ -152,7 +152,7 @@ extension Share {
         }
         guard let replaced else {
             // What can't be moved away stays, and so does all else. If not even that can be, the note tells the next
-            // start.
+            // write.
             if root.swap(source, with: to) == 0 { journal?.end() }
             throw RootError(failure, "renameat")
         }

@@ -38,11 +38,14 @@ package final class SharedState: Sendable {
 
 extension DirectoryRoot {
     /// Removes what is over: uploads that nobody went on with, what was in the trash long enough, and trees whose
-    /// removal was interrupted.
+    /// removal or replacement was interrupted.
     ///
     /// At the start, and from time to time: every minute is not too often.
     public func sweep() throws(RootError) {
-        if !policy.isReadOnly { RemovalNote.finishAll(in: self) }
+        if !policy.isReadOnly {
+            RemovalNote.finishAll(in: self)
+            try? MoveJournal.finishAll(in: self)
+        }
         // What can't be read of one store is no reason to leave the others as they are.
         var attempts = Attempts()
         attempts.run { () throws(RootError) in try state.uploads.sweep() }

@@ -17,6 +17,8 @@ import CSyscalls
 struct StateLock {
     let folder: OpenDescriptor
     private let file: OpenDescriptor
+    /// Whether the lock file is not empty, and nobody else can hold the lock; see ``CommitLock/mark(_:)``.
+    let isMarked: Bool
 
     /// Waits for the lock, for as long as `patience` lasts.
     ///
@@ -38,11 +40,12 @@ struct StateLock {
             let file: OpenDescriptor
             if let kept { file = kept } else { file = try Self.open(name, in: folder, creating: creating) }
             kept = file
-            try Self.acquire(file, until: deadline)
+            let isHeld = try Self.acquire(file, until: deadline)
             // Whoever removed the file while we waited has made our lock one on nothing.
             var found = sys_attributes()
             if unsafe sys_statat(folder.number, name, &found) == 0, file.is(found) {
                 self.file = file
+                isMarked = isHeld && found.size > 0
                 return
             }
             _ = sys_lock(file.number, sys_lock_none, 0)
@@ -65,6 +68,7 @@ struct StateLock {
         try Self.acquire(file, until: .now)
         self.folder = folder
         self.file = file
+        isMarked = false
         guard !isUnchanged() else { return }
         release()
         return nil
@@ -88,13 +92,15 @@ struct StateLock {
     }
 
     /// Waits for the lock on any file of the state.
+    /// - Returns: false on a file system without locks, which leaves the exclusion of this process's own threads.
     /// - Throws: ``RootError/tooMany`` when another process still holds it at `deadline`.
-    static func acquire(_ file: OpenDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) {
+    @discardableResult
+    static func acquire(_ file: OpenDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) -> Bool {
         var pause: UInt32 = 50
         while true {
             let status = sys_lock(file.number, sys_lock_exclusive, 0)
-            // A file system without locks leaves the exclusion of this process's own threads.
-            if status == 0 || meansUnsupported(status) { return }
+            if status == 0 { return true }
+            if meansUnsupported(status) { return false }
             guard status == -EAGAIN || status == -EACCES else {
                 throw RootError(status, "lock a file in .shareserve")
             }

@@ -31,8 +31,8 @@ extension Share {
 
     /// Puts what is at one place where something is that goes to the trash.
     ///
-    /// The two change places, and what was replaced goes on to the trash: a kill in between is made good at the next
-    /// start.
+    /// The two change places, and what was replaced goes on to the trash: a kill in between is made good before the
+    /// next write.
     /// - Returns: as ``exchangeThroughTrash(_:with:)``.
     /// - Throws: what the disk says.
     func exchangeAndKeep(
@@ -40,7 +40,7 @@ extension Share {
     ) throws(RootError) -> Trash.Kept? {
         guard let reserved = try reserveInTrash(to) else { return nil }
         let source = try from.place()
-        guard let journal = MoveJournal(from: from, to: to, in: root.scratch, item: reserved.record.id) else {
+        guard let journal = MoveJournal(from: from, to: to, in: root, item: reserved.record.id) else {
             root.state.trash.release(reserved)
             return nil
         }
@@ -50,7 +50,7 @@ extension Share {
             return nil
         }
         guard root.rename(source, to: reserved.place) == 0 else {
-            // All as it was; if that can't be either, the note tells the next start.
+            // All as it was; if that can't be either, the note tells the next write.
             try check(root.exchange(source, with: to), "renameat2")
             journal.end()
             root.state.trash.release(reserved)

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import urllib.parse
 
 import pytest
@@ -244,6 +245,66 @@ def test_a_replaced_folder_through_a_kill_at_every_step(serve, folder, method, c
             assert kept == (["old"] if now == "new" else []), step
         if answered:
             assert now == "new"
+            return
+    raise AssertionError("it is never answered")
+
+
+@pytest.mark.parametrize("options", [(), ("--trash", "7")], ids=["", "trash"])
+def test_another_process_first_finishes_a_move_that_was_killed(serve, folder, options):
+    """Two servers on one share; one is killed when the names have changed places, before what was replaced is out of the way."""
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    killed = serve(*options, root=folder / "share")
+    other = serve(*options, root=folder / "share")
+    for name in ("new", "old"):
+        (killed.root / name).mkdir()
+        (killed.root / name / "file").write_text(name)
+    # So long that it goes by what it knows of the folder of locks.
+    time.sleep(0.3)
+    for _ in range(3):
+        done(ask(other, "PUT", "/new/file", body="new"), 204)
+        done(ask(other, "PUT", "/beside", body="x"), 201, 204)
+    with traced(killed, "-o", os.devnull, "-e", "trace=renameat", "-e", "inject=renameat:signal=KILL:when=1"):
+        with pytest.raises((ConnectionClosed, ConnectionError)):
+            ask(killed, "MOVE", "/new", "Destination: /old", "Overwrite: T")
+    wait_until(lambda: not killed.alive(), "the server is killed")
+    assert (killed.root / "new" / "file").read_text() == "old"
+    # Into what was replaced, and is about to go; and the same once more, as a proxy would send it.
+    done(ask(other, "PUT", "/new/later", body="lost?"), 409)
+    done(ask(other, "MOVE", "/new", "Destination: /old", "Overwrite: T"), 404)
+    assert (killed.root / "old" / "file").read_text() == "new" and not (killed.root / "new").exists()
+    killed.start()
+    assert ask(killed, "GET", "/old/file").text == "new"
+    kept = [path.read_text() for path in killed.root.glob(".shareserve/trash/*.item/file")]
+    assert kept == (["old"] if options else [])
+
+
+@pytest.mark.parametrize("call", ["renameat", "renameat2", "linkat", "unlinkat"])
+@pytest.mark.parametrize("options", [(), ("--trash", "7")], ids=["", "trash"])
+def test_a_file_replaced_from_the_trash_through_a_kill_at_every_step(serve, folder, options, call):
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    for step in range(1, 10):
+        server = serve(*options, root=folder / f"share {step}")
+        (server.root / "file").write_text("first")
+        done(ask(server, "POST", "/.shareserve/trash", JSON, body=json.dumps({"paths": ["/file"]})), 200)
+        (server.root / "file").write_text("second")
+        wanted = {"ids": [item["id"] for item in trashed(server)], "conflict": "replace"}
+        with traced(server, "-o", os.devnull, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={step}"):
+            try:
+                answered = ask(server, "POST", "/.shareserve/trash/restore", JSON, body=json.dumps(wanted)).status == 200
+            except (ConnectionClosed, ConnectionError):
+                answered = False
+        now = (server.root / "file").read_text()
+        if not answered:
+            wait_until(lambda: not server.alive(), "the server is killed")
+            server.start()
+        assert ask(server, "GET", "/file").text == now
+        kept = [path.read_text() for path in server.root.glob(".shareserve/trash/*.item")]
+        assert sorted([now, *kept]) == ["first", "second"], step
+        assert len(trashed(server)) == 1
+        if answered:
+            assert now == "first"
             return
     raise AssertionError("it is never answered")
 

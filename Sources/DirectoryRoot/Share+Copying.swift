@@ -88,12 +88,8 @@ extension Share {
         var replaced: ScratchPlace?
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
-        if root.policy.trashDays > 0, let old, !old.isFile,
-            let exchanged = try exchangeThroughTrash(
-                try file.nameInScratch(near: location.directory, of: root), with: location)
-        {
-            kept = exchanged
-            file.didPlace()
+        if let done = try replaceThroughTrash(file, at: location) {
+            kept = done
         } else {
             kept = try keepInTrash(location)
             if kept.isAway { try location.refresh() }

@@ -106,11 +106,14 @@ extension Share {
             try finish(from, to)
             return .done(created: false, replaced: nil)
         }
-        if let kept = try exchangeAndKeep(from, with: to) {
-            try finish(from, to, kept)
-            return .done(created: false, replaced: nil)
+        var kept = try keepSecondInTrash(to)
+        if kept.isNothing {
+            if let exchanged = try exchangeAndKeep(from, with: to) {
+                try finish(from, to, exchanged)
+                return .done(created: false, replaced: nil)
+            }
+            kept = try keepInTrash(to)
         }
-        let kept = try keepInTrash(to)
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: to, of: root) } }
         if kept.isAway || !old.isDirectory && !moved.isDirectory {

@@ -140,15 +140,26 @@ extension Share {
             try keepProperties(of: location, in: file.descriptor, hints)
             try file.keepPermissions(of: old, where: status)
         }
+        let kept = try replace(&location, by: file)
+        if let old, mayHaveProperties { try forgetProperties(of: old) }
+        if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
+        return (attributes, old == nil)
+    }
+
+    /// Gives a finished file its name.
+    /// - Returns: what the trash has now of what was there.
+    /// - Throws: what the disk says.
+    private func replace(
+        _ location: inout Location, by file: TemporaryFile
+    ) throws(RootError) -> Trash.Kept {
+        if let kept = try replaceThroughTrash(file, at: location) { return kept }
         let kept = try keepInTrash(location)
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
         if kept.isAway { try location.refresh() }
         try file.place(at: location, of: root)
         isDone = true
-        if let old, mayHaveProperties { try forgetProperties(of: old) }
-        if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
-        return (attributes, old == nil)
+        return kept
     }
 }
 

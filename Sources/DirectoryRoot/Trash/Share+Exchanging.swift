@@ -1,8 +1,35 @@
 import CSyscalls
 
-/// Replacing what goes to the trash and can't have a second name there, a folder above all, so that its own name is
-/// never empty. All of it under the commit lock.
+/// Replacing what goes to the trash, which may have no second name there, as no folder has, so that its own name is never
+/// empty. All of it under the commit lock.
 extension Share {
+    /// Puts a finished file where something is that goes to the trash, whose name is never empty.
+    /// - Parameters:
+    ///   - file: with all its bytes.
+    ///   - location: where something is.
+    /// - Returns: what the trash has now; nil where nothing is to be kept, or only by taking it away first: then
+    ///   nothing has happened.
+    /// - Throws: what the disk says.
+    func replaceThroughTrash(
+        _ file: TemporaryFile, at location: borrowing Location
+    ) throws(RootError) -> Trash.Kept? {
+        guard root.policy.trashDays > 0, let old = location.status else { return nil }
+        // Where the file's owner or its disk allows no second name, as Linux does for a stranger's, it takes two steps.
+        if old.isFile, let record = try root.state.trash.keep(location, user: user) {
+            do throws(RootError) {
+                try file.place(at: location, of: root)
+            } catch {
+                root.state.trash.giveBack(.second(record), to: location, of: root)
+                throw error
+            }
+            return .second(record)
+        }
+        let place = try file.nameInScratch(near: location.directory, of: root)
+        guard let kept = try exchangeThroughTrash(place, with: location) else { return nil }
+        file.didPlace()
+        return kept
+    }
+
     /// Puts a tree or file without a name of its own where something is that goes to the trash.
     ///
     /// It waits in the trash under the name that the other will have there, and the two change places: a kill in
@@ -61,7 +88,7 @@ extension Share {
     }
 
     private func reserveInTrash(_ location: borrowing Location) throws(RootError) -> Trash.Reserved? {
-        guard root.policy.trashDays > 0, root.abilities.renameFlags, let status = location.status, !status.isFile
+        guard root.policy.trashDays > 0, root.abilities.renameFlags, location.status != nil
         else { return nil }
         return try root.state.trash.reserve(location, user: user)
     }

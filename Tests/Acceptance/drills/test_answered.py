@@ -309,6 +309,40 @@ def test_a_file_replaced_from_the_trash_through_a_kill_at_every_step(serve, fold
     raise AssertionError("it is never answered")
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("method", ["PUT", "COPY", "MOVE"])
+@pytest.mark.parametrize("call", ["linkat", "renameat", "renameat2"])
+def test_a_strangers_file_through_a_kill_at_every_step(serve, folder, method, call):
+    """Linux gives no second name to a file of somebody else: it can't stand in the trash before it is replaced."""
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    folder.chmod(0o755)
+    for step in range(1, 10):
+        root = folder / f"share {step}"
+        root.mkdir()
+        root.chmod(0o777)
+        server = serve("--trash", "7", "--user", "nobody", root=root)
+        done(ask(server, "PUT", "/new", body="new"), 201)
+        (server.root / "file").write_text("old")
+        with traced(server, "-o", os.devnull, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={step}"):
+            try:
+                answer = ask(server, "PUT", "/file", body="new") if method == "PUT" else ask(server, method, "/new", "Destination: /file")
+                answered = answer.status == 204
+            except (ConnectionClosed, ConnectionError):
+                answered = False
+        now = (server.root / "file").read_text()
+        if not answered:
+            wait_until(lambda: not server.alive(), "the server is killed")
+            server.start()
+        assert ask(server, "GET", "/file").text == now
+        if answered:
+            assert now == "new"
+            assert [path.read_text() for path in server.root.glob(".shareserve/trash/*.item")] == ["old"]
+            return
+        server.stop()
+    raise AssertionError("it is never answered")
+
+
 def test_the_first_lock_of_a_share(serve, folder):
     """The folder that it is kept in is new, and its name has to be on the disk, too."""
     server = serve("--fsync")

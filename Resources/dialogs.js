@@ -10,7 +10,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 		h("span", modified && formatDate(modified)))
 }
 
-/** Gives { choice: "replace" | "keep" | "skip", all }. */
+/** Gives {choice: "replace" | "keep" | "skip", all}. */
 export async function askConflict({ours, theirs = {name: ours.name}, folder, several}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),

@@ -8,7 +8,7 @@ async function* childrenOf(entry) {
 	for (;;) {
 		// At most a hundred at a time, and none at the end.
 		const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject))
-		if (!batch.length) return undefined
+		if (!batch.length) return
 		yield* batch
 	}
 }
@@ -20,7 +20,6 @@ async function* walk(entry, root, path = entry.name) {
 	if (entry.isFile || entry.kind === "file") return yield {file: await fileOf(entry), path, root}
 	yield {folder: path, root}
 	for await (const child of childrenOf(entry)) yield* walk(child, root, `${path}/${child.name}`)
-	return undefined
 }
 
 export const sources = {

@@ -1,6 +1,6 @@
 // Looking at a file without leaving the page: pictures, film, sound, PDF, text. What is shown is never run.
 
-import {address, app, button, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
+import {address, app, boxOf, button, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
 
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
@@ -29,7 +29,7 @@ export function openPreview(one, {edit, fromAddress} = {}) {
 	show(one, edit)
 }
 
-/** Back and forward: true when the address was the preview's business. */
+/** True when the address was the preview's business. */
 app.onAddress = () => {
 	if (!box.open) return false
 	const name = /^#view=(.*)$/.exec(location.hash)?.[1], one = name && app.listing.get(decodeName(name))
@@ -138,17 +138,17 @@ async function close(goBack = true) {
 	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
 }
 
-/** Brings a picture nearer by wheel, double click and keys, around the pointer or the middle. */
+/** Zooms by wheel, double click and keys, around the pointer or the middle. */
 function zoomer(image) {
 	let scale = 1
 	const by = (factor, event) => {
-		const {x, y, width, height} = stage.getBoundingClientRect()
-		const {clientX = x + width / 2, clientY = y + height / 2} = event ?? {}, old = image.getBoundingClientRect()
+		const {x, y, width, height} = boxOf(stage)
+		const {clientX = x + width / 2, clientY = y + height / 2} = event ?? {}, old = boxOf(image)
 		const wanted = Math.max(1, Math.min(16, scale * factor)), grown = wanted / scale
 		scale = wanted
 		image.style.width = scale > 1 ? old.width * grown + "px" : ""
 		image.style.maxWidth = image.style.maxHeight = scale > 1 ? "none" : ""
-		const now = image.getBoundingClientRect()
+		const now = boxOf(image)
 		stage.scrollBy(now.x + (clientX - old.x) * grown - clientX, now.y + (clientY - old.y) * grown - clientY)
 	}
 	image.onwheel = event => {

@@ -339,7 +339,6 @@ async function findAgain(item) {
 	} catch (error) {
 		fail(error)
 	}
-	return undefined
 }
 
 app.uploads = items

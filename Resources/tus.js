@@ -68,7 +68,7 @@ function change(work) {
 /** One page at a time works on a folder; its lock ends with it. Resolves to what gives it back. */
 const hold = key => new Promise((resolve, reject) => { navigator.locks.request("shareserve." + key, () => new Promise(resolve)).catch(reject) })
 
-/** Uploads under way, by what makes a file the same file: its name, size, time and target. */
+/** Uploads under way, by what makes a file the same file. */
 export const records = {
 	keyOf: item => JSON.stringify([item.name, item.size, item.file?.lastModified ?? item.mtime, item.target, item.folder]),
 	all: () => memory.get("uploads", {}),
@@ -87,7 +87,7 @@ export const records = {
 		letGo?.()
 	},
 	touch: ({key}, at = Date.now()) => change(all => { if (all[key]) all[key].at = at }),
-	/** The page goes away: its records are free for the next one. */
+	/** The records of a page that goes are free for the next one. */
 	letGo: items => items.forEach(item => records.touch(item, 0)),
 
 	/** Keeps a folder until nothing of it is `left`, the walk through it included. */
@@ -131,7 +131,7 @@ async function create(item) {
 	return pathname
 }
 
-/** Sends a file, from where an earlier attempt came to. Gives the last answer. */
+/** From where an earlier attempt came to. Gives the last answer. */
 export async function sendResumable(item, report) {
 	const {signal} = item.abort
 	const record = records.get(item)

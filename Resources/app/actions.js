@@ -1,13 +1,14 @@
 // What can be done. Each action is a row: bar, menus, keys and help read it.
 
-/** What actions work on; main.js and later modules fill it. */
+/** main.js and later modules fill it. */
 export const app = {href: "/", uploads: [], reads: 0, onRemoteChange() {}, onAddress() {}}
 
 const selection = () => app.listing.selected
+const may = right => app.listing.may(right)
 const one = () => selection().length === 1
-const canCreate = () => app.listing.may("create") && !app.listing.isSearch
-const canRead = () => app.listing.may("read")
-const canDelete = () => app.listing.may("delete")
+const canCreate = () => may("create") && !app.listing.isSearch
+const canRead = () => may("read")
+const canDelete = () => may("delete")
 
 const scoped = (scope, rows, enabled = () => true) => rows.map(row => ({scope, icon: row.id, keys: [], enabled, ...row}))
 
@@ -77,7 +78,6 @@ async function run(one) {
 	holdFocus()
 }
 
-/** What of `groups` can be done now, a line between them. */
 const menuItems = (...groups) => groups.map(group => group.filter(one => one.enabled()).map(one => ({
 	label: t(one.label, info), icon: one.icon, kind: one.kind, keys: one.keys[0] && keyLabel(one.keys[0]), run: () => run(one),
 }))).filter(group => group.length).flatMap((group, i) => (i ? [null, ...group] : group))
@@ -93,7 +93,7 @@ const inputs = {}
 /** On phones the field itself offers the camera and the gallery. */
 const isPhone = () => matchMedia("(pointer: coarse)").matches
 
-/** The browser's own picker, where there is one: its handles outlive the page. */
+/** The handles of a browser's own picker outlive the page. */
 async function pick(field, show) {
 	const asked = performance.now()
 	let handles

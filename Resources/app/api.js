@@ -56,7 +56,7 @@ export async function api(method, rest, json) {
 
 export const tagOf = answer => answer.headers.get("ETag")
 
-/** Reads a listing or a search, a line an entry, while it comes; gives the closing line. Without one it was cut: an error. */
+/** Reads a listing or a search, a line an entry, while it comes; gives the closing line, without which it was cut. */
 async function readEntries(target, {onHead, onEntries, signal}) {
 	const answer = await request("GET", target, {signal})
 	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()

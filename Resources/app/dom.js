@@ -1,6 +1,6 @@
 // Building elements. Text goes in as text; nothing here reads markup.
 
-/** An element: `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing. `label` is for those who hear the page. */
+/** `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing. `label` is for those who hear the page. */
 export function h(tag, properties, ...children) {
 	const [name, ...classes] = tag.split("."), element = document.createElement(name)
 	if (name === "button") element.type = name
@@ -28,7 +28,7 @@ export function icon(name) {
 	return copy
 }
 
-/** A button with an icon; one of kind "compact" keeps its label for those who hear the page. */
+/** One of kind "compact" keeps its label for those who hear the page. */
 export const button = (label, iconName, onclick, {kind = "", ...rest} = {}) =>
 	h("button", {className: "button " + kind, title: kind.includes("compact") && label, onclick, ...rest}, iconName && icon(iconName), h("span.label", label))
 
@@ -40,17 +40,21 @@ export const field = (label, input) => h("label.field", h("span", label), input)
 /** A field for one line of text that no browser corrects. */
 const textInput = properties => h("input", {type: "text", autocomplete: "off", spellcheck: false, ...properties})
 
+const focusOn = element => element?.focus({preventScroll: true})
+
+export const boxOf = element => element.getBoundingClientRect()
+
 /** After what may have taken the focus away. */
 export function holdFocus() {
 	const {activeElement: at, body} = document
-	if (at === body || at.disabled || !at.checkVisibility()) (topDialog() ?? app.list.rows.get(app.list.current))?.focus({preventScroll: true})
+	if (at === body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? app.list.rows.get(app.list.current))
 }
 
 export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1)
 
 const toasts = h("div.toasts", {role: "status", label: t("Messages")})
 
-/** A short message in the live region, with at most one action. */
+/** A message in the live region, with at most one action. */
 export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
 	let timer
 	const stop = () => clearTimeout(timer)
@@ -78,7 +82,7 @@ export const fail = error => {
 	if (error.name !== "AbortError") toast(error.message, {kind: "bad", seconds: 15})
 }
 
-/** Shows a modal dialog; `answer` resolves to what it was closed with. `keep`: only a button closes it. */
+/** `answer` resolves to what it was closed with. `keep`: only a button closes it. */
 export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {}) {
 	const hold = event => { if (keep) event.preventDefault() }
 	const box = h("dialog", {className: "dialog " + kind, label: title, tabIndex: -1, oncancel: hold, onkeydown: event => {

@@ -20,11 +20,12 @@ function watchDrop() {
 		overlay.hidden = true
 		mark(null)
 	}
+	const brings = (event, type) => event.dataTransfer.types.includes(type)
 	const copies = event => event.ctrlKey || event.altKey
 
 	addEventListener("dragover", event => {
-		const inside = event.dataTransfer.types.includes(internalType)
-		if (!inside && !event.dataTransfer.types.includes("Files") || document.querySelector("dialog[open]")) return
+		const inside = brings(event, internalType)
+		if (!inside && !brings(event, "Files") || document.querySelector("dialog[open]")) return
 		event.preventDefault()
 		clearTimeout(leaving)
 		const {element, href, name} = targetOf(event), allowed = inside ? element && href !== app.href : canCreate()
@@ -37,9 +38,9 @@ function watchDrop() {
 	addEventListener("dragleave", event => { if (!event.relatedTarget) leaving = setTimeout(clear, 150) })
 	addEventListener("dragend", clear)
 	addEventListener("drop", event => {
-		const {element, href} = targetOf(event), inside = event.dataTransfer.types.includes(internalType)
+		const {element, href} = targetOf(event), inside = brings(event, internalType)
 		clear()
-		if (!inside && !event.dataTransfer.types.includes("Files")) return
+		if (!inside && !brings(event, "Files")) return
 		event.preventDefault()
 		if (inside) {
 			if (!element || href === app.href) return

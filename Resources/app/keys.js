@@ -18,7 +18,6 @@ function typeAhead(letter) {
 		const index = (from + i) % visible.length
 		if (visible[index].folded.startsWith(typed)) return moveTo(index)
 	}
-	return undefined
 }
 
 function moveTo(index, {shiftKey, ctrlKey, metaKey} = {}) {
@@ -27,7 +26,6 @@ function moveTo(index, {shiftKey, ctrlKey, metaKey} = {}) {
 	if (shiftKey) return list.selectTo(list.focused, true, true)
 	list.anchor = list.focused
 	if (!ctrlKey && !metaKey && list.current) listing.selectOnly([list.current])
-	return undefined
 }
 
 function step(key) {
@@ -58,14 +56,13 @@ function watchKeys() {
 		if (event.key === " " && onRow && !onControl) return used(() => list.toggle(list.focused))
 		if (inList && (event.key === "ContextMenu" || name === "Shift+F10")) return used(app.menuAtFocus)
 		if (event.key === "Enter") return onRow && !onControl && used(app.openEntry, list.current)
-		if (plain && !memory.get("letters", true) || /^Ctrl\+[CX]$/.test(name) && getSelection().toString()) return undefined
+		if (plain && !memory.get("letters", true) || /^Ctrl\+[CX]$/.test(name) && getSelection().toString()) return
 		// What was cut or copied here is pasted, unless the browser's own paste brings files.
 		if (name === "Ctrl+V") pasteTimer = setTimeout(run, 150, action("paste"))
 		else if (action(name)) {
 			if (needsSelection(action(name)) && !listing.selection.size && onRow) listing.selectOnly([list.current])
 			used(run, action(name))
 		} else if (plain && inList && event.key !== " ") used(typeAhead, event.key)
-		return undefined
 	})
 }
 
@@ -77,7 +74,7 @@ function watchPaste() {
 		clearTimeout(pasteTimer)
 		const files = [...event.clipboardData.files], text = event.clipboardData.getData("text/plain")
 		if (!files.length && app.clipboard) return run(action("paste"))
-		if (!canCreate() || !(files.length || text)) return undefined
+		if (!canCreate() || !(files.length || text)) return
 		return uploadFrom("clipboard", app.href, files, text)
 	})
 }

@@ -39,12 +39,12 @@ async function takeOver() {
 	changed.clear()
 	if (listing.isSearch) return
 	app.onRemoteChange(names)
-	if (names.includes("/") || names.length > 50) return void app.refresh()
+	if (names.includes("/") || names.length > 50) return app.refresh()
 	const found = []
 	try {
 		await readEntries(`${address(href)}?json${names.map(name => "&name=" + encodeName(name)).join("")}`, {onEntries: batch => found.push(...batch)})
 	} catch {
-		return void app.refresh()
+		return app.refresh()
 	}
 	if (app.listing !== listing) return
 	const there = new Set(found.map(raw => raw.name))

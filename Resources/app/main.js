@@ -23,7 +23,7 @@ const inScope = (...scopes) => actions.filter(one => scopes.includes(one.scope))
 const folderMenu = () => menuItems(inScope("folder"), inScope("view"), inScope("more"), inScope("session"))
 
 app.menuAtFocus = () => {
-	const row = document.activeElement.closest("tr"), {left, top, bottom} = (row ?? app.list.element).getBoundingClientRect()
+	const row = document.activeElement.closest("tr"), {left, top, bottom} = boxOf(row ?? app.list.element)
 	if (row?.entry) app.list.openMenu(row, {left: left + 48, bottom})
 	else showMenu(folderMenu(), left + 48, top + 48, t("Actions"))
 }
@@ -53,7 +53,7 @@ function updateTools() {
 	const grid = app.view.mode === "grid"
 	const tool = (id, kind, label = t(action(id).label, info), iconName = action(id).icon) => iconButton(label, iconName, () => run(action(id)), {kind})
 	const more = iconButton(t("More"), "more", () => {
-		const {left, bottom} = more.getBoundingClientRect()
+		const {left, bottom} = boxOf(more)
 		showMenu(folderMenu(), left, bottom + 4, t("More"))
 	}, {ariaHasPopup: "menu"})
 	tools.replaceChildren(tool("qr"), grid ? tool("grid", "", t("Show as list"), "list") : tool("grid", "", t("Show as grid")), tool("keyboard", "wide-only"),

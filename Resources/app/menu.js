@@ -4,7 +4,7 @@ let openMenu = null
 
 function closeMenu(giveFocusBack) {
 	openMenu?.element.remove()
-	if (giveFocusBack) openMenu?.before.focus({preventScroll: true})
+	if (giveFocusBack) focusOn(openMenu?.before)
 	openMenu = null
 }
 
@@ -16,7 +16,7 @@ function showMenu(items, x, y, label) {
 	const choices = [...element.querySelectorAll("button")]
 	openMenu = {element, before: document.activeElement}
 	document.querySelector("main").append(element)
-	const {width, height} = element.getBoundingClientRect()
+	const {width, height} = boxOf(element)
 	element.style.left = Math.max(8, Math.min(document.dir === "rtl" ? x - width : x, innerWidth - width - 8)) + "px"
 	element.style.top = Math.max(8, Math.min(y, innerHeight - height - 8)) + "px"
 	element.addEventListener("keydown", event => {
@@ -28,7 +28,7 @@ function showMenu(items, x, y, label) {
 		event.preventDefault()
 		event.stopPropagation()
 	})
-	choices[0].focus({preventScroll: true})
+	focusOn(choices[0])
 }
 
 addEventListener("pointerdown", event => { if (!openMenu?.element.contains(event.target)) closeMenu() }, true)

@@ -2,7 +2,7 @@
 
 const columns = ["name", "size", "modified"]
 
-/** In pixels; Firefox draws nothing below 17.8 million. */
+/** Firefox draws nothing below 17.8 million pixels. */
 const highest = 15e6
 
 class ListView {
@@ -67,7 +67,7 @@ class ListView {
 		})
 	}
 
-	/** Where the first row would be in the window. Rows higher in all than browsers can draw: one pixel scrolls by several. */
+	/** Where the first row would be in the window. Of more rows than browsers can draw, one pixel scrolls by several. */
 	measure() {
 		const style = getComputedStyle(this.element)
 		const length = name => parseFloat(style.getPropertyValue(name)) * parseFloat(getComputedStyle(document.documentElement).fontSize)
@@ -76,7 +76,7 @@ class ListView {
 		this.rowHeight = length(tiles ? "--tile-height" : "--row-height")
 		const whole = this.rowOf(this.listing.visible.length + this.perRow - 1) * this.rowHeight, height = Math.min(whole, highest)
 		this.body.style.height = height + "px"
-		const {top} = this.body.getBoundingClientRect()
+		const {top} = boxOf(this.body)
 		this.stretch = whole > height ? (whole - innerHeight) / (height - innerHeight) : 1
 		this.shift = Math.max(0, Math.min(-top, height - innerHeight)) * (this.stretch - 1)
 		return top - this.shift
@@ -127,7 +127,7 @@ class ListView {
 		if (known) {
 			const hadFocus = known.contains(document.activeElement)
 			known.replaceWith(row)
-			if (hadFocus) row.focus({preventScroll: true})
+			if (hadFocus) focusOn(row)
 		}
 		return row
 	}
@@ -144,7 +144,7 @@ class ListView {
 			cell("modified", entry.modified && h("time", {dateTime: new Date(entry.modified).toISOString()}, formatDate(entry.modified))),
 			cell("more", iconButton(t("Actions for {name}", {name}), "more", event => {
 				event.stopPropagation()
-				this.openMenu(row, event.currentTarget.getBoundingClientRect())
+				this.openMenu(row, boxOf(event.currentTarget))
 			}, {tabIndex: -1, ariaHasPopup: "menu", title: ""})))
 		return Object.assign(row, {entry, version: entry.version})
 	}
@@ -206,8 +206,8 @@ class ListView {
 		event.stopPropagation()
 		if (this.pointer === "touch") return
 		// A scroll would close the menu.
-		row.focus({preventScroll: true})
-		const box = row.getBoundingClientRect()
+		focusOn(row)
+		const box = boxOf(row)
 		this.openMenu(row, {left: event.clientX || box.left + 40, bottom: event.clientY || box.bottom})
 	}
 
@@ -264,12 +264,12 @@ class ListView {
 		if (row) row.tabIndex = 0
 		if (!move) return
 		for (let i = 0; i < 3; i += 1) {
-			const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - this.element.tHead.getBoundingClientRect().bottom
+			const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - boxOf(this.element.tHead).bottom
 			const below = top + this.rowHeight - innerHeight + 16
 			if (above < 0 || below > 0) scrollBy(0, (above < 0 ? above : below) / this.stretch)
 		}
 		this.layout()
-		this.rows.get(visible[this.focused])?.focus({preventScroll: true})
+		focusOn(this.rows.get(visible[this.focused]))
 	}
 
 	focusEntry(name) {
@@ -294,7 +294,7 @@ class ListView {
 				input.remove()
 				link.hidden = false
 				row.draggable = true
-				if (hadFocus) row.focus({preventScroll: true})
+				if (hadFocus) focusOn(row)
 				this.layout()
 				resolve(name && name !== entry.name ? name : null)
 			}

@@ -18,7 +18,8 @@ export async function askConflict({ours, theirs = {name: ours.name}, folder, sev
 			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), several && h("label.choice", all, t("Do this for all conflicts"))],
 		[closing(t("Skip"), "skip"), !theirs.isFolder === !ours.isFolder && closing(t("Replace"), "replace", {kind: "danger"}),
 			closing(t("Keep both"), "keep", {kind: "primary", autofocus: true})], {kind: "wide", keep: true}).answer
-	return {choice, all: all.checked}
+	// Giving up replaces nothing, and is no answer for the others.
+	return choice ? {choice, all: all.checked} : {choice: "skip"}
 }
 
 /** Resolves to the folder's href, or "" when given up. */

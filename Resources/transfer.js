@@ -196,7 +196,7 @@ async function settle(item, listing) {
 	const answer = await turn
 	if (signal.aborted) return false
 	if (answer.all) item.batch.policy = answer
-	if (answer.choice === "skip") return finish(item, "skipped", t("skipped"))
+	if (!["keep", "replace"].includes(answer.choice)) return finish(item, "skipped", t("skipped"))
 	item.state = "sending"
 	item.conflict = "replace"
 	if (answer.choice === "keep" || theirs.isFolder) {

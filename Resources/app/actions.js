@@ -231,7 +231,7 @@ async function transferEntries(method, pairs) {
 		const answer = always ?? await askConflict({ours: pair.entry, theirs, folder, several: pairs.length > 1})
 		if (answer.all) always = answer
 		if (answer.choice === "keep") return placeBeside(method, pair)
-		if (answer.choice === "skip") return null
+		if (answer.choice !== "replace") return null
 		await transferEntry(method, pair.from, pair.to, true)
 		return pair.to
 	}

@@ -85,7 +85,7 @@ export const fail = error => {
 /** `answer` resolves to what it was closed with. `keep`: only a button closes it. */
 export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {}) {
 	const hold = event => { if (keep) event.preventDefault() }
-	const box = h("dialog", {className: "dialog " + kind, label: title, tabIndex: -1, oncancel: hold, onkeydown: event => {
+	const box = h("dialog", {className: "dialog " + kind, label: title, tabIndex: -1, closedBy: keep && "none", oncancel: hold, onkeydown: event => {
 		if (event.key === "Escape") hold(event)
 		event.stopPropagation()
 	}, ...rest}, h("div.dialog-head", h("h2", title), !keep && iconButton(t("Close"), "close", () => box.close())),

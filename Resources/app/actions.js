@@ -59,7 +59,7 @@ export const actions = [
 	{id: "keyboard", label: "Keyboard shortcuts", keys: ["?"], run: async () => (await dialogs()).showKeys()},
 ]),
 ...scoped("session", [
-	{id: "logIn", label: "Log in", icon: "user", enabled: () => info.canLogIn, run: () => showState("login")},
+	{id: "logIn", label: "Log in", icon: "user", enabled: () => info.canLogIn, run: () => showState("login", app.listing)},
 	{id: "logOut", label: "Log out {user}", icon: "user", enabled: () => info.canLogOut, run: () => request("POST", apiAddress("logout")).then(() => location.reload())},
 ]),
 ]

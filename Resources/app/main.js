@@ -108,7 +108,13 @@ const states = {
 
 const buttonFor = (one, properties) => button(t(one.label, info), one.icon, () => run(one), properties)
 
-async function showState(kind) {
+/** The listing that somebody chose to log in over. */
+let covered
+
+async function showState(kind, over = covered) {
+	// Nobody loses what they type.
+	if (!state.hidden && state.querySelector("form") && (["login", "offline"].includes(kind) || over === app.listing)) return
+	covered = over
 	app.list.element.hidden = kind !== null
 	state.hidden = kind === null
 	if (kind === "login") return state.replaceChildren((await dialogs()).loginForm())

@@ -74,7 +74,10 @@ class Listing extends EventTarget {
 		for (const raw of batch) {
 			const known = this.entries.get(keyOf(raw))
 			if (known?.isFolder === isFolder(raw)) known.update(raw)
-			else this.entries.set(keyOf(raw), new Entry(raw, this.href))
+			else {
+				this.selection.delete(known)
+				this.entries.set(keyOf(raw), new Entry(raw, this.href))
+			}
 		}
 		this.orders = {}
 	}
@@ -110,6 +113,7 @@ class Listing extends EventTarget {
 		const take = entry => {
 			if (view.hidden || !entry.isHidden) return !wanted || entry.folded.includes(wanted)
 			this.hiddenCount += 1
+			this.selection.delete(entry)
 			return false
 		}
 		this.visible = this.order(view.sort).flatMap(list => (view.descending ? list.filter(take).reverse() : list.filter(take)))
@@ -120,8 +124,9 @@ class Listing extends EventTarget {
 		for (const column of ["size", "modified"]) later(() => this.order(column))
 	}
 
+	/** What a filter hides stays chosen: so files are gathered. */
 	get selected() {
-		return this.visible.filter(entry => this.selection.has(entry))
+		return [...this.selection]
 	}
 
 	setSelected(entries, selected) {

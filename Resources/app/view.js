@@ -168,7 +168,7 @@ class ListView {
 			row.setAttribute("aria-selected", selected)
 			row.querySelector("input").checked = selected
 		}
-		this.all.checked = selection.size > 0 && selection.size >= visible.length
+		this.all.checked = selection.size > 0 && selection.size >= visible.length && visible.every(entry => selection.has(entry))
 		this.all.indeterminate = selection.size > 0 && !this.all.checked
 	}
 

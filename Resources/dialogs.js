@@ -1,6 +1,6 @@
 // Dialogs: taken names, a folder to choose, links, codes, the trash, the keys; and the log-in form.
 
-import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
+import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, claim, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
 	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
 
 function side(heading, {name, size, modified, href, file, kind}) {
@@ -10,7 +10,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 		h("span", modified && formatDate(modified)))
 }
 
-/** Gives {choice: "replace" | "keep" | "skip", all}. */
+// Gives {choice: "replace" | "keep" | "skip", all}.
 export async function askConflict({ours, theirs = {name: ours.name}, folder, several}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),
@@ -22,7 +22,7 @@ export async function askConflict({ours, theirs = {name: ours.name}, folder, sev
 	return choice ? {choice, all: all.checked} : {choice: "skip"}
 }
 
-/** Resolves to the folder's href, or "" when given up. */
+// Resolves to the folder's href, or "" when given up.
 export function chooseFolder(method, items) {
 	let here = app.href
 	const moving = method === "MOVE", title = t(moving ? "Move to…" : "Copy to…"), where = h("p", {role: "status"}), tree = h("ul.tree", {label: title})
@@ -54,7 +54,7 @@ export function chooseFolder(method, items) {
 	return box.answer
 }
 
-/** Addresses by the links' ids: only the answer that makes a link tells its address. */
+// Addresses by the links' ids: only the answer that makes a link tells its address.
 const known = {}
 
 export function showLinks(href) {
@@ -94,7 +94,7 @@ export function showLinks(href) {
 	load().catch(fail)
 }
 
-/** Pages from plain http have no clipboard of their own. */
+// Pages from plain http have no clipboard of their own.
 export async function copyText(text) {
 	try {
 		await navigator.clipboard.writeText(text)
@@ -111,7 +111,7 @@ export async function copyText(text) {
 
 const isLocal = url => /^(localhost|127\.|\[::1\])/.test(url.host)
 
-/** "localhost" means nothing to a phone: other addresses come first. */
+// "localhost" means nothing to a phone: other addresses come first.
 export function showCode(address) {
 	const all = [address, ...info.addresses ?? []].map(one => new URL(new URL(address).pathname, one))
 	const choices = [...new Set([...all.filter(url => !isLocal(url)), ...all].map(url => url.href))]
@@ -158,7 +158,7 @@ export function loginForm() {
 	const password = h("input", {type: "password", name: "password", autocomplete: "current-password", required: true})
 	const wrong = h("p.danger", {role: "alert"}, boot.message)
 	return h("form.login", {onsubmit: async event => {
-		event.preventDefault()
+		claim(event)
 		wrong.textContent = ""
 		try {
 			await request("POST", apiAddress("login"), {headers: {Accept: "application/json"},

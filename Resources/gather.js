@@ -1,4 +1,4 @@
-// Where uploads come from, as streams of { file, path, handle } and { folder }.
+// Where uploads come from, as streams of {file, path, handle} and {folder}.
 
 import {memory, t, toast} from "./app.js"
 
@@ -15,7 +15,7 @@ async function* childrenOf(entry) {
 
 const fileOf = entry => entry.getFile?.() ?? new Promise((resolve, reject) => entry.file(resolve, reject))
 
-/** All of a folder, by its entry or handle. `root`: the handle that leads here after a reload. */
+// All of a folder, by its entry or handle. `root`: the handle that leads here after a reload.
 async function* walk(entry, root, path = entry.name) {
 	if (entry.isFile || entry.kind === "file") return yield {file: await fileOf(entry), path, root}
 	yield {folder: path, root}
@@ -25,7 +25,7 @@ async function* walk(entry, root, path = entry.name) {
 export const sources = {
 	files: files => files.map(file => ({file, path: file.webkitRelativePath || file.name})),
 
-	/** Of { entry, file, handle }, as the event gave them. An entry knows names that a handle leaves out. */
+	// Of {entry, file, handle}, as the event gave them. An entry knows names that a handle leaves out.
 	async *drop(items) {
 		for (const {entry, file, handle} of items) {
 			if (entry?.isDirectory) yield* walk(entry, await handle)

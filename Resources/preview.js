@@ -1,19 +1,18 @@
 // Looking at a file without leaving the page: pictures, film, sound, PDF, text. What is shown is never run.
 
-import {address, app, boxOf, button, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
+import {address, app, boxOf, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
 
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
 const load = () => save(entry.href, "download")
 const box = h("dialog.preview", {tabIndex: -1, "aria-labelledby": title.id, onkeydown: pressed, oncancel: event => {
-	event.preventDefault()
+	claim(event)
 	close()
 }}, h("div.preview-head", title, about, extra, previous, next, iconButton(t("Download"), "download", load), iconButton(t("Close"), "close", () => close())), stage)
 document.body.append(box)
 
-/** What is shown, and its reading, editor or zoom. */
 let entry = null, abort, editor, zoom
-/** Whether Back leads to the folder. */
+// Whether Back leads to the folder.
 let pushed
 
 const hashOf = one => "#view=" + encodeName(one.name)
@@ -29,7 +28,7 @@ export function openPreview(one, {edit, fromAddress} = {}) {
 	show(one, edit)
 }
 
-/** True when the address was the preview's business. */
+// True when the address was the preview's business.
 app.onAddress = () => {
 	if (!box.open) return false
 	const name = /^#view=(.*)$/.exec(location.hash)?.[1], one = name && app.listing.get(decodeName(name))
@@ -83,7 +82,7 @@ function card(words = t("No preview for this kind of file")) {
 		entry.size <= textLimit && button(t("Show as text"), "text", () => text().catch(fail))))
 }
 
-/** The browser's own reader, in a frame: the server allows that for PDF alone. */
+// The browser's own reader, in a frame: the server allows that for PDF alone.
 async function pdf(src) {
 	if (!navigator.pdfViewerEnabled) return card()
 	await request("HEAD", src, {signal: abort.signal})
@@ -112,7 +111,7 @@ function pressed(event) {
 	const work = {ArrowRight: () => walk(forward), ArrowLeft: () => walk(-forward), "+": () => zoom?.(1.5), "=": () => zoom?.(1.5),
 		"-": () => zoom?.(1 / 1.5), 0: () => zoom?.(0)}[event.key]
 	if (!work) return
-	event.preventDefault()
+	claim(event)
 	work()
 }
 
@@ -138,7 +137,7 @@ async function close(goBack = true) {
 	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
 }
 
-/** Zooms by wheel, double click and keys, around the pointer or the middle. */
+// Zooms by wheel, double click and keys, around the pointer or the middle.
 function zoomer(image) {
 	let scale = 1
 	const by = (factor, event) => {
@@ -152,7 +151,7 @@ function zoomer(image) {
 		stage.scrollBy(now.x + (clientX - old.x) * grown - clientX, now.y + (clientY - old.y) * grown - clientY)
 	}
 	image.onwheel = event => {
-		event.preventDefault()
+		claim(event)
 		by(Math.exp(-event.deltaY / 400), event)
 	}
 	image.ondblclick = event => by(scale > 1 ? 0 : 2.5, event)

@@ -1,8 +1,8 @@
 // Text and code: shown, changed, and saved only over the version that was read. Markdown becomes elements by name: no file is markup.
 
-import {address, app, button, childOf, fail, h, holdFocus, parentOf, request, shown, t, tagOf, toast} from "./app.js"
+import {address, app, button, childOf, claim, fail, h, holdFocus, parentOf, request, shown, t, tagOf, toast} from "./app.js"
 
-/** Fills `stage`, and `extra` with the buttons. `whole`: all of the file is in `bytes`. */
+// Fills `stage`, and `extra` with the buttons. `whole`: all of the file is in `bytes`.
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	let text
 	try {
@@ -25,10 +25,10 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	const notice = h("div.notice", {role: "alert", hidden: whole}, t("Shown to read only"))
 	const area = h("textarea", {value: saved, readOnly: !writable, spellcheck: isMarkdown, label: shown(entry.name), oninput: refresh, onkeydown: event => {
 		if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return
-		event.preventDefault()
+		claim(event)
 		save()
 	}})
-	const leaving = event => { if (isChanged()) event.preventDefault() }
+	const leaving = event => { if (isChanged()) claim(event) }
 
 	function setMode(wanted) {
 		rendered = wanted
@@ -89,7 +89,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 
 let folder
 
-/** An address that only leads somewhere: web pages, mail, files beside this one. */
+// An address that only leads somewhere: web pages, mail, files beside this one.
 function safeAddress(target) {
 	const url = URL.parse?.(target, location.origin + folder)
 	return url && ["http:", "https:", "mailto:"].includes(url.protocol) ? url : null
@@ -127,7 +127,7 @@ function inline(text) {
 const item = /^(\s*)([-*+]|\d+[.)]) /, rule = /^([-*_])( *\1){2,} *$/
 const cells = (line, tag) => h("tr", line.trim().replace(/^\||\|$/g, "").split("|").map(cell => h(tag, inline(cell.trim()))))
 
-/** `place`: the address of the folder that the text lies in. */
+// `place`: the address of the folder that the text lies in.
 function render(text, place) {
 	folder = place ?? folder
 	const lines = text.split("\n"), blocks = []

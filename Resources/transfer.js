@@ -9,9 +9,9 @@ import {offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
 export {sources} from "./gather.js"
 
 const parallel = 3
-/** From this size on an upload is worth a record of how far it came. */
+// From here on an upload is worth a record of how far it came.
 const resumableFrom = 1 << 20
-/** Perhaps 100,000: what is done for each must not look at all. None before `first` waits. */
+// Perhaps 100,000: what is done for each must not look at all. None before `first` waits.
 const items = [], byKey = new Map()
 let running = 0, done = 0, first = 0
 
@@ -22,7 +22,7 @@ const mayPause = among("waiting", "sending", "retrying"), mayResume = among("pau
 const mayRetry = item => hasFailed(item) && item.file
 const mayCancel = item => !isOver(item) && item.state !== "verifying"
 
-/** SHA-256 in a worker: plain http has no crypto.subtle, and no browser hashes a stream. */
+// SHA-256 in a worker: plain http has no crypto.subtle, and no browser hashes a stream.
 const digests = []
 let worker
 function digestOf(file) {
@@ -35,7 +35,7 @@ function digestOf(file) {
 	return new Promise((resolve, reject) => { digests.push({resolve, reject}) })
 }
 
-/** Queues what `source` yields, below the folder at `target`. `known`: an earlier page's folder. */
+// `known`: an earlier page's folder.
 export async function upload(source, target, known) {
 	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]])
 	try {
@@ -107,7 +107,7 @@ function ensureFolder(target, steps) {
 	}))
 }
 
-/** What lies in a target folder, read once a run; null where it is new or may not be seen. */
+// What lies in a target folder, read once a run; null where it is new or may not be seen.
 const contents = new Map()
 const contentsOf = href => once(contents, href, () => readFolder(href).then(one => (one.may("read") ? one : null), () => null))
 
@@ -180,7 +180,7 @@ async function deliver(item) {
 
 let asking = Promise.resolve()
 
-/** Decides about a name that is taken; false: nothing is sent. */
+// False: nothing is sent.
 async function settle(item, listing) {
 	const theirs = listing?.get(item.name), {signal} = item.abort
 	if (!theirs) return true
@@ -302,7 +302,7 @@ function cancel(item) {
 
 const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"
 
-/** After a reload: what has a handle goes on, the rest waits for its file to be chosen again. */
+// What has a handle goes on, the rest waits for its file to be chosen again.
 export async function restore() {
 	const all = records.all()
 	for (const record of Object.values(all)) {
@@ -449,7 +449,7 @@ function keepAwake(wanted) {
 	else lock?.release().catch(() => {})
 }
 
-/** A page out of sight loses the lock. */
+// A page out of sight loses the lock.
 async function holdLock() {
 	lock = await navigator.wakeLock?.request("screen").catch(() => null)
 }

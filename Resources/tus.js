@@ -4,10 +4,10 @@ import {apiAddress, ApiError, isPlain, lastOf, memory, parentOf, request, wantDi
 
 export const tusVersion = {"Tus-Resumable": "1.0.0"}
 const pieceSize = 64 << 20
-/** A connection on which nothing moves for so long is lost. */
+// Where nothing moves for so long, the connection is lost.
 const patience = 45_000
 
-/** Gives { status, header(name) }. fetch can't say how much of a body is on the way. */
+// Gives {status, header(name)}. fetch can't say how much of a body is on the way.
 export function send(method, target, {headers, body, report, signal}) {
 	return new Promise((resolve, reject) => {
 		const request = new XMLHttpRequest()
@@ -41,7 +41,7 @@ export function send(method, target, {headers, body, report, signal}) {
 
 let opened
 
-/** Asks the browser's database, or gives null. The handle of an upload is at [key], what of a folder is done at [key, path]. */
+// Asks the browser's database, or gives null. The handle of an upload is at [key], what of a folder is done at [key, path].
 async function database(mode, work) {
 	opened ??= new Promise((resolve, reject) => {
 		const opening = indexedDB.open("shareserve")
@@ -65,10 +65,10 @@ function change(work) {
 	memory.set("uploads", all)
 }
 
-/** One page at a time works on a folder; its lock ends with it. Resolves to what gives it back. */
+// One page at a time works on a folder. Resolves to what gives it back.
 const hold = key => new Promise((resolve, reject) => { navigator.locks.request("shareserve." + key, () => new Promise(resolve)).catch(reject) })
 
-/** Uploads under way, by what makes a file the same file. */
+// Uploads under way, by what makes a file the same file.
 export const records = {
 	keyOf: item => JSON.stringify([item.name, item.size, item.file?.lastModified ?? item.mtime, item.target, item.folder]),
 	all: () => memory.get("uploads", {}),
@@ -87,17 +87,17 @@ export const records = {
 		letGo?.()
 	},
 	touch: ({key}, at = Date.now()) => change(all => { if (all[key]) all[key].at = at }),
-	/** The records of a page that goes are free for the next one. */
+	// The records of a page that goes are free for the next one.
 	letGo: items => items.forEach(item => records.touch(item, 0)),
 
-	/** Keeps a folder until nothing of it is `left`, the walk through it included. */
+	// Until nothing of a folder is `left`, the walk through it included.
 	async putTree(handle, target) {
 		const key = crypto.randomUUID(), letGo = await hold(key)
 		change(all => { all[key] = {key, target} })
 		await database("readwrite", store => store.put(handle, [key]))
 		return {key, target, handle, letGo, left: 1}
 	},
-	/** A folder of an earlier page, once no page is at work on it; nothing when it is done by then. */
+	// A folder of an earlier page, once no page is at work on it; nothing when it is done by then.
 	async takeTree({key, target}) {
 		const letGo = await hold(key), handle = await records.handle({key}), marks = await database("readonly", store => store.getAllKeys(within(key)))
 		if (records.get({key}) && handle) return {key, target, handle, letGo, left: 1, done: new Set(marks.map(([, path]) => path))}
@@ -107,7 +107,7 @@ export const records = {
 	mark: ({key}, path) => database("readwrite", store => store.put(true, [key, path])),
 }
 
-/** How far an upload has come; null: it is forgotten. */
+// How far an upload has come; null: it is forgotten.
 export async function offsetOf(record, signal) {
 	try {
 		const answer = await request("HEAD", record.url, {headers: tusVersion, signal})
@@ -118,7 +118,7 @@ export async function offsetOf(record, signal) {
 	}
 }
 
-/** The bytes of a percent-encoded name, whatever they are, in base64. */
+// The bytes of a percent-encoded name, whatever they are.
 const base64 = encoded => btoa(unescape(encoded))
 
 async function create(item) {
@@ -131,7 +131,7 @@ async function create(item) {
 	return pathname
 }
 
-/** From where an earlier attempt came to. Gives the last answer. */
+// From where an earlier attempt came to. Gives the last answer.
 export async function sendResumable(item, report) {
 	const {signal} = item.abort
 	const record = records.get(item)

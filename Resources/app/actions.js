@@ -1,6 +1,6 @@
 // What can be done. Each action is a row: bar, menus, keys and help read it.
 
-/** main.js and later modules fill it. */
+// main.js and later modules fill it.
 export const app = {href: "/", uploads: [], reads: 0, onRemoteChange() {}, onAddress() {}}
 
 const selection = () => app.listing.selected
@@ -12,7 +12,7 @@ const canDelete = () => may("delete")
 
 const scoped = (scope, rows, enabled = () => true) => rows.map(row => ({scope, icon: row.id, keys: [], enabled, ...row}))
 
-/** "folder" acts on the folder shown, "selection" and "clipboard" on what is selected. `menuOnly`: no button in the bar. */
+// "folder" acts on the folder shown, "selection" and "clipboard" on what is selected. `menuOnly`: no button in the bar.
 export const actions = [
 ...scoped("folder", [
 	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", run: () => pick("upload", () => showOpenFilePicker({multiple: true}))},
@@ -34,7 +34,7 @@ export const actions = [
 	{id: "delete", label: "Delete", keys: ["Delete"], kind: "danger", enabled: canDelete, run: () => remove(selection())},
 	{id: "forever", label: "Delete forever", icon: "delete", keys: ["Shift+Delete"], menuOnly: true, kind: "danger", enabled: canDelete,
 		run: () => removeForever(selection())},
-	{id: "link", label: "Share link", keys: ["Shift+L"], enabled: () => info.links && one(), run: () => shareLinks(selection()[0].href)},
+	{id: "link", label: "Share link", keys: ["Shift+L"], enabled: () => info.links && one(), run: () => ask("showLinks", selection()[0].href)},
 ], canRead),
 ...scoped("clipboard", [
 	{id: "cut", label: "Cut", keys: ["Ctrl+X"], enabled: canDelete, run: () => setClipboard("MOVE")},
@@ -53,10 +53,10 @@ export const actions = [
 ]),
 ...scoped("more", [
 	{id: "downloadAll", label: "Download this folder", icon: "download", enabled: canRead, run: () => save(app.href, "archive=zip")},
-	{id: "linkAll", label: "Share this folder", icon: "link", enabled: () => info.links, run: () => shareLinks(app.href)},
-	{id: "qr", label: "QR code", keys: ["Shift+Q"], run: async () => (await dialogs()).showCode(location.href)},
-	{id: "trash", label: "Trash", icon: "delete", enabled: () => info.trashDays > 0, run: async () => (await dialogs()).showTrash()},
-	{id: "keyboard", label: "Keyboard shortcuts", keys: ["?"], run: async () => (await dialogs()).showKeys()},
+	{id: "linkAll", label: "Share this folder", icon: "link", enabled: () => info.links, run: () => ask("showLinks", app.href)},
+	{id: "qr", label: "QR code", keys: ["Shift+Q"], run: () => ask("showCode", location.href)},
+	{id: "trash", label: "Trash", icon: "delete", enabled: () => info.trashDays > 0, run: () => ask("showTrash")},
+	{id: "keyboard", label: "Keyboard shortcuts", keys: ["?"], run: () => ask("showKeys")},
 ]),
 ...scoped("session", [
 	{id: "logIn", label: "Log in", icon: "user", enabled: () => info.canLogIn, run: () => showState("login", app.listing)},
@@ -90,10 +90,10 @@ export function keyLabel(keys) {
 
 const inputs = {}
 
-/** On phones the field itself offers the camera and the gallery. */
+// On phones the field itself offers the camera.
 const isPhone = () => matchMedia("(pointer: coarse)").matches
 
-/** The handles of a browser's own picker outlive the page. */
+// The handles of a browser's own picker outlive the page.
 async function pick(field, show) {
 	const asked = performance.now()
 	let handles
@@ -107,7 +107,7 @@ async function pick(field, show) {
 	else inputs[field].click()
 }
 
-/** `kind`: what the rest is, as `gather.js` knows it. A bad line is tried twice. */
+// `kind`: what the rest is, as `gather.js` knows it. A bad line is tried twice.
 const uploadFrom = (kind, target, ...what) => import("./transfer.js").catch(() => import("./transfer.js"))
 	.then(({sources, upload}) => { upload(sources[kind](...what), target) }).catch(fail)
 
@@ -189,7 +189,7 @@ async function paste() {
 }
 
 async function chooseAndPlace(method) {
-	const items = selection(), target = await (await dialogs()).chooseFolder(method, items)
+	const items = selection(), target = await ask("chooseFolder", method, items)
 	if (target) await place(method, items, target)
 }
 
@@ -213,22 +213,21 @@ async function placeBeside(method, {from, to, entry}, n = 2) {
 	return await placed(method, from, beside) ? beside : placeBeside(method, {from, to, entry}, n + 1)
 }
 
-/** False: the name is taken. */
+// False: the name is taken.
 const placed = (method, from, to) => transferEntry(method, from, to).catch(error => {
 	if (error.status !== 412) throw error
 	return false
 })
 
-/** One after the other: an answer "for all" holds for the rest. Gives those done. */
+// One after the other: an answer may hold for the rest. Gives those done.
 async function transferEntries(method, pairs) {
 	const done = []
 	let always = null
 	const settle = async pair => {
 		if (pair.from === pair.to) return placeBeside(method, pair)
 		if (await placed(method, pair.from, pair.to)) return pair.to
-		const {askConflict} = await dialogs()
 		const folder = parentOf(pair.to), theirs = (await readFolder(folder)).get(nameOf(pair.to))
-		const answer = always ?? await askConflict({ours: pair.entry, theirs, folder, several: pairs.length > 1})
+		const answer = always ?? await ask("askConflict", {ours: pair.entry, theirs, folder, several: pairs.length > 1})
 		if (answer.all) always = answer
 		if (answer.choice === "keep") return placeBeside(method, pair)
 		if (answer.choice !== "replace") return null
@@ -261,7 +260,7 @@ export async function restore(items) {
 	await app.refresh()
 }
 
-/** One document holds a MiB. Gives what was done. */
+// One document holds a MiB. Gives what was done.
 async function inPieces(rest, all, document) {
 	const done = []
 	try {
@@ -285,6 +284,4 @@ async function removeForever(entries) {
 	if (count) toast(sayDeleted(count))
 }
 
-const dialogs = () => import("./dialogs.js")
-
-const shareLinks = async href => (await dialogs()).showLinks(href)
+const ask = async (dialog, ...what) => (await import("./dialogs.js"))[dialog](...what)

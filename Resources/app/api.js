@@ -1,6 +1,6 @@
 // Talking to the server. An `href` is the percent-encoded path below `base`.
 
-/** An answer that says no, in words for people. `status` 0: no answer came. */
+// `status` 0: no answer came.
 export class ApiError extends Error {
 	constructor(status, text) {
 		super(messageFor(status, text))
@@ -19,7 +19,7 @@ function messageFor(status, text) {
 
 export const encodeName = name => encodeURIComponent(name.toWellFormed())
 
-/** Names are bytes: some are no text, and are shown as if they were Latin-1. */
+// Names are bytes: some are no text, and are shown as if they were Latin-1.
 export function isText(encoded) {
 	try {
 		return decodeURIComponent(encoded) !== null
@@ -56,7 +56,7 @@ export async function api(method, rest, json) {
 
 export const tagOf = answer => answer.headers.get("ETag")
 
-/** Reads a listing or a search, a line an entry, while it comes; gives the closing line, without which it was cut. */
+// Reads a listing or a search, a line an entry, while it comes; gives the closing line, without which it was cut.
 async function readEntries(target, {onHead, onEntries, signal}) {
 	const answer = await request("GET", target, {signal})
 	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -78,7 +78,7 @@ async function readEntries(target, {onHead, onEntries, signal}) {
 	return tail
 }
 
-/** MOVE or COPY; 412 when the name is taken and may not be overwritten. */
+// MOVE or COPY; 412 when the name is taken and may not be overwritten.
 const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
 	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}})
 
@@ -90,7 +90,7 @@ export const remoteDigest = async (href, signal) => digestIn((await request("HEA
 
 export const digestIn = header => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null
 
-/** `name (2).txt`: the n-th name beside a taken one. */
+// `name (2).txt`: the n-th name beside a taken one.
 export function numbered(name, n, isFolder) {
 	const end = stemLength(name, isFolder)
 	return `${name.slice(0, end)} (${n})${name.slice(end)}`

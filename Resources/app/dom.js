@@ -1,6 +1,6 @@
 // Building elements. Text goes in as text; nothing here reads markup.
 
-/** `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing. `label` is for those who hear the page. */
+// `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing. `label` is for those who hear the page.
 export function h(tag, properties, ...children) {
 	const [name, ...classes] = tag.split("."), element = document.createElement(name)
 	if (name === "button") element.type = name
@@ -28,7 +28,7 @@ export function icon(name) {
 	return copy
 }
 
-/** One of kind "compact" keeps its label for those who hear the page. */
+// One of kind "compact" keeps its label for those who hear the page.
 export const button = (label, iconName, onclick, {kind = "", ...rest} = {}) =>
 	h("button", {className: "button " + kind, title: kind.includes("compact") && label, onclick, ...rest}, iconName && icon(iconName), h("span.label", label))
 
@@ -37,14 +37,17 @@ export const iconButton = (label, iconName, onclick, {kind = "", ...rest} = {}) 
 
 export const field = (label, input) => h("label.field", h("span", label), input)
 
-/** A field for one line of text that no browser corrects. */
+// A field for one line of text that no browser corrects.
 const textInput = properties => h("input", {type: "text", autocomplete: "off", spellcheck: false, ...properties})
 
 const focusOn = element => element?.focus({preventScroll: true})
 
 export const boxOf = element => element.getBoundingClientRect()
 
-/** After what may have taken the focus away. */
+// What an event would do is done here.
+export const claim = event => event.preventDefault()
+
+// After what may have taken the focus away.
 export function holdFocus() {
 	const {activeElement: at, body} = document
 	if (at === body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? app.list.rows.get(app.list.current))
@@ -54,7 +57,7 @@ export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at
 
 const toasts = h("div.toasts", {role: "status", label: t("Messages")})
 
-/** A message in the live region, with at most one action. */
+// A message in the live region, with at most one action.
 export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
 	let timer
 	const stop = () => clearTimeout(timer)
@@ -82,9 +85,9 @@ export const fail = error => {
 	if (error.name !== "AbortError") toast(error.message, {kind: "bad", seconds: 15})
 }
 
-/** `answer` resolves to what it was closed with. `keep`: only a button closes it. */
+// `answer` resolves to what it was closed with. `keep`: only a button closes it.
 export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {}) {
-	const hold = event => { if (keep) event.preventDefault() }
+	const hold = event => { if (keep) claim(event) }
 	const box = h("dialog", {className: "dialog " + kind, label: title, tabIndex: -1, closedBy: keep && "none", oncancel: hold, onkeydown: event => {
 		if (event.key === "Escape") hold(event)
 		event.stopPropagation()
@@ -107,11 +110,11 @@ export const closing = (label = t("Cancel"), answer, properties) => button(label
 export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
 
-/** Resolves to "" when given up. */
+// Resolves to "" when given up.
 export function askName(title, value, isFolder) {
 	const input = textInput({value, required: true})
 	const form = h("form", {method: "dialog", onsubmit: event => {
-		event.preventDefault()
+		claim(event)
 		box.close(input.value)
 	}}, field(t("Name"), input))
 	const box = dialog(title, form, [closing(), button(t("Create"), null, () => form.requestSubmit(), {kind: "primary"})])
@@ -120,7 +123,7 @@ export function askName(title, value, isFolder) {
 	return box.answer
 }
 
-/** Where the extension of a name begins; folders and dotfiles have none. */
+// Where the extension of a name begins; folders and dotfiles have none.
 function stemLength(name, isFolder) {
 	const dot = name.lastIndexOf(".")
 	if (isFolder || dot <= 0) return name.length

@@ -26,7 +26,7 @@ function watchDrop() {
 	addEventListener("dragover", event => {
 		const inside = brings(event, internalType)
 		if (!inside && !brings(event, "Files") || document.querySelector("dialog[open]")) return
-		event.preventDefault()
+		claim(event)
 		clearTimeout(leaving)
 		const {element, href, name} = targetOf(event), allowed = inside ? element && href !== app.href : canCreate()
 		event.dataTransfer.dropEffect = !allowed ? "none" : inside && !copies(event) ? "move" : "copy"
@@ -41,7 +41,7 @@ function watchDrop() {
 		const {element, href} = targetOf(event), inside = brings(event, internalType)
 		clear()
 		if (!inside && !brings(event, "Files")) return
-		event.preventDefault()
+		claim(event)
 		if (inside) {
 			if (!element || href === app.href) return
 			const items = JSON.parse(event.dataTransfer.getData(internalType)).map(one => ({href: one, name: nameOf(one), isFolder: one.endsWith("/")}))

@@ -1,6 +1,6 @@
 // The keyboard and the clipboard. Letters alone find names; actions take the keys in their rows.
 
-/** `Ctrl+Shift+X` for an event; Command counts as Ctrl. */
+// `Ctrl+Shift+X` for an event; Command counts as Ctrl.
 function keyName(event) {
 	const name = event.key.length === 1 ? event.key.toUpperCase() : event.key
 	const shift = event.shiftKey && (/^[A-Z]$/.test(name) || name.length > 1)
@@ -48,7 +48,7 @@ function watchKeys() {
 		const inList = onRow || event.target === document.body, onControl = event.target.closest?.("a, button, input")
 		const plain = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey
 		const used = (work, ...values) => {
-			event.preventDefault()
+			claim(event)
 			work(...values)
 		}
 		const target = inList && !event.altKey ? step(event.key) : undefined

@@ -2,12 +2,12 @@
 
 const collator = new Intl.Collator(boot.language, {numeric: true, sensitivity: "base"})
 
-/** So many names are compared by the rules of the language, more by prepared keys. */
+// So many names are compared by the rules of the language, more by prepared keys.
 const collatedNames = 4000
 
 const fold = name => (/^[ -~]*$/.test(name) ? name : name.normalize("NFKD").replace(/\p{M}/gu, "")).toLowerCase()
 
-/** A key that sorts naturally as text: each number is preceded by its length. */
+// A key that sorts naturally as text: each number is preceded by its length.
 const naturalKey = folded => folded.replace(/0*(\d+)/g, (_, digits) => String.fromCharCode(47 + Math.min(16, digits.length)) + digits)
 
 const kinds = {
@@ -88,14 +88,13 @@ class Listing extends EventTarget {
 		this.orders = {}
 	}
 
-	/** What is still there keeps its selection. */
 	replaceAll(batch) {
 		const keys = new Set(batch.map(keyOf))
 		for (const key of [...this.entries.keys()]) if (!keys.has(key)) this.remove(key)
 		this.add(batch)
 	}
 
-	/** All entries ascending by `column`, folders and files apart; kept until one comes or goes. */
+	// All entries ascending by `column`, folders and files apart; kept until one comes or goes.
 	order(column) {
 		return this.orders[column] ??= column === "name" ? this.byName() : this.order("name").map(list => [...list].sort((a, b) => a[column] - b[column]))
 	}
@@ -124,7 +123,7 @@ class Listing extends EventTarget {
 		for (const column of ["size", "modified"]) later(() => this.order(column))
 	}
 
-	/** What a filter hides stays chosen: so files are gathered. */
+	// What a filter hides stays chosen: so files are gathered.
 	get selected() {
 		return [...this.selection]
 	}

@@ -3,7 +3,7 @@
 let source, pending, again
 const changed = new Set()
 
-/** Follows the folder shown, from `since` on; a hidden page lets go. */
+// Follows the folder shown, from `since` on; a hidden page lets go.
 function follow(href, onopen, since = "") {
 	source?.close()
 	clearTimeout(again)
@@ -28,7 +28,7 @@ export function touch(name) {
 	later()
 }
 
-/** A large folder takes longer to read again. */
+// A large folder takes longer to read again.
 const later = () => { pending ??= setTimeout(takeOver, 200 + app.listing.entries.size / 40) }
 
 async function takeOver() {

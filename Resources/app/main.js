@@ -10,7 +10,7 @@ const banner = h("div.banner.strip", {role: "alert", hidden: true}), state = h("
 const summary = h("p.summary", {ariaLive: "polite"}), searching = h("div.searching.strip", {role: "status", hidden: true})
 const tools = h("div.tools")
 const skip = h("a.skip", {href: "#files", onclick: event => {
-	event.preventDefault()
+	claim(event)
 	app.list.setFocused(app.list.focused, true)
 }}, t("Skip to the files"))
 app.others = h("div.others", {role: "status", hidden: true})
@@ -43,7 +43,7 @@ app.updateBar = () => {
 	if (count) bar.querySelector(".count").textContent = t("{n} selected", {n: count})
 }
 
-/** One line always: nothing below may jump. */
+// One line always: nothing below may jump.
 function fitBar() {
 	bar.classList.remove("tight")
 	bar.classList.toggle("tight", bar.scrollWidth > bar.clientWidth)
@@ -66,7 +66,7 @@ function updateCrumbs() {
 		const href = "/" + parts.slice(0, i).map(one => one + "/").join("")
 		return h("li", h("a", {href: address(href), ariaCurrent: i === parts.length && "page", "data-folder": href, onclick: event => {
 			if (event.ctrlKey || event.metaKey || event.shiftKey) return
-			event.preventDefault()
+			claim(event)
 			app.open(href)
 		}}, !i && icon("home"), h("bdi", i ? shown(decodeName(part)) : pageTitle)))
 	})))
@@ -94,7 +94,7 @@ function stateOf(listing) {
 	return listing.may("create") ? "empty" : "emptyRead"
 }
 
-/** In place of the files: icon, title, words, and the action that helps. */
+// Icon, title, words, and the action that helps.
 const states = {
 	empty: ["folder", "This folder is empty", "Drop files here, or use the buttons above."],
 	emptyRead: ["folder", "This folder is empty", "What others add shows here."],
@@ -108,7 +108,7 @@ const states = {
 
 const buttonFor = (one, properties) => button(t(one.label, info), one.icon, () => run(one), properties)
 
-/** The listing that somebody chose to log in over. */
+// The listing that somebody chose to log in over.
 let covered
 
 async function showState(kind, over = covered) {
@@ -117,7 +117,7 @@ async function showState(kind, over = covered) {
 	covered = over
 	app.list.element.hidden = kind !== null
 	state.hidden = kind === null
-	if (kind === "login") return state.replaceChildren((await dialogs()).loginForm())
+	if (kind === "login") return state.replaceChildren(await ask("loginForm"))
 	const [iconName, title, words, id] = states[kind] ?? []
 	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", t(words)),
 		action(id)?.enabled() ? buttonFor(action(id), {kind: "primary"}) : ""] : []))
@@ -287,7 +287,7 @@ filter.addEventListener("keydown", event => {
 	if (event.key === "Enter") search(filter.value)
 	else if (event.key === "Escape") clearFind()
 	if (["Escape", "ArrowDown"].includes(event.key)) {
-		event.preventDefault()
+		claim(event)
 		app.list.setFocused(0, true)
 		filter.blur()
 	}
@@ -296,7 +296,7 @@ filter.addEventListener("keydown", event => {
 function build() {
 	const main = h("main", {oncontextmenu: event => {
 		if (event.target.closest("a, input, button")) return
-		event.preventDefault()
+		claim(event)
 		showMenu(folderMenu(), event.clientX, event.clientY, t("Actions"))
 	}}, h("div.commands", bar), banner, app.others, searching, state, app.list.element)
 	document.getElementById("app").append(skip, h("header.top", h("h1.quiet", pageTitle), crumbs, find, tools), info.header ? h("p.note", info.header) : "",
@@ -314,7 +314,7 @@ addEventListener("offline", () => app.setOffline(true))
 addEventListener("online", app.refresh)
 addEventListener("resize", fitBar)
 
-/** `#view=name` opens a preview, `#search=words` a search. */
+// `#view=name` opens a preview, `#search=words` a search.
 async function openFromHash() {
 	const [, kind, value] = /^#(view|search)=(.*)$/.exec(location.hash) ?? []
 	if (kind === "view") await app.openEntry(app.listing.get(decodeName(value)), {fromAddress: true})

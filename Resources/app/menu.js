@@ -25,7 +25,7 @@ function showMenu(items, x, y, label) {
 		if (next !== undefined) choices[next % choices.length].focus()
 		else if (event.key === "Escape" || event.key === "Tab") closeMenu(true)
 		else return
-		event.preventDefault()
+		claim(event)
 		event.stopPropagation()
 	})
 	focusOn(choices[0])

@@ -2,7 +2,7 @@
 
 const columns = ["name", "size", "modified"]
 
-/** Firefox draws nothing below 17.8 million pixels. */
+// Firefox draws nothing below 17.8 million pixels.
 const highest = 15e6
 
 class ListView {
@@ -33,7 +33,7 @@ class ListView {
 		new ResizeObserver(() => this.layoutSoon()).observe(document.documentElement)
 	}
 
-	/** Shows `listing` with `view`; rows that are still right stay. */
+	// Rows that are still right stay.
 	show(listing, view) {
 		const hadFocus = this.body.contains(document.activeElement)
 		if (listing !== this.listing) {
@@ -67,7 +67,7 @@ class ListView {
 		})
 	}
 
-	/** Where the first row would be in the window. Of more rows than browsers can draw, one pixel scrolls by several. */
+	// Where the first row would be in the window. Of more rows than browsers can draw, one pixel scrolls by several.
 	measure() {
 		const style = getComputedStyle(this.element)
 		const length = name => parseFloat(style.getPropertyValue(name)) * parseFloat(getComputedStyle(document.documentElement).fontSize)
@@ -182,7 +182,7 @@ class ListView {
 			return this.setFocused(row.index)
 		}
 		const onLink = event.target.closest("a.open"), more = event.ctrlKey || event.metaKey, touch = this.pointer === "touch"
-		if (onLink || event.shiftKey) event.preventDefault()
+		if (onLink || event.shiftKey) claim(event)
 		if (this.held) this.held = false
 		else if (event.shiftKey) this.selectTo(row.index, true, !more)
 		else if (more) this.toggle(row.index)
@@ -202,7 +202,7 @@ class ListView {
 	}
 
 	contextMenu(event, row) {
-		event.preventDefault()
+		claim(event)
 		event.stopPropagation()
 		if (this.pointer === "touch") return
 		// A scroll would close the menu.
@@ -229,7 +229,7 @@ class ListView {
 	}
 
 	dragStarted(event, row) {
-		if (this.pointer === "touch") return event.preventDefault()
+		if (this.pointer === "touch") return claim(event)
 		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry])
 		this.dragged = this.listing.selected
 		event.dataTransfer.effectAllowed = "copyMove"
@@ -253,7 +253,7 @@ class ListView {
 		else this.listing.setSelected(range, selected)
 	}
 
-	/** One row takes part in the Tab order; `move` gives it the focus and brings it into sight. */
+	// One row takes part in the Tab order; `move` gives it the focus and brings it into sight.
 	setFocused(index, move) {
 		const {visible} = this.listing
 		if (!visible.length) return

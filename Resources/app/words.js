@@ -3,7 +3,7 @@
 export const boot = JSON.parse(document.getElementById("boot").textContent)
 export const {base, info} = boot
 
-/** Lines of `beginning of the English text=text`, the longest beginning first. */
+// Lines of `beginning of the English text=text`, the longest beginning first.
 const words = document.getElementById("words").textContent.split("\n").map(line => line.split(/=(.*)/)).sort(([a], [b]) => b.length - a.length)
 const translations = {}
 
@@ -33,7 +33,7 @@ const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
 const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit, step) => new Intl.NumberFormat(locale,
 	{style: "unit", unit, unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
 
-/** `english` in the language chosen, `{name}` filled from `values`, `{s}` by the English plural; others' forms in Intl's order. */
+// `english` in the language chosen, `{name}` filled from `values`, `{s}` by the English plural; others' forms in Intl's order.
 export function t(english, values = {}) {
 	let text = translations[english] ??= words.find(([start]) => start && english.startsWith(start))?.[1] ?? english
 	if (text.includes("|")) {
@@ -60,5 +60,5 @@ export function formatUntil(seconds) {
 	return until.format(Math.ceil(seconds / length), unit)
 }
 
-/** A name as it may be shown: what would hide, reorder or break text is made visible. */
+// What would hide, reorder or break text is made visible.
 export const shown = name => name.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\ufffd")

@@ -2,6 +2,18 @@
 
 import {address, app, button, childOf, claim, fail, h, holdFocus, parentOf, request, shown, t, tagOf, toast} from "./app.js"
 
+const lineEnd = /\r\n?|\n/g
+
+// A field knows one kind of line end: what stands unchanged first and last in `text` gets its own back, the rest the first's.
+function withLineEnds(value, text) {
+	const ends = text.match(lineEnd) ?? [], old = text.split(lineEnd), now = value.split("\n"), most = Math.min(old.length, now.length)
+	let first = 0, last = 0
+	while (first < most && old[first] === now[first]) first += 1
+	while (last < most - first && old.at(-1 - last) === now.at(-1 - last)) last += 1
+	const endOf = i => ends[i < first ? i : i < now.length - last ? 0 : i + old.length - now.length] ?? ends[0] ?? "\n"
+	return now.map((line, i) => (i ? endOf(i - 1) : "") + line).join("")
+}
+
 // Fills `stage`, and `extra` with the buttons. `whole`: all of the file is in `bytes`.
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	let text
@@ -11,10 +23,9 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		text = new TextDecoder("windows-1252").decode(bytes)
 		whole = false
 	}
-	// A field knows one kind of line end; the file gets its own back.
-	const lineEnd = text.includes("\r\n") ? "\r\n" : "\n", mark = bytes[0] === 0xef && bytes[1] === 0xbb ? "\ufeff" : ""
+	const mark = bytes[0] === 0xef && bytes[1] === 0xbb ? "\ufeff" : ""
 	const isMarkdown = entry.kind === "markdown", writable = whole && app.listing.may("overwrite")
-	let saved = text.replaceAll("\r\n", "\n"), rendered
+	let saved = text.replace(lineEnd, "\n"), rendered
 	const isChanged = () => area.value !== saved
 	const refresh = () => {
 		saveButton.disabled = !isChanged()
@@ -41,12 +52,13 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	}
 
 	async function save(headers = etag ? {"If-Match": etag} : {}, href = entry.href) {
-		const {value} = area
+		const {value} = area, body = withLineEnds(value, text)
 		try {
-			const answer = await request("PUT", address(href), {headers, body: mark + value.replaceAll("\n", lineEnd)})
+			const answer = await request("PUT", address(href), {headers, body: mark + body})
 			if (href === entry.href) etag = tagOf(answer)
 			notice.hidden = true
 			saved = value
+			text = body
 			refresh()
 			toast(t("Saved"), {seconds: 4})
 			await app.refresh()
@@ -74,7 +86,8 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	async function reload() {
 		const answer = await request("GET", address(entry.href))
 		etag = tagOf(answer)
-		area.value = saved = (await answer.text()).replaceAll("\r\n", "\n")
+		text = await answer.text()
+		area.value = saved = text.replace(lineEnd, "\n")
 		notice.hidden = true
 		refresh()
 		if (rendered) setMode(true)

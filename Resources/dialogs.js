@@ -164,6 +164,8 @@ export function loginForm() {
 			await request("POST", apiAddress("login"), {headers: {Accept: "application/json"},
 				body: new URLSearchParams({user: user.value, password: password.value, return: location.pathname})})
 			location.reload()
+			// Who stays for the sake of uploads goes on with them.
+			setTimeout(app.refresh, 2000)
 		} catch (error) {
 			wrong.textContent = error.status === 401 ? t("User or password is wrong") : error.message
 			password.select()

@@ -438,13 +438,13 @@ function showProgress(percent, share) {
 	favicon.href = percent ? "data:image/svg+xml," + encodeURIComponent(drawn) : plainIcon
 }
 
-const leaving = event => event.preventDefault()
+// Failed and paused ones would be lost as well; what is verified has arrived.
+addEventListener("beforeunload", event => { if (items.some(({file, state}) => file && state !== "verifying")) event.preventDefault() })
 let awake = false, lock
 
 function keepAwake(wanted) {
 	if (wanted === awake) return
-	awake = wanted;
-	(wanted ? addEventListener : removeEventListener)("beforeunload", leaving)
+	awake = wanted
 	if (wanted) holdLock()
 	else lock?.release().catch(() => {})
 }

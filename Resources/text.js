@@ -51,7 +51,11 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		return stage.replaceChildren(h("article.markdown", {tabIndex: 0}, render(area.value, address(parentOf(entry.href)))))
 	}
 
-	async function save(headers = etag ? {"If-Match": etag} : {}, href = entry.href) {
+	// One after the other: each goes by the ETag that the one before has brought.
+	let turn
+	const inTurn = work => (...how) => (turn = Promise.resolve(turn).then(() => work(...how)))
+
+	const save = inTurn(async (headers = etag ? {"If-Match": etag} : {}, href = entry.href) => {
 		const {value} = area, body = withLineEnds(value, text)
 		try {
 			const answer = await request("PUT", address(href), {headers, body: mark + body})
@@ -66,7 +70,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			if (error.status === 412) conflict()
 			else fail(error)
 		}
-	}
+	})
 
 	function conflict() {
 		const beside = childOf(parentOf(entry.href), app.listing.freeName(entry.name, false))
@@ -76,12 +80,12 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			button(t("Save mine as a copy"), null, () => save({"If-None-Match": "*"}, beside)))
 	}
 
-	async function checkRemote() {
+	const checkRemote = inTurn(async () => {
 		const now = await request("HEAD", address(entry.href)).then(tagOf, () => etag)
 		if (now === etag) return
 		if (isChanged()) conflict()
 		else await reload().catch(fail)
-	}
+	})
 
 	async function reload() {
 		const answer = await request("GET", address(entry.href))

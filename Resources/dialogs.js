@@ -11,12 +11,12 @@ function side(heading, {name, size, modified, href, file, kind}) {
 }
 
 // Gives {choice: "replace" | "keep" | "skip", all}.
-export async function askConflict({ours, theirs = {name: ours.name}, folder, several}) {
+export async function askConflict({ours, theirs = {name: ours.name}, folder, several, mayReplace}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),
 		[h("p", t("The name is taken in “{folder}”. Which one do you want?", {folder: folderName(folder)})),
 			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), several && h("label.choice", all, t("Do this for all conflicts"))],
-		[closing(t("Skip"), "skip"), !theirs.isFolder === !ours.isFolder && closing(t("Replace"), "replace", {kind: "danger"}),
+		[closing(t("Skip"), "skip"), mayReplace && closing(t("Replace"), "replace", {kind: "danger"}),
 			closing(t("Keep both"), "keep", {kind: "primary", autofocus: true})], {kind: "wide", keep: true}).answer
 	// Giving up replaces nothing, and is no answer for the others.
 	return choice ? {choice, all: all.checked} : {choice: "skip"}

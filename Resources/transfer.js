@@ -184,6 +184,7 @@ let asking = Promise.resolve()
 async function settle(item, listing) {
 	const theirs = listing?.get(item.name), {signal} = item.abort
 	if (!theirs) return true
+	const mayReplace = !theirs.isFolder && listing.may("overwrite")
 	if (!theirs.isFolder && theirs.size === item.size) {
 		const there = await remoteDigest(theirs.href, signal).catch(() => null)
 		if (there && there === await item.local()) return finish(item, "skipped", t("identical, already there"))
@@ -191,7 +192,7 @@ async function settle(item, listing) {
 	item.state = "asking"
 	drawSoon()
 	const folder = parentOf(theirs.href), ours = {...item, kind: kindOf(item.name), modified: item.file.lastModified}
-	const turn = asking.then(() => (signal.aborted ? {} : item.batch.policy ?? askConflict({ours, theirs, folder, several: item.batch.size > 1})))
+	const turn = asking.then(() => (signal.aborted ? {} : item.batch.policy ?? askConflict({ours, theirs, folder, several: item.batch.size > 1, mayReplace})))
 	asking = turn
 	const answer = await turn
 	if (signal.aborted) return false
@@ -199,7 +200,7 @@ async function settle(item, listing) {
 	if (!["keep", "replace"].includes(answer.choice)) return finish(item, "skipped", t("skipped"))
 	item.state = "sending"
 	item.conflict = "replace"
-	if (answer.choice === "keep" || theirs.isFolder) {
+	if (answer.choice === "keep" || !mayReplace) {
 		const name = listing.freeName(item.name, false)
 		listing.add([{name}])
 		item.href = childOf(folder, name)

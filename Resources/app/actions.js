@@ -226,11 +226,12 @@ async function transferEntries(method, pairs) {
 	const settle = async pair => {
 		if (pair.from === pair.to) return placeBeside(method, pair)
 		if (await placed(method, pair.from, pair.to)) return pair.to
-		const folder = parentOf(pair.to), theirs = (await readFolder(folder)).get(nameOf(pair.to))
-		const answer = always ?? await ask("askConflict", {ours: pair.entry, theirs, folder, several: pairs.length > 1})
+		const folder = parentOf(pair.to), listing = await readFolder(folder), theirs = listing.get(nameOf(pair.to))
+		const mayReplace = listing.may("overwrite") && !theirs?.isFolder === !pair.entry.isFolder
+		const answer = always ?? await ask("askConflict", {ours: pair.entry, theirs, folder, several: pairs.length > 1, mayReplace})
 		if (answer.all) always = answer
-		if (answer.choice === "keep") return placeBeside(method, pair)
-		if (answer.choice !== "replace") return null
+		if (!["keep", "replace"].includes(answer.choice)) return null
+		if (answer.choice === "keep" || !mayReplace) return placeBeside(method, pair)
 		await transferEntry(method, pair.from, pair.to, true)
 		return pair.to
 	}

@@ -72,8 +72,9 @@ export function showLinks(href) {
 		await api("DELETE", "links?id=" + encodeURIComponent(id)).then(load).catch(fail)
 	}
 	const create = async () => {
+		if (!most.reportValidity()) return
 		const made = await api("POST", "links", {href: address(href), expires: Number(expires.value) || null,
-			upload: uploads.checked, password: password.value || null, maxDownloads: Number(most.value) || null})
+			upload: uploads.checked, password: password.value || null, maxDownloads: most.value ? Number(most.value) : null})
 		known[made.id] = new URL(made.address, location.origin).href
 		await load()
 		await copyText(known[made.id])

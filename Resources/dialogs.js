@@ -75,7 +75,7 @@ export function showLinks(href) {
 		if (!most.reportValidity()) return
 		const made = await api("POST", "links", {href: address(href), expires: Number(expires.value) || null,
 			upload: uploads.checked, password: password.value || null, maxDownloads: most.value ? Number(most.value) : null})
-		known[made.id] = new URL(made.address, location.origin).href
+		known[made.id] = reachable(made.address)[0]
 		await load()
 		await copyText(known[made.id])
 	}
@@ -113,9 +113,13 @@ export async function copyText(text) {
 const isLocal = url => /^(localhost|127\.|\[::1\])/.test(url.host)
 
 // "localhost" means nothing to a phone: other addresses come first.
+function reachable(address) {
+	const {href, pathname} = new URL(address, location.origin), all = [href, ...info.addresses ?? []].map(one => new URL(pathname, one))
+	return [...new Set([...all.filter(url => !isLocal(url)), ...all].map(url => url.href))]
+}
+
 export function showCode(address) {
-	const all = [address, ...info.addresses ?? []].map(one => new URL(new URL(address).pathname, one))
-	const choices = [...new Set([...all.filter(url => !isLocal(url)), ...all].map(url => url.href))]
+	const choices = reachable(address)
 	const image = h("img.qr", {alt: t("QR code"), onerror: () => fail(new ApiError(413))})
 	const text = h("input", {readOnly: true, label: t("Address")})
 	const show = one => {

@@ -90,7 +90,7 @@ export function showLinks(href) {
 	}
 
 	dialog(t("Share “{name}”", {name: folderName(href)}), [h("div.two", field(t("Expires"), expires),
-		field(t("Password"), password), field(t("Most downloads"), most), href.endsWith("/") && h("label.choice", uploads, t("Allow uploads"))),
+		field(t("Password"), password), field(t("Most downloads"), most), href.endsWith("/") && app.listing.may("create") && h("label.choice", uploads, t("Allow uploads"))),
 	h("p", t("A link's address shows once: copy it now.")), rows], button(t("Create link"), "link", () => create().catch(fail), {kind: "primary"}), {kind: "wide"})
 	load().catch(fail)
 }

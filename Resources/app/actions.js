@@ -34,7 +34,7 @@ export const actions = [
 	{id: "delete", label: "Delete", keys: ["Delete"], kind: "danger", enabled: canDelete, run: () => remove(selection())},
 	{id: "forever", label: "Delete forever", icon: "delete", keys: ["Shift+Delete"], menuOnly: true, kind: "danger", enabled: canDelete,
 		run: () => removeForever(selection())},
-	{id: "link", label: "Share link", keys: ["Shift+L"], enabled: () => info.links && one(), run: () => ask("showLinks", selection()[0].href)},
+	{id: "link", label: "Share link", keys: ["Shift+L"], enabled: () => info.links && one() && canRead(), run: () => ask("showLinks", selection()[0].href)},
 ], canRead),
 ...scoped("clipboard", [
 	{id: "cut", label: "Cut", keys: ["Ctrl+X"], enabled: canDelete, run: () => setClipboard("MOVE")},
@@ -53,7 +53,7 @@ export const actions = [
 ]),
 ...scoped("more", [
 	{id: "downloadAll", label: "Download this folder", icon: "download", enabled: canRead, run: () => save(app.href, "archive=zip")},
-	{id: "linkAll", label: "Share this folder", icon: "link", enabled: () => info.links, run: () => ask("showLinks", app.href)},
+	{id: "linkAll", label: "Share this folder", icon: "link", enabled: () => info.links && canRead(), run: () => ask("showLinks", app.href)},
 	{id: "qr", label: "QR code", keys: ["Shift+Q"], run: () => ask("showCode", location.href)},
 	{id: "trash", label: "Trash", icon: "delete", enabled: () => info.trashDays > 0, run: () => ask("showTrash")},
 	{id: "keyboard", label: "Keyboard shortcuts", keys: ["?"], run: () => ask("showKeys")},

@@ -28,9 +28,8 @@ export function chooseFolder(method, items) {
 	const moving = method === "MOVE", title = t(moving ? "Move to…" : "Copy to…"), where = h("p", {role: "status"}), tree = h("ul.tree", {label: title})
 	const row = (label, target, iconName) => h("li", h("button", {onclick: () => show(target)}, icon(iconName), h("bdi", label)))
 	const create = button(t("New folder"), "new-folder", async () => {
-		const name = await askName(t("New folder"), t("New folder"), true)
-		const href = name && childOf(here, name, true)
-		if (href) await makeFolder(href).then(() => show(href), fail)
+		const name = await askName(t("New folder"), t("New folder"), true, typed => makeFolder(childOf(here, typed, true)))
+		if (name) show(childOf(here, name, true))
 	})
 	const go = button(t(moving ? "Move here" : "Copy here"), null, () => box.close(here), {kind: "primary"})
 

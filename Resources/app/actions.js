@@ -130,11 +130,8 @@ function checkedName(name) {
 }
 
 async function create(title, suggestion, isFolder, make) {
-	const name = checkedName(await askName(title, app.listing.freeName(suggestion, isFolder), isFolder))
+	const name = await askName(title, app.listing.freeName(suggestion, isFolder), isFolder, typed => make(childOf(app.href, typed, isFolder)))
 	if (!name) return null
-	await make(childOf(app.href, name, isFolder)).catch(error => {
-		throw [405, 412].includes(error.status) ? new Error(t("“{name}” is already there", {name: shown(name)})) : error
-	})
 	await app.refresh()
 	app.list.focusEntry(name)
 	return app.listing.get(name)
@@ -165,11 +162,14 @@ function download(format) {
 	return save([...folders][0], "archive=" + format + names)
 }
 
-async function rename() {
-	const [entry] = selection(), name = checkedName(await app.list.editName(entry))
+async function rename([entry] = selection(), typed) {
+	const name = await app.list.editName(entry, typed)
 	if (!name) return
-	const done = await transferEntries("MOVE", [{from: entry.href, to: childOf(parentOf(entry.href), name, entry.isFolder), entry}])
+	let refused
+	const done = await transferEntries("MOVE", [{from: entry.href, to: childOf(parentOf(entry.href), name, entry.isFolder), entry}], error => { refused = error })
 	await app.refresh()
+	if (refused) fail(refused)
+	if (refused && app.listing.visible.includes(entry)) return rename([entry], name)
 	if (!done.length) return
 	const now = nameOf(done[0].to)
 	app.list.focusEntry(now)
@@ -220,10 +220,11 @@ const placed = (method, from, to) => transferEntry(method, from, to).catch(error
 })
 
 // One after the other: an answer may hold for the rest. Gives those done.
-async function transferEntries(method, pairs) {
+async function transferEntries(method, pairs, refuse = fail) {
 	const done = []
 	let always = null
 	const settle = async pair => {
+		checkedName(nameOf(pair.to))
 		if (pair.from === pair.to) return placeBeside(method, pair)
 		if (await placed(method, pair.from, pair.to)) return pair.to
 		const folder = parentOf(pair.to), listing = await readFolder(folder), theirs = listing.get(nameOf(pair.to))
@@ -240,7 +241,7 @@ async function transferEntries(method, pairs) {
 			const to = await settle(pair)
 			if (to) done.push({...pair, to})
 		} catch (error) {
-			fail(error)
+			refuse(error)
 		}
 	}
 	return done

@@ -110,13 +110,18 @@ export const closing = (label = t("Cancel"), answer, properties) => button(label
 export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
 
-// Resolves to "" when given up.
-export function askName(title, value, isFolder) {
-	const input = textInput({value, required: true})
-	const form = h("form", {method: "dialog", onsubmit: event => {
+// Asks until `make` takes the name; resolves to it, or to "" when given up.
+export function askName(title, value, isFolder, make) {
+	const input = textInput({value, required: true}), wrong = h("p.danger", {role: "alert"})
+	const form = h("form", {onsubmit: async event => {
 		claim(event)
-		box.close(input.value)
-	}}, field(t("Name"), input))
+		try {
+			await make(checkedName(input.value))
+			box.close(input.value)
+		} catch (error) {
+			wrong.textContent = [405, 412].includes(error.status) ? t("“{name}” is already there", {name: shown(input.value)}) : error.message
+		}
+	}}, field(t("Name"), input), wrong)
 	const box = dialog(title, form, [closing(), button(t("Create"), null, () => form.requestSubmit(), {kind: "primary"})])
 	input.focus()
 	input.setSelectionRange(0, stemLength(value, isFolder))

@@ -283,7 +283,7 @@ class ListView {
 		return this.listing.visible[this.focused]
 	}
 
-	editName(entry) {
+	editName(entry, typed = entry.name) {
 		this.setFocused(this.listing.visible.indexOf(entry), true)
 		const row = this.rows.get(entry), link = row.querySelector("a.open")
 		return new Promise(resolve => {
@@ -298,8 +298,8 @@ class ListView {
 				this.layout()
 				resolve(name && name !== entry.name ? name : null)
 			}
-			const input = textInput({className: "rename", value: entry.name,
-				label: t("New name for {name}", {name: shown(entry.name)}), onblur: () => finish(input.value), onkeydown: event => {
+			const input = textInput({className: "rename", value: typed,
+				label: t("New name for {name}", {name: shown(entry.name)}), onblur: () => finish(input.value === typed ? null : input.value), onkeydown: event => {
 					event.stopPropagation()
 					if (event.key === "Enter") finish(input.value)
 					if (event.key === "Escape") finish(null)
@@ -309,7 +309,7 @@ class ListView {
 			link.hidden = true
 			link.after(input)
 			input.focus()
-			input.setSelectionRange(0, stemLength(entry.name, entry.isFolder))
+			input.setSelectionRange(0, stemLength(typed, entry.isFolder))
 		})
 	}
 }

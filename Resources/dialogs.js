@@ -1,4 +1,4 @@
-// Dialogs: taken names, a folder to choose, links, codes, the trash, the keys; and the log-in form.
+// Dialogs that stand for themselves, and the log-in form.
 
 import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, claim, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
 	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
@@ -53,7 +53,7 @@ export function chooseFolder(method, items) {
 	return box.answer
 }
 
-// Addresses by the links' ids: only the answer that makes a link tells its address.
+// By the links' ids: only the answer that makes a link tells its address.
 const known = {}
 
 export function showLinks(href) {

@@ -137,7 +137,7 @@ async function close(goBack = true) {
 	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
 }
 
-// Zooms by wheel, double click and keys, around the pointer or the middle.
+// Around the pointer or the middle.
 function zoomer(image) {
 	let scale = 1
 	const by = (factor, event) => {

@@ -1,4 +1,4 @@
-// Text and code: shown, changed, and saved only over the version that was read. Markdown becomes elements by name: no file is markup.
+// Text and code: shown, changed, and saved over the version that was read. Markdown becomes elements by name: no file is markup.
 
 import {address, app, button, childOf, claim, fail, h, holdFocus, parentOf, request, shown, t, tagOf, toast} from "./app.js"
 
@@ -14,7 +14,7 @@ function withLineEnds(value, text) {
 	return now.map((line, i) => (i ? endOf(i - 1) : "") + line).join("")
 }
 
-// Fills `stage`, and `extra` with the buttons. `whole`: all of the file is in `bytes`.
+// `whole`: all of the file is in `bytes`.
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	let text
 	try {
@@ -144,7 +144,7 @@ function inline(text) {
 const item = /^(\s*)([-*+]|\d+[.)]) /, rule = /^([-*_])( *\1){2,} *$/
 const cells = (line, tag) => h("tr", line.trim().replace(/^\||\|$/g, "").split("|").map(cell => h(tag, inline(cell.trim()))))
 
-// `place`: the address of the folder that the text lies in.
+// `place`: the folder that the text lies in.
 function render(text, place) {
 	folder = place ?? folder
 	const lines = text.split("\n"), blocks = []

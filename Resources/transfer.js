@@ -107,7 +107,7 @@ function ensureFolder(target, steps) {
 	}))
 }
 
-// What lies in a target folder, read once a run; null where it is new or may not be seen.
+// What lies in a target folder; null where it is new or may not be seen.
 const contents = new Map()
 const contentsOf = href => once(contents, href, () => readFolder(href).then(one => (one.may("read") ? one : null), () => null))
 
@@ -303,7 +303,7 @@ function cancel(item) {
 
 const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"
 
-// What has a handle goes on, the rest waits for its file to be chosen again.
+// Without a handle, a file waits to be chosen again.
 export async function restore() {
 	const all = records.all()
 	for (const record of Object.values(all)) {
@@ -380,7 +380,7 @@ function drawSoon() {
 	drawing ??= setTimeout(draw, 150)
 }
 
-const rank = {asking: 0, sending: 0, verifying: 0, retrying: 0, failed: 1, missing: 1, paused: 2, waiting: 3, done: 4, skipped: 4}
+const rank = {failed: 1, missing: 1, paused: 2, waiting: 3, done: 4, skipped: 4}
 
 function draw() {
 	clearTimeout(drawing)
@@ -402,7 +402,7 @@ function draw() {
 		speed && share < 1 && t("ready {time}", {time: formatUntil((bytes - sent) / together.speed)}))
 	for (const one of all) one.hidden = !items.some(one.which)
 	hide.hidden = open > 0 || counted.length < items.length
-	const seen = new Set([...items].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, 60))
+	const seen = new Set([...items].sort((a, b) => (rank[a.state] ?? 0) - (rank[b.state] ?? 0)).slice(0, 60))
 	for (const item of items) if (item.row && !seen.has(item)) item.row = item.row.remove();
 	[...seen].map(drawItem).forEach((row, i) => { if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null) })
 	showProgress(busy ? formatShare(share) : "", share)

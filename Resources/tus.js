@@ -19,7 +19,7 @@ export function send(method, target, {headers, body, report, signal}) {
 		request.open(method, target)
 		for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
 		request.upload.onprogress = ({loaded, total}) => {
-			// Once all is sent, the server may take its time to put it in place.
+			// Once all is sent, the server may take its time.
 			wait(loaded === total ? patience * 20 : patience)
 			report(loaded)
 		}
@@ -41,7 +41,7 @@ export function send(method, target, {headers, body, report, signal}) {
 
 let opened
 
-// Asks the browser's database, or gives null. The handle of an upload is at [key], what of a folder is done at [key, path].
+// Null where there is none. The handle of an upload is at [key], what of a folder is done at [key, path].
 async function database(mode, work) {
 	opened ??= new Promise((resolve, reject) => {
 		const opening = indexedDB.open("shareserve")

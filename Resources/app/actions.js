@@ -10,9 +10,9 @@ const canCreate = () => may("create") && !app.listing.isSearch
 const canRead = () => may("read")
 const canDelete = () => may("delete")
 
-const scoped = (scope, rows, enabled = () => true) => rows.map(row => ({scope, icon: row.id, keys: [], enabled, ...row}))
+const scoped = (scope, rows, can = () => true) => rows.map(row => ({scope, icon: row.id, keys: [], can, ...row}))
 
-// "folder" acts on the folder shown, "selection" and "clipboard" on what is selected. `menuOnly`: no button in the bar.
+// `menuOnly`: no button in the bar.
 export const actions = [
 ...scoped("folder", [
 	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", run: () => pick("upload", () => showOpenFilePicker({multiple: true}))},
@@ -20,47 +20,47 @@ export const actions = [
 	{id: "camera", label: "Take a photo", phone: true, run: () => inputs.camera.click()},
 	{id: "new-folder", label: "New folder", keys: ["Shift+N"], run: newFolder},
 	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], run: newText},
-	{id: "paste", label: "Paste", keys: ["Ctrl+V"], enabled: () => canCreate() && app.clipboard, run: paste},
-	{id: "all", label: "Select all", icon: "check", keys: ["Ctrl+A"], menuOnly: true, enabled: () => app.listing.visible.length,
+	{id: "paste", label: "Paste", keys: ["Ctrl+V"], can: () => canCreate() && app.clipboard, run: paste},
+	{id: "all", label: "Select all", icon: "check", keys: ["Ctrl+A"], menuOnly: true, can: () => app.listing.visible.length,
 		run: () => app.listing.selectOnly(app.listing.visible)},
 ], canCreate),
 ...scoped("selection", [
-	{id: "open", label: "Open", icon: "eye", keys: ["Enter"], menuOnly: true, enabled: one, run: () => app.openEntry(selection()[0])},
+	{id: "open", label: "Open", icon: "eye", keys: ["Enter"], menuOnly: true, can: one, run: () => app.openEntry(selection()[0])},
 	{id: "download", label: "Download", keys: ["Shift+D"], run: () => download("zip")},
 	{id: "archive", label: "Download as tar.gz", menuOnly: true, run: () => download("tar.gz")},
-	{id: "rename", label: "Rename", keys: ["F2"], enabled: () => one() && canDelete() && app.listing.visible.includes(selection()[0]), run: rename},
-	{id: "move", label: "Move to…", keys: ["Shift+M"], enabled: canDelete, run: () => chooseAndPlace("MOVE")},
+	{id: "rename", label: "Rename", keys: ["F2"], can: () => one() && canDelete() && app.listing.visible.includes(selection()[0]), run: rename},
+	{id: "move", label: "Move to…", keys: ["Shift+M"], can: canDelete, run: () => chooseAndPlace("MOVE")},
 	{id: "copy-to", label: "Copy to…", icon: "copy", keys: ["Shift+C"], run: () => chooseAndPlace("COPY")},
-	{id: "delete", label: "Delete", keys: ["Delete"], kind: "danger", enabled: canDelete, run: () => remove(selection())},
-	{id: "forever", label: "Delete forever", icon: "delete", keys: ["Shift+Delete"], menuOnly: true, kind: "danger", enabled: canDelete,
+	{id: "delete", label: "Delete", keys: ["Delete"], kind: "danger", can: canDelete, run: () => remove(selection())},
+	{id: "forever", label: "Delete forever", icon: "delete", keys: ["Shift+Delete"], menuOnly: true, kind: "danger", can: canDelete,
 		run: () => removeForever(selection())},
-	{id: "link", label: "Share link", keys: ["Shift+L"], enabled: () => info.links && one() && canRead(), run: () => ask("showLinks", selection()[0].href)},
+	{id: "link", label: "Share link", keys: ["Shift+L"], can: () => info.links && one() && canRead(), run: () => ask("showLinks", selection()[0].href)},
 ], canRead),
 ...scoped("clipboard", [
-	{id: "cut", label: "Cut", keys: ["Ctrl+X"], enabled: canDelete, run: () => setClipboard("MOVE")},
+	{id: "cut", label: "Cut", keys: ["Ctrl+X"], can: canDelete, run: () => setClipboard("MOVE")},
 	{id: "copy", label: "Copy", keys: ["Ctrl+C"], run: () => setClipboard("COPY")},
 ], canRead),
 ...scoped("view", [
 	{id: "grid", label: "List or grid", keys: ["Shift+G"], run: () => app.setView({mode: app.view.mode === "grid" ? "list" : "grid"})},
 	{id: "hidden", label: "Hidden files", icon: "eye", keys: ["Shift+H"], run: () => app.setView({hidden: !app.view.hidden})},
-	{id: "home", label: "Home", keys: ["Alt+Home"], enabled: () => app.href !== "/", run: () => app.open("/")},
-	{id: "up", label: "Up one folder", keys: ["Alt+ArrowUp", "Backspace"], enabled: () => app.href !== "/",
+	{id: "home", label: "Home", keys: ["Alt+Home"], can: () => app.href !== "/", run: () => app.open("/")},
+	{id: "up", label: "Up one folder", keys: ["Alt+ArrowUp", "Backspace"], can: () => app.href !== "/",
 		run: () => app.open(parentOf(app.href))},
 	{id: "retry", label: "Read again", keys: ["Shift+R"], run: () => app.refresh()},
 	{id: "search", label: "Filter this folder", keys: ["/"], run: () => app.focusFilter()},
 	{id: "close", label: "Clear selection or filter", keys: ["Escape"],
-		enabled: () => selection().length || app.listing.filter || app.listing.isSearch, run: () => app.clear()},
+		can: () => selection().length || app.listing.filter || app.listing.isSearch, run: () => app.clear()},
 ]),
 ...scoped("more", [
-	{id: "downloadAll", label: "Download this folder", icon: "download", enabled: canRead, run: () => save(app.href, "archive=zip")},
-	{id: "linkAll", label: "Share this folder", icon: "link", enabled: () => info.links && canRead(), run: () => ask("showLinks", app.href)},
+	{id: "downloadAll", label: "Download this folder", icon: "download", can: canRead, run: () => save(app.href, "archive=zip")},
+	{id: "linkAll", label: "Share this folder", icon: "link", can: () => info.links && canRead(), run: () => ask("showLinks", app.href)},
 	{id: "qr", label: "QR code", keys: ["Shift+Q"], run: () => ask("showCode", location.href)},
-	{id: "trash", label: "Trash", icon: "delete", enabled: () => info.trashDays > 0, run: () => ask("showTrash")},
+	{id: "trash", label: "Trash", icon: "delete", can: () => info.trashDays > 0, run: () => ask("showTrash")},
 	{id: "keyboard", label: "Keyboard shortcuts", keys: ["?"], run: () => ask("showKeys")},
 ]),
 ...scoped("session", [
-	{id: "logIn", label: "Log in", icon: "user", enabled: () => info.canLogIn, run: () => showState("login", app.listing)},
-	{id: "logOut", label: "Log out {user}", icon: "user", enabled: () => info.canLogOut, run: () => request("POST", apiAddress("logout")).then(() => location.reload())},
+	{id: "logIn", label: "Log in", icon: "user", can: () => info.canLogIn, run: () => showState("login", app.listing)},
+	{id: "logOut", label: "Log out {user}", icon: "user", can: () => info.canLogOut, run: () => request("POST", apiAddress("logout")).then(() => location.reload())},
 ]),
 ]
 
@@ -69,7 +69,7 @@ const action = name => actions.find(({id, keys}) => id === name || keys.includes
 const needsSelection = ({scope}) => scope === "selection" || scope === "clipboard"
 
 async function run(one) {
-	if (!one.enabled() || needsSelection(one) && !selection().length) return
+	if (!one.can() || needsSelection(one) && !selection().length) return
 	try {
 		await one.run()
 	} catch (error) {
@@ -78,7 +78,7 @@ async function run(one) {
 	holdFocus()
 }
 
-const menuItems = (...groups) => groups.map(group => group.filter(one => one.enabled()).map(one => ({
+const menuItems = (...groups) => groups.map(group => group.filter(one => one.can()).map(one => ({
 	label: t(one.label, info), icon: one.icon, kind: one.kind, keys: one.keys[0] && keyLabel(one.keys[0]), run: () => run(one),
 }))).filter(group => group.length).flatMap((group, i) => (i ? [null, ...group] : group))
 
@@ -107,7 +107,7 @@ async function pick(field, show) {
 	else inputs[field].click()
 }
 
-// `kind`: what the rest is, as `gather.js` knows it. A bad line is tried twice.
+// A bad line is tried twice.
 const uploadFrom = (kind, target, ...what) => import("./transfer.js").catch(() => import("./transfer.js"))
 	.then(({sources, upload}) => { upload(sources[kind](...what), target) }).catch(fail)
 

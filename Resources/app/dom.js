@@ -1,6 +1,6 @@
 // Building elements. Text goes in as text; nothing here reads markup.
 
-// `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing. `label` is for those who hear the page.
+// `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing.
 export function h(tag, properties, ...children) {
 	const [name, ...classes] = tag.split("."), element = document.createElement(name)
 	if (name === "button") element.type = name
@@ -28,7 +28,6 @@ export function icon(name) {
 	return copy
 }
 
-// One of kind "compact" keeps its label for those who hear the page.
 export const button = (label, iconName, onclick, {kind = "", ...rest} = {}) =>
 	h("button", {className: "button " + kind, title: kind.includes("compact") && label, onclick, ...rest}, iconName && icon(iconName), h("span.label", label))
 

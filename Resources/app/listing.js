@@ -94,7 +94,7 @@ class Listing extends EventTarget {
 		this.add(batch)
 	}
 
-	// All entries ascending by `column`, folders and files apart; kept until one comes or goes.
+	// Ascending, folders and files apart; kept until one comes or goes.
 	order(column) {
 		return this.orders[column] ??= column === "name" ? this.byName() : this.order("name").map(list => [...list].sort((a, b) => a[column] - b[column]))
 	}

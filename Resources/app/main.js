@@ -30,13 +30,13 @@ app.menuAtFocus = () => {
 
 app.updateBar = () => {
 	const {listing} = app, count = listing.selection.size, phone = isPhone()
-	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (!one.phone || phone) && (one.enabled() || one.id === "rename"))
-	const signature = [count > 0, ...usable.map(one => one.id + Boolean(one.enabled()))].join()
+	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (!one.phone || phone) && (one.can() || one.id === "rename"))
+	const signature = [count > 0, ...usable.map(one => one.id + Boolean(one.can()))].join()
 	if (bar.signature !== signature) {
 		bar.signature = signature
 		bar.classList.toggle("selecting", count > 0)
 		bar.replaceChildren(...(count ? [iconButton(t("Clear selection"), "close", () => listing.selectOnly([])), h("span.count")] : []),
-			...usable.map(one => buttonFor(one, {kind: one.kind, disabled: !one.enabled(),
+			...usable.map(one => buttonFor(one, {kind: one.kind, disabled: !one.can(),
 				title: t(one.label) + (one.keys[0] ? ` (${keyLabel(one.keys[0])})` : "")})))
 		fitBar()
 	}
@@ -120,7 +120,7 @@ async function showState(kind, over = covered) {
 	if (kind === "login") return state.replaceChildren(await ask("loginForm"))
 	const [iconName, title, words, id] = states[kind] ?? []
 	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", t(words)),
-		action(id)?.enabled() ? buttonFor(action(id), {kind: "primary"}) : ""] : []))
+		action(id)?.can() ? buttonFor(action(id), {kind: "primary"}) : ""] : []))
 }
 
 app.setView = change => {

@@ -253,7 +253,7 @@ class ListView {
 		else this.listing.setSelected(range, selected)
 	}
 
-	// One row takes part in the Tab order; `move` gives it the focus and brings it into sight.
+	// `move` gives the row the focus and brings it into sight.
 	setFocused(index, move) {
 		const {visible} = this.listing
 		if (!visible.length) return

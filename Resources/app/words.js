@@ -33,7 +33,7 @@ const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
 const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit, step) => new Intl.NumberFormat(locale,
 	{style: "unit", unit, unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
 
-// `english` in the language chosen, `{name}` filled from `values`, `{s}` by the English plural; others' forms in Intl's order.
+// `{name}` is filled from `values`, `{s}` by the English plural; others' forms in Intl's order.
 export function t(english, values = {}) {
 	let text = translations[english] ??= words.find(([start]) => start && english.startsWith(start))?.[1] ?? english
 	if (text.includes("|")) {

@@ -160,7 +160,7 @@ async function start(item) {
 			if (!await contentsOf(folder)) item.href = childOf(folder, numbered(item.name, item.tries + 1))
 			wake(item)
 		} else if (mayPass(error)) backOff(item, error)
-		else finish(item, "failed", error.message)
+		else finish(item, "failed", joined(error.message, status === 413 && info.maxUploadSize && formatSize(info.maxUploadSize)))
 	}
 }
 

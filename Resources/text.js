@@ -114,31 +114,41 @@ function safeAddress(target) {
 
 const link = (href, ...content) => h("a", {href, rel: "noopener noreferrer", target: "_blank"}, content)
 
+// No rule repeats what repeats: some texts would take minutes.
 const inlineRules = [
-	[/`([^`]+)`/, ([, code]) => h("code", code)],
-	[/!\[([^\]]*)\]\(([^)\s]+)[^)]*\)/, ([, alt, target]) => {
+	[/`([^`]+)`/g, ([, code]) => h("code", code)],
+	[/!\[([^[\]]*)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, alt, target]) => {
 		const url = safeAddress(target)
 		return url?.origin === location.origin ? h("img", {alt, src: url.href, loading: "lazy"}) : alt
 	}],
-	[/\[([^\]]+)\]\(([^)\s]+)[^)]*\)/, ([, text, target]) => {
+	[/\[([^[\]]+)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, text, target]) => {
 		const url = safeAddress(target)
 		return url ? link(url.href, inline(text)) : text
 	}],
-	[/<?(https?:\/\/[^\s<>)]+)>?/, ([, href]) => link(href, href)],
-	[/(\*\*|__)(.+?)\1/, ([, , text]) => h("strong", inline(text))],
-	[/\*([^*\s][^*]*)\*|\b_([^_]+)_\b/, ([, star, line]) => h("em", inline(star ?? line))],
-	[/~~(.+?)~~/, ([, text]) => h("del", inline(text))],
+	[/<?(https?:\/\/[^\s<>)]+)>?/g, ([, href]) => link(href, href)],
+	[/(\*\*|__)(.+?)\1/g, ([, , text]) => h("strong", inline(text))],
+	[/\*([^*\s][^*]*)\*|\b_([^_]+)_\b/g, ([, star, line]) => h("em", inline(star ?? line))],
+	[/~~(.+?)~~/g, ([, text]) => h("del", inline(text))],
 ]
 
 function inline(text) {
-	let first = null
-	for (const [pattern, make] of inlineRules) {
-		const match = pattern.exec(text)
-		if (match && !(first?.match.index <= match.index)) first = {match, make}
+	const parts = [], ahead = new Map()
+	for (let at = 0;;) {
+		let first
+		for (const [pattern, make] of inlineRules) {
+			// What a rule has found stays found until it lies behind; null: nothing more.
+			if (!ahead.has(pattern) || ahead.get(pattern)?.index < at) {
+				pattern.lastIndex = at
+				ahead.set(pattern, pattern.exec(text))
+			}
+			const match = ahead.get(pattern)
+			if (match && !(first?.match.index <= match.index)) first = {match, make}
+		}
+		parts.push(text.slice(at, first?.match.index))
+		if (!first) return parts
+		at = first.match.index + first.match[0].length
+		parts.push(first.make(first.match))
 	}
-	if (!first) return [text]
-	const {match, make} = first
-	return [text.slice(0, match.index), make(match), ...inline(text.slice(match.index + match[0].length))]
 }
 
 const item = /^(\s*)([-*+]|\d+[.)]) /, rule = /^([-*_])( *\1){2,} *$/
@@ -155,7 +165,7 @@ function render(text, place) {
 		return lines.slice(from, at)
 	}
 	while (at < lines.length) {
-		const line = lines[at], [, level, title] = /^(#{1,6}) +(.*?)#*$/.exec(line) ?? []
+		const line = lines[at], [, level, title] = /^(#{1,6}) +(.*[^#]|)#*$/s.exec(line) ?? []
 		if (level || rule.test(line) || !line.trim()) {
 			if (line.trim()) blocks.push(level ? h("h" + level.length, inline(title)) : h("hr"))
 			at += 1
@@ -174,7 +184,7 @@ function render(text, place) {
 				items.push(h("li", inline(own), below.length ? render(below.map(one => one.slice(indent + 1)).join("\n")) : null))
 			}
 			blocks.push(h(/^\s*\d/.test(line) ? "ol" : "ul", items))
-		} else if (line.includes("|") && /^[\s|:-]*-[\s|:-]*$/.test(lines[at + 1] ?? "")) {
+		} else if (line.includes("|") && /^[\s|:-]*$/.test(lines[at + 1]) && lines[at + 1].includes("-")) {
 			at += 2
 			blocks.push(h("table", cells(line, "th"), take(one => one.includes("|")).map(one => cells(one, "td"))))
 		} else {

@@ -16,7 +16,7 @@ export function h(tag, properties, ...children) {
 		else if (key in element) element[key] = value
 		else element.setAttribute(key, value)
 	}
-	element.append(...children.flat(Infinity).filter(child => child || child === 0))
+	for (const child of children.flat(Infinity)) if (child || child === 0) element.append(child)
 	return element
 }
 

@@ -5,7 +5,7 @@ import {address, app, boxOf, button, claim, confirm, decodeName, encodeName, fai
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
 const load = () => save(entry.href, "download")
-const box = h("dialog.preview", {tabIndex: -1, "aria-labelledby": title.id, onkeydown: pressed, oncancel: event => {
+const box = h("dialog.preview", {tabIndex: -1, closedBy: "none", "aria-labelledby": title.id, onkeydown: pressed, oncancel: event => {
 	claim(event)
 	close()
 }}, h("div.preview-head", title, about, extra, previous, next, iconButton(t("Download"), "download", load), iconButton(t("Close"), "close", () => close())), stage)
@@ -106,9 +106,9 @@ function walk(step) {
 
 function pressed(event) {
 	event.stopPropagation()
-	if (event.target.matches("textarea, video, audio") || event.ctrlKey || event.metaKey || event.altKey) return
+	if (event.isComposing || event.key !== "Escape" && event.target.matches("textarea, video, audio") || event.ctrlKey || event.metaKey || event.altKey) return
 	const forward = document.dir === "rtl" ? -1 : 1
-	const work = {ArrowRight: () => walk(forward), ArrowLeft: () => walk(-forward), "+": () => zoom?.(1.5), "=": () => zoom?.(1.5),
+	const work = {Escape: close, ArrowRight: () => walk(forward), ArrowLeft: () => walk(-forward), "+": () => zoom?.(1.5), "=": () => zoom?.(1.5),
 		"-": () => zoom?.(1 / 1.5), 0: () => zoom?.(0)}[event.key]
 	if (!work) return
 	claim(event)

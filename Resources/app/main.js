@@ -199,8 +199,13 @@ app.open = async (href, {replace, scroll = 0} = {}) => {
 }
 
 app.refresh = async () => {
+	const done = readAgain()
+	// Nobody waits for a search.
+	if (!app.listing.isSearch) await done
+}
+
+async function readAgain() {
 	const {listing, href} = app
-	if (listing.isSearch) return void search(listing.term)
 	if (listing.failure) return void load(href)
 	if (listing.loading) return
 	const fresh = []
@@ -216,7 +221,7 @@ app.refresh = async () => {
 	}
 	app.setOffline(false)
 	listing.replaceAll(fresh)
-	if (app.listing === listing) app.arrange()
+	if (app.listing === listing) (listing.draw ?? app.arrange)()
 }
 
 app.openEntry = async (entry, options) => entry && (entry.isFolder ? app.open(entry.href) : (await import("./preview.js")).openPreview(entry, options))
@@ -262,13 +267,17 @@ async function search(words) {
 			found.more && t("More names match: narrow the search"))),
 		found.loading ? button(t("Cancel"), "close", () => abort.abort()) : button(t("Close"), "close", () => clearFind()))
 	}
+	found.draw = draw
+	found.read = async (onEntries, signal) => {
+		const tail = await readEntries(apiAddress(`search?in=${inQuery(found.href)}&q=${encodeName(term)}`), {onEntries, signal})
+		found.more = tail.includes("more")
+	}
 	draw()
 	try {
-		const tail = await readEntries(apiAddress(`search?in=${inQuery(app.href)}&q=${encodeName(term)}`), {onEntries: batch => {
+		await found.read(batch => {
 			found.add(batch)
 			if (performance.now() - drawn > 150) draw()
-		}, signal: abort.signal})
-		found.more = tail.includes("more")
+		}, abort.signal)
 	} catch (error) {
 		fail(error)
 	}

@@ -10,7 +10,6 @@ function side(heading, {name, size, modified, href, file, kind}) {
 		h("span", modified && formatDate(modified)))
 }
 
-// Gives {choice: "replace" | "keep" | "skip", all}.
 export async function askConflict({ours, theirs = {name: ours.name}, folder, several, mayReplace}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),
@@ -22,7 +21,6 @@ export async function askConflict({ours, theirs = {name: ours.name}, folder, sev
 	return choice ? {choice, all: all.checked} : {choice: "skip"}
 }
 
-// Resolves to the folder's href, or "" when given up.
 export function chooseFolder(method, items) {
 	let here = app.href
 	const moving = method === "MOVE", title = t(moving ? "Move to…" : "Copy to…"), where = h("p", {role: "status"}), tree = h("ul.tree", {label: title})
@@ -109,12 +107,10 @@ export async function copyText(text) {
 	toast(t("Address copied"), {seconds: 3})
 }
 
-const isLocal = url => /^(localhost|127\.|\[::1\])/.test(url.host)
-
 // "localhost" means nothing to a phone: other addresses come first.
 function reachable(address) {
 	const {href, pathname} = new URL(address, location.origin), all = [href, ...info.addresses ?? []].map(one => new URL(pathname, one))
-	return [...new Set([...all.filter(url => !isLocal(url)), ...all].map(url => url.href))]
+	return [...new Set([...all.filter(({host}) => !/^(localhost|127\.|\[::1\])/.test(host)), ...all].map(url => url.href))]
 }
 
 export function showCode(address) {

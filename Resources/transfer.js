@@ -9,7 +9,7 @@ import {offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
 export {sources} from "./gather.js"
 
 const parallel = 3
-// From here on an upload is worth a record of how far it came.
+// From here on an upload has a record.
 const resumableFrom = 1 << 20
 // Perhaps 100,000: what is done for each must not look at all. None before `first` waits.
 const items = [], byKey = new Map()
@@ -439,7 +439,7 @@ function showProgress(percent, share) {
 	favicon.href = percent ? "data:image/svg+xml," + encodeURIComponent(drawn) : plainIcon
 }
 
-// Failed and paused ones would be lost as well; what is verified has arrived.
+// What failed or waits would be lost; what is verified has arrived.
 addEventListener("beforeunload", event => { if (items.some(({file, state}) => file && state !== "verifying")) event.preventDefault() })
 let awake = false, lock
 

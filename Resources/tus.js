@@ -118,7 +118,6 @@ export async function offsetOf(record, signal) {
 	}
 }
 
-// The bytes of a percent-encoded name, whatever they are.
 const base64 = encoded => btoa(unescape(encoded))
 
 async function create(item) {

@@ -167,7 +167,6 @@ async function rename([entry] = selection(), typed) {
 	if (!name) return
 	let refused
 	const done = await transferEntries("MOVE", [{from: entry.href, to: childOf(parentOf(entry.href), name, entry.isFolder), entry}], error => { refused = error })
-	await app.refresh()
 	if (refused) fail(refused)
 	if (refused && app.listing.visible.includes(entry)) return rename([entry], name)
 	if (!done.length) return
@@ -197,16 +196,12 @@ async function place(method, items, target) {
 	const pairs = items.map(entry => ({from: entry.href, to: childOf(target, entry.name, entry.isFolder), entry}))
 		.filter(({from, to, entry}) => !(entry.isFolder && target.startsWith(from)) && (to !== from || method === "COPY"))
 	const done = await transferEntries(method, pairs)
-	await app.refresh()
 	if (!done.length) return
 	const moved = method === "MOVE"
 	toast(t(moved ? "{n} item{s} moved to “{folder}”" : "{n} item{s} copied to “{folder}”", {n: done.length, folder: folderName(target)}), moved ? {action: t("Undo"), run: () => undoMoves(done)} : {})
 }
 
-async function undoMoves(done) {
-	await transferEntries("MOVE", done.map(({from, to, entry}) => ({from: to, to: from, entry})))
-	await app.refresh()
-}
+const undoMoves = done => transferEntries("MOVE", done.map(({from, to, entry}) => ({from: to, to: from, entry})))
 
 async function placeBeside(method, {from, to, entry}, n = 2) {
 	const beside = childOf(parentOf(to), numbered(nameOf(to), n, entry.isFolder), entry.isFolder)
@@ -244,6 +239,7 @@ async function transferEntries(method, pairs, refuse = fail) {
 			refuse(error)
 		}
 	}
+	await app.refresh()
 	return done
 }
 

@@ -20,7 +20,7 @@ function messageFor(status, text) {
 export const encodeName = name => encodeURIComponent(name.toWellFormed())
 
 // Names are bytes: some are no text, and are shown as if they were Latin-1.
-export function isText(encoded) {
+function isText(encoded) {
 	try {
 		return decodeURIComponent(encoded) !== null
 	} catch {
@@ -83,14 +83,11 @@ const transferEntry = (method, from, to, overwrite) => request(method, address(f
 	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}})
 
 export const makeFolder = href => request("MKCOL", address(href))
-
 export const wantDigest = {"Want-Repr-Digest": "sha-256=10"}
-
 export const remoteDigest = async (href, signal) => digestIn((await request("HEAD", address(href), {headers: wantDigest, signal})).headers.get("Repr-Digest"))
-
 export const digestIn = header => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null
 
-// `name (2).txt`: the n-th name beside a taken one.
+// `name (2).txt`
 export function numbered(name, n, isFolder) {
 	const end = stemLength(name, isFolder)
 	return `${name.slice(0, end)} (${n})${name.slice(end)}`

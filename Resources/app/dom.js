@@ -104,7 +104,7 @@ export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {
 	return box
 }
 
-export const closing = (label = t("Cancel"), answer, properties) => button(label, null, event => event.target.closest("dialog").close(answer), properties)
+export const closing = (label = t("Cancel"), answer, properties) => button(label, null, () => topDialog().close(answer), properties)
 
 export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer

@@ -56,7 +56,7 @@ function updateTools() {
 		const {left, bottom} = boxOf(more)
 		showMenu(folderMenu(), left, bottom + 4, t("More"))
 	}, {ariaHasPopup: "menu"})
-	tools.replaceChildren(tool("qr"), grid ? tool("grid", "", t("Show as list"), "list") : tool("grid", "", t("Show as grid")), tool("keyboard", "wide-only"),
+	tools.replaceChildren(tool("qr"), tool("grid", "", t(grid ? "Show as list" : "Show as grid"), grid ? "list" : "grid"), tool("keyboard", "wide-only"),
 		info.canLogOut ? tool("logOut", "wide-only") : "", more)
 }
 
@@ -323,7 +323,6 @@ addEventListener("offline", () => app.setOffline(true))
 addEventListener("online", app.refresh)
 addEventListener("resize", fitBar)
 
-// `#view=name` opens a preview, `#search=words` a search.
 async function openFromHash() {
 	const [, kind, value] = /^#(view|search)=(.*)$/.exec(location.hash) ?? []
 	if (kind === "view") await app.openEntry(app.listing.get(decodeName(value)), {fromAddress: true})

@@ -33,7 +33,6 @@ class ListView {
 		new ResizeObserver(() => this.layoutSoon()).observe(document.documentElement)
 	}
 
-	// Rows that are still right stay.
 	show(listing, view) {
 		const hadFocus = this.body.contains(document.activeElement)
 		if (listing !== this.listing) {

@@ -30,8 +30,8 @@ const forms = ["zero", "one", "two", "few", "many", "other"].filter(one => plura
 const shares = new Intl.NumberFormat(locale, {style: "percent"})
 const dates = new Intl.DateTimeFormat(locale, {dateStyle: "medium", timeStyle: "short"})
 const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
-const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"].map((unit, step) => new Intl.NumberFormat(locale,
-	{style: "unit", unit, unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
+const sizes = ["", "kilo", "mega", "giga", "tera"].map((prefix, step) => new Intl.NumberFormat(locale,
+	{style: "unit", unit: prefix + "byte", unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
 
 // `{name}` is filled from `values`, `{s}` by the English plural; others' forms in Intl's order.
 export function t(english, values = {}) {

@@ -38,10 +38,12 @@ needs-build:
 	@config/require-swift.sh "$(SWIFT)"
 	@config/require-packages.sh $(build_packages)
 
+# By the environment: a name may hold a quote or a dollar sign.
+serve: export SHARED = $(value DIR)
 ## Serves DIR on PORT; more options in ARGS.
 serve: build
-	@[ -e "$(DIR)" ] || mkdir -p -- "$(DIR)"
-	@exec "$(server)" --port "$(PORT)" $(ARGS) -- "$(DIR)"
+	@[ -e "$$SHARED" ] || mkdir -p -- "$$SHARED"
+	@exec "$(server)" --port "$(PORT)" $(ARGS) -- "$$SHARED"
 
 ## Builds the one file that is shipped.
 build: needs-build

@@ -15,7 +15,7 @@ final class CommitLock: Sendable {
     static let name = "commit"
     let state: StateFolder
     let inProcess = Mutex(Kept())
-    private let finishing = Mutex<(@Sendable () throws(RootError) -> Bool)?>(nil)
+    private let finishing = Mutex<(@Sendable () -> Bool)?>(nil)
 
     /// What the last holder in this process left for the next.
     struct Kept {
@@ -54,14 +54,14 @@ final class CommitLock: Sendable {
                 return try body(false)
             }
             defer { lock.release() }
-            if lock.isMarked, let finish = finishing.withLock({ $0 }), try finish() { mark(false) }
+            if lock.isMarked, let finish = finishing.withLock({ $0 }), finish() { mark(false) }
             return try body(true)
         }
     }
 
     /// Sets what is done, under the lock, before anything else when a holder was killed that had marked the lock.
     /// - Parameter finish: says whether nothing of it is left to do.
-    func whenMarked(_ finish: @escaping @Sendable () throws(RootError) -> Bool) {
+    func whenMarked(_ finish: @escaping @Sendable () -> Bool) {
         finishing.withLock { $0 = finish }
     }
 

@@ -81,12 +81,12 @@ public final class DirectoryRoot: Sendable {
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()
         guard !policy.isReadOnly else { return }
-        commitLock.whenMarked { [weak self] () throws(RootError) in
-            guard let self else { return false }
-            return try acting { () throws(RootError) in try MoveJournal.finishNoted(in: self) }
-        }
         // Root does nothing that a note asks for and whoever may have written it could not do.
         acting(tidyUp)
+        commitLock.whenMarked { [weak self] in
+            guard let self else { return false }
+            return acting { (try? MoveJournal.finishNoted(in: self)) ?? false }
+        }
     }
 
     private func acting<Answer, Failure>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {

@@ -44,6 +44,13 @@ def failing(server, *calls, when="1+", error="EIO"):
         yield
 
 
+@contextlib.contextmanager
+def killing(server, call, step):
+    """Kills a server before it makes this system call for the `step`-th time; each thread counts for itself."""
+    with traced(server, "-o", os.devnull, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={step}"):
+        yield
+
+
 class Trace:
     """Counts the system calls of a server while its block runs: `calls`, by name."""
 

@@ -1,0 +1,176 @@
+"""A name whose content is replaced is never empty, and neither content is lost: not in between, and not through a kill
+whenever it comes."""
+
+import ctypes
+import functools
+import json
+import os
+import time
+
+import pytest
+
+from server import wait_until
+from tracing import killing, traced
+from trash import JSON, done, restore, trashed
+from wire import ConnectionClosed, ask
+
+
+def can_exchange(folder):
+    """Whether two names can change places in one step here."""
+    one, other = folder / "one name", folder / "other name"
+    one.mkdir()
+    other.mkdir()
+    libc = ctypes.CDLL(None, use_errno=True)
+    answer = libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2)
+    one.rmdir()
+    other.rmdir()
+    return answer == 0
+
+
+def killed_or_answered(server, call, step, work, name):
+    """Does `work` while the server is to be killed at the `step`-th of this system call.
+
+    Returns whether it was answered, and what the file of this name then holds: by itself, and to who asks a server.
+    """
+    with killing(server, call, step):
+        try:
+            done(work(), 200, 204)
+            answered = True
+        except (ConnectionClosed, ConnectionError):
+            answered = False
+    now = (server.root / name).read_text()
+    if not answered:
+        wait_until(lambda: not server.alive(), "the server is killed")
+        server.start()
+    assert ask(server, "GET", f"/{name}").text == now
+    return answered, now
+
+
+@pytest.mark.parametrize("method", ["MOVE", "COPY"])
+def test_a_replaced_folder_is_never_out_of_its_place(serve, folder, method):
+    """It goes to the trash, and the new one comes, in one step; or in two, where a file system can do no better, with
+    nothing in between that may take long, as asking the disk does."""
+    server = serve("--fsync", "--trash", "7")
+    for name in ("new", "old"):
+        (server.root / name).mkdir()
+        (server.root / name / "file").write_text(name)
+    trace = folder / "trace"
+    with traced(server, "-o", str(trace), "-e", "trace=renameat,renameat2,fsync"):
+        done(ask(server, method, "/new", "Destination: /old", "Overwrite: T"), 204)
+    assert (server.root / "old" / "file").read_text() == "new"
+    calls = [line for line in trace.read_text().splitlines() if "rename" in line or "fsync" in line]
+    gone = next(index for index, line in enumerate(calls) if '"old"' in line)
+    if can_exchange(folder):
+        assert "RENAME_EXCHANGE" in calls[gone], calls
+    else:
+        assert "rename" in calls[gone + 1], calls
+    assert restore(server) == ["/old%20%281%29"]
+    assert (server.root / "old (1)" / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("call", ["renameat", "renameat2", "linkat", "unlinkat"])
+@pytest.mark.parametrize("method", ["MOVE", "COPY"])
+def test_a_replaced_folder_through_a_kill_at_every_step(serve, folder, method, call):
+    """Whichever change of names would be next: the name holds the old tree or the new one, and the other is kept, too."""
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    # Each thread counts for itself; a request is done by one.
+    for step in range(1, 10):
+        server = serve("--trash", "7", root=folder / f"share {step}")
+        for name in ("new", "old"):
+            (server.root / name).mkdir()
+            (server.root / name / "file").write_text(name)
+        work = functools.partial(ask, server, method, "/new", "Destination: /old", "Overwrite: T")
+        answered, now = killed_or_answered(server, call, step, work, "old/file")
+        there = {path.parent.name: path.read_text() for path in server.root.glob("*/file")}
+        kept = [path.read_text() for path in server.root.glob(".shareserve/trash/*.item/file")]
+        if method == "COPY":
+            assert there == {"old": now, "new": "new"}, step
+            assert kept in ([["old"]] if now == "new" else [[], ["new"]]), step
+        else:
+            assert there == ({"old": "new"} if now == "new" else {"old": "old", "new": "new"}), step
+            assert kept == (["old"] if now == "new" else []), step
+        if answered:
+            assert now == "new"
+            return
+    raise AssertionError("it is never answered")
+
+
+@pytest.mark.parametrize("options", [(), ("--trash", "7")], ids=["", "trash"])
+def test_another_process_first_finishes_a_move_that_was_killed(serve, folder, options):
+    """Two servers on one share; one is killed when the names have changed places, before what was replaced is out of the way."""
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    killed = serve(*options, root=folder / "share")
+    other = serve(*options, root=folder / "share")
+    for name in ("new", "old"):
+        (killed.root / name).mkdir()
+        (killed.root / name / "file").write_text(name)
+    # So long that it goes by what it knows of the folder of locks.
+    time.sleep(0.3)
+    for _ in range(3):
+        done(ask(other, "PUT", "/new/file", body="new"), 204)
+        done(ask(other, "PUT", "/beside", body="x"), 201, 204)
+    with killing(killed, "renameat", 1):
+        with pytest.raises((ConnectionClosed, ConnectionError)):
+            ask(killed, "MOVE", "/new", "Destination: /old", "Overwrite: T")
+    wait_until(lambda: not killed.alive(), "the server is killed")
+    assert (killed.root / "new" / "file").read_text() == "old"
+    # Into what was replaced, and is about to go; and the same once more, as a proxy would send it.
+    done(ask(other, "PUT", "/new/later", body="lost?"), 409)
+    done(ask(other, "MOVE", "/new", "Destination: /old", "Overwrite: T"), 404)
+    assert (killed.root / "old" / "file").read_text() == "new" and not (killed.root / "new").exists()
+    killed.start()
+    assert ask(killed, "GET", "/old/file").text == "new"
+    kept = [path.read_text() for path in killed.root.glob(".shareserve/trash/*.item/file")]
+    assert kept == (["old"] if options else [])
+
+
+@pytest.mark.parametrize("call", ["renameat", "renameat2", "linkat", "unlinkat"])
+@pytest.mark.parametrize("options", [(), ("--trash", "7")], ids=["", "trash"])
+def test_a_file_replaced_from_the_trash_through_a_kill_at_every_step(serve, folder, options, call):
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    for step in range(1, 10):
+        server = serve(*options, root=folder / f"share {step}")
+        (server.root / "file").write_text("first")
+        done(ask(server, "POST", "/.shareserve/trash", JSON, body=json.dumps({"paths": ["/file"]})), 200)
+        (server.root / "file").write_text("second")
+        wanted = {"ids": [item["id"] for item in trashed(server)], "conflict": "replace"}
+        work = functools.partial(ask, server, "POST", "/.shareserve/trash/restore", JSON, body=json.dumps(wanted))
+        answered, now = killed_or_answered(server, call, step, work, "file")
+        kept = [path.read_text() for path in server.root.glob(".shareserve/trash/*.item")]
+        assert sorted([now, *kept]) == ["first", "second"], step
+        assert len(trashed(server)) == 1
+        if answered:
+            assert now == "first"
+            return
+    raise AssertionError("it is never answered")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("method", ["PUT", "COPY", "MOVE"])
+@pytest.mark.parametrize("call", ["linkat", "renameat", "renameat2"])
+def test_a_strangers_file_through_a_kill_at_every_step(serve, folder, method, call):
+    """Linux gives no second name to a file of somebody else: it can't stand in the trash before it is replaced."""
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    folder.chmod(0o755)
+    for step in range(1, 10):
+        root = folder / f"share {step}"
+        root.mkdir()
+        root.chmod(0o777)
+        server = serve("--trash", "7", "--user", "nobody", root=root)
+        done(ask(server, "PUT", "/new", body="new"), 201)
+        (server.root / "file").write_text("old")
+        if method == "PUT":
+            work = functools.partial(ask, server, "PUT", "/file", body="new")
+        else:
+            work = functools.partial(ask, server, method, "/new", "Destination: /file")
+        answered, now = killed_or_answered(server, call, step, work, "file")
+        if answered:
+            assert now == "new"
+            assert [path.read_text() for path in server.root.glob(".shareserve/trash/*.item")] == ["old"]
+            return
+        server.stop()
+    raise AssertionError("it is never answered")

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// One directory on the way down of a ``TreeCopy``, and its new counterpart.
 final class CopyLevel {
     /// Where the directory is and where its copy will be, or the deepest place above that a path can name.
@@ -15,12 +7,8 @@ final class CopyLevel {
     let isLinked: Bool
     /// Whether the requester may do the same everywhere below.
     let hasUniformRights: Bool
-    /// The directory that is copied.
-    private(set) var source: Int32
-    /// The directory that it becomes.
-    private(set) var target: Int32
-    let identity: sys_attributes
-    private let targetIdentity: sys_attributes
+    private let origin: WalkedDirectory
+    private let copy: WalkedDirectory
     private var reader: DirectoryReader?
     private var skipped: Set<[UInt8]> = []
     /// Closed and opened again: the names are read once more, and those that the target has are done.
@@ -29,60 +17,52 @@ final class CopyLevel {
     var failing: [UInt8]?
     private(set) var isBroken = false
 
-    /// Takes over both descriptors.
-    init?(
-        paths: (source: SharePath, target: SharePath), source: Int32, target: Int32, isLinked: Bool,
-        hasUniformRights: Bool
-    ) {
-        var status = sys_attributes()
-        var made = sys_attributes()
-        guard unsafe sys_fstat(source, &status) == 0, unsafe sys_fstat(target, &made) == 0 else {
-            _ = sys_close(source)
-            _ = sys_close(target)
-            return nil
-        }
+    /// - Parameters:
+    ///   - paths: where the two are.
+    ///   - source: the directory that is copied.
+    ///   - target: the directory that it becomes.
+    ///   - isLinked: whether a link led here.
+    ///   - hasUniformRights: whether the requester may do the same everywhere below.
+    /// - Throws: what looking at the directories met.
+    init(
+        paths: (source: SharePath, target: SharePath), source: consuming Descriptor, target: consuming Descriptor,
+        isLinked: Bool, hasUniformRights: Bool
+    ) throws(RootError) {
         self.paths = paths
-        self.source = source
-        self.target = target
+        origin = try WalkedDirectory(source)
+        copy = try WalkedDirectory(target)
         self.isLinked = isLinked
         self.hasUniformRights = hasUniformRights
-        identity = status
-        targetIdentity = made
         // The duplicate of a descriptor shares its position.
-        _ = sys_rewind(source)
+        _ = sys_rewind(origin.number)
     }
 
-    deinit { closeAll() }
+    /// The directory that is copied.
+    var source: Int32 { origin.number }
+    /// The directory that it becomes.
+    var target: Int32 { copy.number }
+    /// What the directory that is copied was when the copy came to it.
+    var identity: sys_attributes { origin.identity }
 
-    var isOpen: Bool { source >= 0 && target >= 0 }
+    var isOpen: Bool { origin.isOpen && copy.isOpen }
 
     /// Gives the descriptors back for a while, unless the way back would be lost.
     func close(isNeeded: Bool) {
-        if !isNeeded { closeAll() }
-    }
-
-    private func closeAll() {
+        guard !isNeeded else { return }
         reader = nil
-        if source >= 0 { _ = sys_close(source) }
-        if target >= 0 { _ = sys_close(target) }
-        source = -1
-        target = -1
+        origin.close()
+        copy.close()
     }
 
     /// Opens both directories again through the `..` of a child, if that still leads here.
+    ///
+    /// Where somebody moved them while we copied, their other members can't be found any more.
     func reopen(from child: CopyLevel) throws(RootError) {
         isBroken = true
-        source = try Self.above(child.source, expected: identity)
-        target = try Self.above(child.target, expected: targetIdentity)
+        try origin.reopen(from: child.origin)
+        try copy.reopen(from: child.copy)
         isBroken = false
         wasReopened = true
-    }
-
-    private static func above(_ child: Int32, expected: sys_attributes) throws(RootError) -> Int32 {
-        let parent = try unsafe Descriptor(sys_openat(child, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), "openat")
-        // Somebody moved the directory while we copied it: its other members can't be found any more.
-        guard try parent.status().isSame(as: expected) else { throw .notFound }
-        return parent.release()
     }
 
     /// Leaves a member out when the names are read again.

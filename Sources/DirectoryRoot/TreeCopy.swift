@@ -44,12 +44,11 @@ struct TreeCopy: ~Copyable {
     /// - Returns: the members that could not be copied.
     /// - Throws: what makes going on pointless.
     mutating func run(from origin: Int32, to top: Int32, recursive: Bool) throws(RootError) -> [MemberFailure] {
-        let first = CopyLevel(
-            paths: (source, target), source: try Descriptor(sys_dup(origin), "dup").release(),
-            target: try Descriptor(sys_dup(top), "dup").release(), isLinked: true,
-            hasUniformRights: share.rights.isUniform(below: source))
-        guard let first else { throw .tooMany }
-        levels.append(first)
+        levels.append(
+            try CopyLevel(
+                paths: (source, target), source: Descriptor(sys_dup(origin), "dup"),
+                target: Descriptor(sys_dup(top), "dup"), isLinked: true,
+                hasUniformRights: share.rights.isUniform(below: source)))
         try share.copyProperties(from: origin, at: source, to: top, at: target)
         while let level = levels.last {
             do throws(RootError) {
@@ -148,12 +147,10 @@ struct TreeCopy: ~Copyable {
             member.realPath ?? level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name)
         )
         try share.copyProperties(from: member.descriptor.number, at: paths.0, to: made.number, at: paths.1)
-        guard
-            let next = CopyLevel(
-                paths: paths, source: try Descriptor(sys_dup(member.descriptor.number), "dup").release(),
-                target: made.release(), isLinked: isLinked,
-                hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights)
-        else { throw .tooMany }
+        let next = try CopyLevel(
+            paths: paths, source: Descriptor(sys_dup(member.descriptor.number), "dup"), target: made,
+            isLinked: isLinked,
+            hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights)
         level.failing = nil
         levels.append(next)
         if levels.count > Self.mostOpen { levels[levels.count - 1 - Self.mostOpen].close(isNeeded: isLinked) }

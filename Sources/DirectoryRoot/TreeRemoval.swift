@@ -55,7 +55,7 @@ struct TreeRemoval: ~Copyable {
             return
         }
         while let level = levels.last {
-            guard level.isOpen else {
+            guard level.directory.isOpen else {
                 // The directory was moved while we worked: what is left of it is no longer ours to remove.
                 return report(.forbidden, name: nil)
             }
@@ -97,8 +97,11 @@ struct TreeRemoval: ~Copyable {
             let removed = unlink(name, in: directory, isDirectory: true)
             if removed == 0 || removed == -ENOENT { return nil }
         }
-        guard answer >= 0, let level = Level(name: name, owning: answer) else { return RootError(answer, "openat") }
-        levels.append(level)
+        do throws(RootError) {
+            levels.append(Level(name, try WalkedDirectory(Descriptor(answer, "openat"))))
+        } catch {
+            return error
+        }
         if levels.count > Self.mostOpen { levels[levels.count - 1 - Self.mostOpen].close() }
         return nil
     }
@@ -111,9 +114,10 @@ struct TreeRemoval: ~Copyable {
             finish(level, in: top)
             return
         }
-        parent.reopen(from: level)
+        // Where that no longer leads back, what is left is not ours.
+        try? parent.directory.reopen(from: level.directory)
         level.close()
-        if parent.isOpen { finish(level, in: parent.number) }
+        if parent.directory.isOpen { finish(level, in: parent.number) }
     }
 
     private mutating func finish(_ level: Level, in directory: Int32) {
@@ -149,8 +153,7 @@ struct TreeRemoval: ~Copyable {
 /// One directory on the way down.
 private final class Level {
     let name: [UInt8]
-    private(set) var number: Int32
-    private let identity: sys_attributes
+    let directory: WalkedDirectory
     private var pending: [[UInt8]] = []
     private var kept: Set<[UInt8]> = []
     /// Something in or below it could not be removed.
@@ -158,41 +161,19 @@ private final class Level {
     /// Why its members could not all be read; nothing to tell where it turns out to be empty.
     var fault: RootError?
 
-    init?(name: [UInt8], owning descriptor: Int32) {
-        var status = sys_attributes()
-        guard unsafe sys_fstat(descriptor, &status) == 0 else {
-            _ = sys_close(descriptor)
-            return nil
-        }
+    init(_ name: [UInt8], _ directory: WalkedDirectory) {
         self.name = name
-        number = descriptor
-        identity = status
+        self.directory = directory
     }
 
-    deinit { close() }
-
-    var isOpen: Bool { number >= 0 }
+    var number: Int32 { directory.number }
 
     func close() {
-        if number >= 0 { _ = sys_close(number) }
-        number = -1
+        directory.close()
         pending = []
     }
 
     func keep(_ name: [UInt8]) { kept.insert(name) }
-
-    /// Opens this directory again through the `..` of a child, if that still leads here.
-    func reopen(from child: Level) {
-        guard !isOpen, child.isOpen else { return }
-        let answer = unsafe sys_openat(child.number, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
-        var status = sys_attributes()
-        guard answer >= 0 else { return }
-        guard unsafe sys_fstat(answer, &status) == 0, status.isSame(as: identity) else {
-            _ = sys_close(answer)
-            return
-        }
-        number = answer
-    }
 
     /// A member that was not kept before; nil when there is none left.
     func nextChild() throws(RootError) -> [UInt8]? {

@@ -91,8 +91,8 @@ import Testing
         #expect(fixture.leftovers == [])
     }
 
-    @Test("What is written while it moves to another file system is not lost", arguments: ["s", "s/0"])
-    func writtenMeanwhile(_ name: String) throws {
+    @Test("What is written while it moves to another file system is not lost", arguments: [0, 1, 220])
+    func writtenMeanwhile(_ depth: Int) throws {
         let fixture = try Fixture(.withNothing)
         try fixture.directory.makeDirectory("disk")
         guard let disk = SmallDisk(at: fixture.directory.path(of: "disk"), megabytes: 64) else {
@@ -100,11 +100,15 @@ import Testing
         }
         defer { disk.unmount() }
         let old = [UInt8](repeating: 1, count: 1 << 19)
+        let folder = "s" + String(repeating: "/d", count: max(0, depth - 1))
+        let name = depth == 0 ? "s" : "\(folder)/0"
+        // Making many folders takes longer, too.
+        let pause = depth > 1 ? 1_500 : 150
         for round in 0..<15 {
-            if name == "s" {
+            if depth == 0 {
                 try fixture.directory.write(old + old + old + old, to: "s")
             } else {
-                for number in 0..<8 { try fixture.directory.write(old, to: "s/\(number)") }
+                for number in 0..<8 { try fixture.directory.write(old, to: "\(folder)/\(number)") }
             }
             let isOver = Atomic(false)
             let isWritten = Atomic(false)
@@ -115,7 +119,7 @@ import Testing
                     guard fixture.directory.names(in: "disk").contains(where: { $0.hasPrefix(".shareserve-") }) else {
                         continue
                     }
-                    usleep(UInt32(round * 150))
+                    usleep(UInt32(round * pause))
                     if (try? fixture.put("/\(name)", "new")) != nil { isWritten.store(true, ordering: .releasing) }
                     return
                 }

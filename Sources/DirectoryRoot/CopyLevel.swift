@@ -4,6 +4,7 @@ import CSyscalls
 final class CopyLevel {
     /// Where the directory is and where its copy will be, or the deepest place above that a path can name.
     let paths: (source: SharePath, target: SharePath)
+    /// Whether a link led here.
     let isLinked: Bool
     /// Whether the requester may do the same everywhere below.
     let hasUniformRights: Bool
@@ -46,18 +47,18 @@ final class CopyLevel {
 
     var isOpen: Bool { origin.isOpen && copy.isOpen }
 
-    /// Gives the descriptors back for a while, unless the way back would be lost.
-    func close(isNeeded: Bool) {
-        guard !isNeeded else { return }
+    /// Gives the descriptors back for a while.
+    func close() {
         reader = nil
         origin.close()
         copy.close()
     }
 
-    /// Opens both directories again through the `..` of a child, if that still leads here.
+    /// Opens both directories again through the `..` of a child, where they were closed, if that still leads here.
     ///
     /// Where somebody moved them while we copied, their other members can't be found any more.
     func reopen(from child: CopyLevel) throws(RootError) {
+        guard !isOpen else { return }
         isBroken = true
         try origin.reopen(from: child.origin)
         try copy.reopen(from: child.copy)

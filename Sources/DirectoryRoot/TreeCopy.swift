@@ -60,7 +60,7 @@ struct TreeCopy: ~Copyable {
             } catch {
                 try report(error, at: level.failing)
                 level.failing = nil
-                if levels.last === level, !level.isOpen || level.isBroken { levels.removeLast() }
+                dropBroken()
             }
         }
         try writeBack.finish()
@@ -153,7 +153,9 @@ struct TreeCopy: ~Copyable {
             hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights)
         level.failing = nil
         levels.append(next)
-        if levels.count > Self.mostOpen { levels[levels.count - 1 - Self.mostOpen].close(isNeeded: isLinked) }
+        let far = levels.count - 1 - Self.mostOpen
+        // From behind a link no `..` leads back.
+        if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
     }
 
     private mutating func copyFile(
@@ -174,15 +176,22 @@ struct TreeCopy: ~Copyable {
         try writeBack.add(made, durably: share.root.policy.waitsForDisk)
     }
 
+    /// Gives up the directories that can't be read on, and those above that can't be found again from there.
+    private mutating func dropBroken() {
+        while let level = levels.last, !level.isOpen || level.isBroken {
+            levels.removeLast()
+            if level.isOpen { try? levels.last?.reopen(from: level) }
+        }
+    }
+
     /// Finishes a directory and goes up.
     private mutating func leave(_ level: CopyLevel) throws(RootError) {
         levels.removeLast()
+        try levels.last?.reopen(from: level)
         if share.root.policy.waitsForDisk { try WriteBack.waitForNames(in: level.target) }
         if isMove { try check(sys_chmod(level.target, level.identity.mode & 0o777), "fchmod") }
         try check(
             sys_set_times(level.target, 0, -1, level.identity.modified, Int64(level.identity.modified_ns)), "futimens")
-        guard let parent = levels.last, !parent.isOpen else { return }
-        try parent.reopen(from: level)
     }
 
     private mutating func report(_ error: RootError, at name: [UInt8]?) throws(RootError) {

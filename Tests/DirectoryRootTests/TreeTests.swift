@@ -1,4 +1,5 @@
 import DirectoryRoot
+import Synchronization
 import TestSupport
 import Testing
 
@@ -49,6 +50,43 @@ import Testing
         #expect(fixture.directory.text("f") == "g" && !fixture.directory.exists("g"))
         #expect(try !fixture.move("/t", to: "/f").created)
         #expect(fixture.directory.text("f/a") == "file" && fixture.leftovers == [])
+    }
+
+    @Test("A copy comes back from a deep folder behind a link")
+    func deepBehindLink() throws {
+        let fixture = try Fixture()
+        try fixture.directory.makeDeepTree("deep", levels: 40)
+        for number in 0..<20 { try fixture.directory.write("x", to: "t/\(number)") }
+        for number in 0..<4 { try fixture.directory.link("t/link \(number)", to: "../deep") }
+        #expect(try fixture.copy("/t", to: "/u").failures == [])
+        #expect(fixture.directory.names(in: "u").count == 24 && fixture.directory.depth(of: "u/link 3") == 40)
+    }
+
+    @Test("What can't be found again since its folder moves meanwhile is reported, and the rest is copied")
+    func movedMeanwhile() throws {
+        let fixture = try Fixture(.withNothing)
+        let middle = "t" + String(repeating: "/d", count: 20)
+        let bottom = middle + String(repeating: "/d", count: 40)
+        let content = [UInt8](repeating: 1, count: 1 << 20)
+        for number in 0..<64 { try fixture.directory.write(content, to: "\(bottom)/\(number)") }
+        let isOver = Atomic(false)
+        let mover = Thread()
+        mover.start {
+            while !isOver.load(ordering: .acquiring) {
+                let copies = fixture.directory.names(in: ".shareserve/tmp")
+                let isDeep = copies.contains {
+                    fixture.directory.exists(".shareserve/tmp/\($0)/\(bottom.dropFirst(2))/1")
+                }
+                guard isDeep else { continue }
+                try? fixture.directory.rename(middle, to: "moved")
+                return
+            }
+        }
+        let result = try fixture.copy("/t", to: "/u")
+        isOver.store(true, ordering: .releasing)
+        mover.join()
+        #expect(fixture.directory.exists("moved") && result.failures.count == 1)
+        #expect(fixture.directory.names(in: "u" + bottom.dropFirst()).count == 64 && fixture.leftovers == [])
     }
 
     @Test("A move is a move", arguments: SystemUnderTest.allCases) func move(_ system: SystemUnderTest) throws {

@@ -54,7 +54,7 @@ final class CommitLock: Sendable {
                 return try body(false)
             }
             defer { lock.release() }
-            if lock.isMarked, let finish = finishing.withLock({ $0 }), finish() { mark(false) }
+            if lock.isMarked, let finish = finishing.withLock({ $0 }), finish() { unmark() }
             return try body(true)
         }
     }
@@ -65,22 +65,35 @@ final class CommitLock: Sendable {
         finishing.withLock { $0 = finish }
     }
 
-    /// Marks the lock or takes the mark away: by the length of its file, which whoever takes it next looks at anyway.
+    /// Marks the lock: by the length of its file, which whoever takes it next looks at anyway.
     ///
     /// Under the lock. Where there is no room for it, all is as without a mark.
-    func mark(_ isLeft: Bool) {
-        guard let folder = try? state.descriptor(creating: false) else { return }
-        let flags = O_WRONLY | O_NOFOLLOW | (isLeft ? 0 : O_TRUNC)
-        let answer = unsafe sys_openat(folder.number, Self.name, flags, 0)
-        guard answer >= 0 else { return }
-        let file = Descriptor(owning: answer)
-        guard isLeft else { return }
+    /// - Returns: whether it has a mark now and had none before.
+    func mark() -> Bool {
+        guard let folder = try? state.descriptor(creating: false),
+            let file = try? open(in: folder, O_WRONLY), let status = try? file.status(), status.size == 0
+        else { return false }
         let byte: [UInt8] = [1]
-        _ = unsafe byte.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
+        guard unsafe byte.withUnsafeBytes({ unsafe sys_write(file.number, $0.baseAddress, $0.count) }) == 1 else {
+            return false
+        }
         // Who goes by an earlier look at the folder looks again, and so finds the mark.
         var now = Timestamp(seconds: 0)
         unsafe sys_now(&now.seconds, &now.nanoseconds)
         _ = unsafe sys_set_times_at(folder.number, ".", 0, -1, now.seconds, Int64(now.nanoseconds))
+        return true
+    }
+
+    /// Takes the mark away, under the lock.
+    ///
+    /// Where that fails, the next to take the lock finds nothing left to do.
+    func unmark() {
+        guard let folder = try? state.descriptor(creating: false) else { return }
+        _ = try? open(in: folder, O_WRONLY | O_TRUNC)
+    }
+
+    private func open(in folder: OpenDescriptor, _ flags: Int32) throws(RootError) -> Descriptor {
+        try unsafe Descriptor(sys_openat(folder.number, Self.name, flags | O_NOFOLLOW, 0), "openat")
     }
 
     private func folder(creating: Bool) throws(RootError) -> OpenDescriptor? {

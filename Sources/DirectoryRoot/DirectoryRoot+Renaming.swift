@@ -55,20 +55,33 @@ extension DirectoryRoot {
     /// - Returns: 0 or a negative `errno`, so that callers can tell another file system.
     func swap(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
         let swapped = exchange(place, with: location)
-        guard swapped == -EINVAL || swapped == -ENOSYS else { return swapped }
+        return swapped == -EINVAL || swapped == -ENOSYS ? swapInSteps(place, with: location) : swapped
+    }
+
+    /// The same where no two names can change places at once: the name is empty in between, for a moment or, after a
+    /// kill, until the next write.
+    private func swapInSteps(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
         let target = location.directory.number
         let directory = place.directory.number
+        let aside = ReservedName.fresh()
         return unsafe place.withName { own in
             unsafe location.withName { name in
-                let aside = ReservedName.fresh()
-                let away = unsafe sys_renameat(target, name, directory, aside)
-                guard away >= 0 else { return away }
-                let placed = unsafe sys_renameat(directory, own, target, name)
-                guard placed >= 0 else {
-                    let back = unsafe sys_renameat(directory, aside, target, name)
-                    return back < 0 ? back : placed
+                var placing = sys_attributes()
+                let found = unsafe sys_statat(directory, own, &placing)
+                guard found >= 0 else { return found }
+                let journal = AsideNote(location, aside: aside, for: placing).flatMap { RenameJournal($0, in: self) }
+                let away = unsafe sys_renameat(target, name, target, aside)
+                guard away >= 0 else {
+                    journal?.end()
+                    return away
                 }
-                return unsafe sys_renameat(directory, aside, directory, own)
+                let placed = unsafe sys_renameat(directory, own, target, name)
+                // What can't take its place leaves all as it was.
+                let last =
+                    unsafe placed < 0
+                    ? sys_renameat(target, aside, target, name) : sys_renameat(target, aside, directory, own)
+                if last >= 0 { journal?.end() }
+                return last < 0 ? last : placed
             }
         }
     }

@@ -85,7 +85,7 @@ public final class DirectoryRoot: Sendable {
         acting(tidyUp)
         commitLock.whenMarked { [weak self] in
             guard let self else { return false }
-            return acting { (try? MoveJournal.finishNoted(in: self)) ?? false }
+            return acting { (try? RenameJournal.finishNoted(in: self)) ?? false }
         }
     }
 
@@ -96,7 +96,7 @@ public final class DirectoryRoot: Sendable {
 
     private func tidyUp() {
         // A move that can't be finished now is finished later: nothing of it is lost.
-        try? MoveJournal.finishAll(in: self)
+        try? RenameJournal.finishAll(in: self)
         scratch.removeLeftovers()
     }
 

@@ -87,7 +87,9 @@ final class ScratchFolder: Sendable {
         // What can't be read now stays until the next start.
         while let record = try? unsafe reader.next() {
             let name = unsafe Array(record.bytes)
-            guard !RemovalNote.isNote(name), unsafe Self.isLeftover(folder.number, record) else { continue }
+            guard !RemovalNote.isNote(name), !RenameJournal.isNote(name),
+                unsafe Self.isLeftover(folder.number, record)
+            else { continue }
             _ = TreeRemoval.remove(name, in: folder.number)
         }
     }

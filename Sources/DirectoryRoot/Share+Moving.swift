@@ -141,7 +141,7 @@ extension Share {
         // All that may fail for want of descriptors comes first: after the swap, a client that is told to try again
         // would move the wrong thing.
         let hidden = try root.hiding(source)
-        let journal = MoveJournal(from: from, to: to, in: root)
+        let journal = MoveNote(from: from, to: to).flatMap { RenameJournal($0, in: root) }
         let answer = root.swap(source, with: to)
         guard answer == 0 else {
             journal?.end()

@@ -129,19 +129,24 @@ extension DirectoryRoot {
 
     /// Gives what could not be removed a name that users see.
     private func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
-        try commitLock.withLock { () throws(RootError) -> SharePath in
-            // The second of a name is `name (2)`.
-            for number in 0..<1_000 where number != 1 {
-                let location = try locate(path.numbered(number, isDirectory: true), followsLink: false)
-                if location.status != nil { continue }
-                do throws(RootError) {
-                    try renameToFreeName(place, location)
-                    return location.path
-                } catch .exists {
-                    continue
-                }
+        try commitLock.withLock { () throws(RootError) in try nameAgain(place, path) }
+    }
+
+    /// Gives what stands out of sight its name back, or the next free one; under the commit lock.
+    /// - Returns: where it is.
+    /// - Throws: what keeps it from getting a name.
+    func nameAgain(_ place: ScratchPlace, _ path: SharePath) throws(RootError) -> SharePath {
+        // The second of a name is `name (2)`.
+        for number in 0..<1_000 where number != 1 {
+            let location = try locate(path.numbered(number, isDirectory: true), followsLink: false)
+            if location.status != nil { continue }
+            do throws(RootError) {
+                try renameToFreeName(place, location)
+                return location.path
+            } catch .exists {
+                continue
             }
-            throw .exists
         }
+        throw .exists
     }
 }

@@ -45,9 +45,14 @@ def failing(server, *calls, when="1+", error="EIO"):
 
 
 @contextlib.contextmanager
-def killing(server, call, step):
-    """Kills a server before it makes this system call for the `step`-th time; each thread counts for itself."""
-    with traced(server, "-o", os.devnull, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={step}"):
+def killing(server, call, step, without=()):
+    """Kills a server before it makes this system call for the `step`-th time, on a kernel without some others.
+
+    Each thread counts for itself.
+    """
+    kill = ["-e", f"trace={','.join([call, *without])}", "-e", f"inject={call}:signal=KILL:when={step}"]
+    absent = [option for name in without for option in ("-e", f"inject={name}:error=EINVAL")]
+    with traced(server, "-o", os.devnull, *kill, *absent):
         yield
 
 

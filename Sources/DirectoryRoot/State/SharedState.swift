@@ -44,7 +44,7 @@ extension DirectoryRoot {
     public func sweep() throws(RootError) {
         if !policy.isReadOnly {
             RemovalNote.finishAll(in: self)
-            try? MoveJournal.finishAll(in: self)
+            try? RenameJournal.finishAll(in: self)
         }
         // What can't be read of one store is no reason to leave the others as they are.
         var attempts = Attempts()

@@ -17,7 +17,7 @@ import CSyscalls
 struct StateLock {
     let folder: OpenDescriptor
     private let file: OpenDescriptor
-    /// Whether the lock file is not empty, and nobody else can hold the lock; see ``CommitLock/mark(_:)``.
+    /// Whether the lock file is not empty, and nobody else can hold the lock; see ``CommitLock/mark()``.
     let isMarked: Bool
 
     /// Waits for the lock, for as long as `patience` lasts.

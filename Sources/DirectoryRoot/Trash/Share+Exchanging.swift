@@ -67,7 +67,9 @@ extension Share {
     ) throws(RootError) -> Trash.Kept? {
         guard let reserved = try reserveInTrash(to) else { return nil }
         let source = try from.place()
-        guard let journal = MoveJournal(from: from, to: to, in: root, item: reserved.record.id) else {
+        guard let note = MoveNote(from: from, to: to, item: reserved.record.id),
+            let journal = RenameJournal(note, in: root)
+        else {
             root.state.trash.release(reserved)
             return nil
         }

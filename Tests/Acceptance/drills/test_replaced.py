@@ -1,6 +1,7 @@
 """A name whose content is replaced is never empty, and neither content is lost: not in between, and not through a kill
 whenever it comes."""
 
+import contextlib
 import ctypes
 import functools
 import json
@@ -124,6 +125,39 @@ def test_another_process_first_finishes_a_move_that_was_killed(serve, folder, op
     assert ask(killed, "GET", "/old/file").text == "new"
     kept = [path.read_text() for path in killed.root.glob(".shareserve/trash/*.item/file")]
     assert kept == (["old"] if options else [])
+
+
+@pytest.mark.parametrize("method, source", [("MOVE", "new"), ("COPY", "new"), ("COPY", "file")])
+@pytest.mark.parametrize("goes_on", ["restart", "another process"])
+def test_a_kill_where_names_cannot_change_places(serve, folder, method, source, goes_on):
+    """What is replaced stands aside for a moment, out of everybody's sight; it comes back, or goes when the new thing is there."""
+    for step in range(1, 10):
+        server = serve(root=folder / f"share {step}")
+        for name in ("new", "old"):
+            (server.root / name).mkdir()
+            (server.root / name / "file").write_text(name)
+        (server.root / "file").write_text("new")
+        other = serve(root=server.root) if goes_on == "another process" else None
+        answered = False
+        with killing(server, "renameat", step, without=["renameat2"]):
+            with contextlib.suppress(ConnectionClosed, ConnectionError):
+                done(ask(server, method, f"/{source}", "Destination: /old", "Overwrite: T"), 204)
+                answered = True
+        if not answered:
+            wait_until(lambda: not server.alive(), "the server is killed")
+            if other:
+                done(ask(other, "PUT", "/beside", body="x"), 201)
+            server.start()
+        old = server.root / "old"
+        now = (old / "file").read_text() if old.is_dir() else old.read_text()
+        # Nothing but the old or the new under its name, and nothing besides.
+        assert now == "new" if answered else now in ("old", "new"), step
+        assert (server.root / source).exists() == (method == "COPY" or now == "old"), step
+        assert not [name for name in os.listdir(server.root) if name.startswith(".shareserve-")], step
+        assert not [name for name in os.listdir(server.root / ".shareserve" / "tmp") if name.endswith((".aside", ".move"))]
+        if answered:
+            return
+    raise AssertionError("it is never answered")
 
 
 @pytest.mark.parametrize("call", ["renameat", "renameat2", "linkat", "unlinkat"])

@@ -1,0 +1,61 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What was under a name stands aside, under a name of ours in the same folder, for what will take its place: where a
+/// file system can't let the two change places in one step.
+struct AsideNote: RenameNote {
+    static let suffix = Array(".aside".utf8)
+    /// Nobody sees what stands aside.
+    static let outlivesPower = true
+
+    private let path: SharePath
+    private let aside: [UInt8]
+    private let replaced: NotedThing
+    private let placed: NotedThing
+
+    /// - Parameters:
+    ///   - location: where something is replaced.
+    ///   - aside: the name that it has meanwhile.
+    ///   - placed: what takes its place.
+    init?(_ location: borrowing Location, aside: String, for placed: sys_attributes) {
+        guard let status = location.status else { return nil }
+        path = location.path
+        self.aside = Array(aside.utf8)
+        replaced = NotedThing(status)
+        self.placed = NotedThing(placed)
+    }
+
+    var bytes: [UInt8] { Array((replaced.text + placed.text).utf8) + aside + [UInt8(ascii: " ")] + path.bytes }
+
+    init?(_ bytes: ArraySlice<UInt8>) {
+        let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 5)
+        guard parts.count == 6, let replaced = NotedThing(parts[0], parts[1]),
+            let placed = NotedThing(parts[2], parts[3]), let path = try? SharePath(bytes: parts[5]), !path.isRoot
+        else { return nil }
+        aside = Array(parts[4])
+        guard unsafe aside.withUnsafeBufferPointer({ unsafe ReservedName.made($0) }) != nil else { return nil }
+        self.path = path
+        self.replaced = replaced
+        self.placed = placed
+    }
+
+    /// Gives what stands aside its name back, unless what it made room for has that name.
+    func finish(in root: DirectoryRoot) throws(RootError) {
+        guard let location = try root.locateNoted(path) else { return }
+        let place = try location.place(named: aside)
+        var status = sys_attributes()
+        let answer = unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &status) }
+        if answer == -ENOENT { return }
+        try check(answer, "statx")
+        guard replaced.matches(status) else { return }
+        if placed.matches(location.status) { return try root.doom(place) }
+        _ = try root.nameAgain(place, path)
+    }
+}

@@ -1,0 +1,103 @@
+import CSyscalls
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A note in the scratch folder for the moment between two renames of which the one is nothing without the other.
+///
+/// A process that is killed then leaves the note, and a mark on the commit lock; whoever takes that next, in this
+/// process or another, finishes what was begun before anything else is written. Written, ended and found under that
+/// lock, so that a note that is found belongs to nobody who lives.
+struct RenameJournal {
+    private static var kinds: [any RenameNote.Type] { [MoveNote.self, AsideNote.self] }
+    private let place: ScratchPlace
+    private let lock: CommitLock
+    /// Whether the mark is this note's, and not that of another one that is left.
+    private let hasMarked: Bool
+
+    /// Writes a note; nil where there is no scratch folder.
+    init?(_ note: some RenameNote, in root: DirectoryRoot) {
+        guard let folder = try? root.scratch.folder() else { return nil }
+        lock = root.commitLock
+        place = ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8) + type(of: note).suffix)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
+        guard answer >= 0 else { return nil }
+        let file = Descriptor(owning: answer)
+        // A note that is not whole names nothing, and what follows is as safe as without one.
+        _ = unsafe note.bytes.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
+        if type(of: note).outlivesPower, sys_fsync(file.number) == 0 {
+            try? WriteBack.waitForNames(in: folder.number)
+        }
+        hasMarked = lock.mark()
+    }
+
+    /// Both renames are done, or neither was.
+    func end() {
+        _ = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }
+        if hasMarked { lock.unmark() }
+    }
+
+    /// Whether a name in the scratch folder is a note's.
+    static func isNote(_ name: [UInt8]) -> Bool { kind(of: name) != nil }
+
+    private static func kind(of name: [UInt8]) -> (any RenameNote.Type)? {
+        kinds.first { name.suffix($0.suffix.count) == $0.suffix[...] }
+    }
+
+    /// Finishes what was interrupted: at the start, and from time to time.
+    static func finishAll(in root: DirectoryRoot) throws(RootError) {
+        guard root.scratch.existingFolder() != nil else { return }
+        try root.commitLock.withLock { () throws(RootError) in _ = try finishNoted(in: root) }
+        root.removeDoomed()
+    }
+
+    /// The same under the commit lock.
+    ///
+    /// What was replaced is put out of sight; removing it may take its time, and is for later.
+    /// - Returns: whether no note is left.
+    /// - Throws: what the disk says.
+    static func finishNoted(in root: DirectoryRoot) throws(RootError) -> Bool {
+        guard let folder = root.scratch.existingFolder() else { return true }
+        var isDone = true
+        var reader = DirectoryReader(descriptor: folder.number)
+        while let record = try unsafe reader.next() {
+            let name = unsafe Array(record.bytes)
+            guard let kind = kind(of: name) else { continue }
+            do throws(RootError) {
+                if let bytes = read(name, in: folder.number) { try kind.init(bytes[...])?.finish(in: root) }
+                _ = unsafe CString.with(name) { unsafe sys_unlinkat(folder.number, $0, 0) }
+            } catch {
+                // What can't be done now stays noted.
+                isDone = false
+            }
+        }
+        return isDone
+    }
+
+    private static func read(_ name: [UInt8], in folder: Int32) -> [UInt8]? {
+        let answer = unsafe CString.with(name) { unsafe sys_openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
+        guard answer >= 0 else { return nil }
+        let file = Descriptor(owning: answer)
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_read(file.number, $0.baseAddress, $0.count) }
+        return count > 0 ? Array(bytes[..<count]) : nil
+    }
+}
+
+extension DirectoryRoot {
+    /// Removes what ``RenameJournal`` put out of sight.
+    func removeDoomed() {
+        let places = doomed.withLock { places in
+            defer { places = [] }
+            return places
+        }
+        for place in places { _ = TreeRemoval.remove(place.name, in: place.directory.number) }
+    }
+}

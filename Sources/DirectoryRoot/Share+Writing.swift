@@ -79,7 +79,8 @@ extension Share {
         }
     }
 
-    /// Gives a finished file its name: the one way by which a file's content changes.
+    /// Gives a finished file its name: the one way by which an upload of any door ends, but for the small ones that
+    /// are written at once.
     ///
     /// - Parameters:
     ///   - file: with all its bytes.

@@ -8,7 +8,7 @@ import CSyscalls
     import Glibc
 #endif
 
-/// Removes a tree bottom-up, never following a link, with bounded descriptors and memory for any depth and breadth.
+/// Removes a tree bottom-up, never following a link, with bounded descriptors for any depth and breadth.
 ///
 /// What can't be removed is reported and stays, with the directories above it; everything else goes.
 struct TreeRemoval: ~Copyable {

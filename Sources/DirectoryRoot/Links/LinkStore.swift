@@ -79,7 +79,7 @@ public final class LinkStore: Sendable {
             return links
         } catch  where error.isDamage {
             // Closed rather than open: a link that can't be read opens nothing.
-            file.state.incidents.report(.damagedFile(name: file.name, keptAs: file.name))
+            file.state.incidents.report(.damagedFile(name: file.name))
             return [:]
         }
     }

@@ -244,7 +244,7 @@ package final class LockTable: Sendable {
                 do throws(RootError) {
                     try adopt(try file.read(), &known)
                 } catch  where error.isDamage {
-                    file.state.incidents.report(.damagedFile(name: file.name, keptAs: file.name))
+                    file.state.incidents.report(.damagedFile(name: file.name))
                     known = Known(identity: identity, isValid: true, isDamaged: true)
                 }
             }

@@ -239,7 +239,7 @@ package final class PropertyStore: Sendable {
         do {
             return try PropertySet(packed: buffer)
         } catch {
-            state.incidents.report(.damagedFile(name: Self.attribute, keptAs: Self.attribute))
+            state.incidents.report(.damagedFile(name: Self.attribute))
             return nil
         }
     }
@@ -271,7 +271,7 @@ package final class PropertyStore: Sendable {
             return marker
         } catch  where error.isDamage {
             // Look at everything rather than overlook something.
-            state.incidents.report(.damagedFile(name: file.name, keptAs: file.name))
+            state.incidents.report(.damagedFile(name: file.name))
             return Self.everything
         }
     }

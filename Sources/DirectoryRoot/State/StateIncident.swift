@@ -2,15 +2,17 @@ import Synchronization
 
 /// Something wrong with the state in the share that a person should hear of; nothing was lost silently.
 public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
-    /// A state file did not hold what we would have written; it stands under another name, and counts as empty.
-    case damagedFile(name: String, keptAs: String)
+    /// A state file did not hold what we would have written; it stays where it is, or it stands under another name and
+    /// counts as empty.
+    case damagedFile(name: String, keptAs: String? = nil)
     /// `.shareserve` is not a directory that can be used, so there are no locks, properties or uploads.
     case unusableFolder(errno: Int32)
 
     /// One line for the log.
     public var description: String {
         switch self {
-        case .damagedFile(let name, let kept): "state file \(name) was damaged and is kept as \(kept)"
+        case .damagedFile(let name, .some(let kept)): "state file \(name) was damaged and is kept as \(kept)"
+        case .damagedFile(let name, .none): "state file \(name) is damaged"
         case .unusableFolder(let errno): ".shareserve in the shared directory can't be used (errno \(errno))"
         }
     }

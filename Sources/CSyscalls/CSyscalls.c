@@ -325,6 +325,11 @@ int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {
     };
     return RETRY(fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock));
 }
+int sys_is_locked(int descriptor) {
+    struct flock64 lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int result = RETRY(fcntl(descriptor, F_OFD_GETLK, &lock));
+    return result < 0 ? result : lock.l_type != F_UNLCK;
+}
 
 int sys_inotify(void) { return COUNTED(RETRY(inotify_init1(IN_CLOEXEC | IN_NONBLOCK))); }
 int sys_inotify_add(int inotify, int directory, uint32_t mask) {
@@ -447,6 +452,14 @@ int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {
 #define F_OFD_SETLKW 91
 #endif
     return RETRY(fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock));
+}
+int sys_is_locked(int descriptor) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+#ifndef F_OFD_GETLK
+#define F_OFD_GETLK 92
+#endif
+    int result = RETRY(fcntl(descriptor, F_OFD_GETLK, &lock));
+    return result < 0 ? result : lock.l_type != F_UNLCK;
 }
 int sys_inotify(void) { return -ENOSYS; }
 int sys_inotify_add(int inotify, int directory, uint32_t mask) { return -ENOSYS; }

@@ -144,7 +144,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     private func cleanUp(_ record: sys_name) {
         // A name that only begins like ours is somebody's, hidden or not.
         guard unsafe ReservedName.made(record.bytes) != nil, !policy.isReadOnly,
-            unsafe ScratchFolder.isLeftover(descriptor, record)
+            unsafe ScratchFolder.isLeftover(descriptor, record, at: share.root.state.clock.wall())
         else { return }
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }

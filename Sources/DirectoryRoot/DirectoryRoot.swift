@@ -97,7 +97,7 @@ public final class DirectoryRoot: Sendable {
     private func tidyUp() {
         // A move that can't be finished now is finished later: nothing of it is lost.
         try? RenameJournal.finishAll(in: self)
-        scratch.removeLeftovers()
+        scratch.removeLeftovers(at: state.clock.wall())
     }
 
     deinit { _ = sys_close(descriptor) }

@@ -80,15 +80,19 @@ final class ScratchFolder: Sendable {
         return SharedDescriptor(folder)
     }
 
-    /// Removes what crashes left behind: what is older than a day, but not the notes of what is still to be done.
-    func removeLeftovers() {
+    /// Removes what crashes left behind: what is older than a day and nobody works on, but not the notes of what is still
+    /// to be done.
+    ///
+    /// At the start, and from time to time.
+    /// - Parameter now: the time of day, compared with times that the kernel gives.
+    func removeLeftovers(at now: Timestamp) {
         guard let folder = existingFolder() else { return }
         var reader = DirectoryReader(descriptor: folder.number)
-        // What can't be read now stays until the next start.
+        // What can't be read now stays until the next time.
         while let record = try? unsafe reader.next() {
             let name = unsafe Array(record.bytes)
             guard !RemovalNote.isNote(name), !RenameJournal.isNote(name),
-                unsafe Self.isLeftover(folder.number, record)
+                unsafe Self.isLeftover(folder.number, record, at: now)
             else { continue }
             _ = TreeRemoval.remove(name, in: folder.number)
         }
@@ -97,14 +101,25 @@ final class ScratchFolder: Sendable {
     /// Whether a reserved name in `directory` stands for something that nobody works on any more.
     ///
     /// By its name and by its last change: neither alone holds on every file system and after every turn of the clock.
-    static func isLeftover(_ directory: Int32, _ record: sys_name) -> Bool {
+    /// Who makes something that may take days holds a lock on it; see ``hold(_:)``.
+    static func isLeftover(_ directory: Int32, _ record: sys_name, at now: Timestamp) -> Bool {
         var status = sys_attributes()
-        var now: Int64 = 0
-        var fraction: Int32 = 0
-        unsafe sys_now(&now, &fraction)
         let made = unsafe ReservedName.made(record.bytes) ?? 0
-        return unsafe sys_statat(directory, record.name, &status) == 0 && max(made, status.changed) < now - 86_400
+        guard unsafe sys_statat(directory, record.name, &status) == 0,
+            now.since(Timestamp(seconds: max(made, status.changed))) > .seconds(86_400)
+        else { return false }
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        let answer = unsafe sys_openat(directory, record.name, flags, 0)
+        guard answer >= 0 else { return true }
+        let thing = Descriptor(owning: answer)
+        return sys_is_locked(thing.number) != 1
     }
+
+    /// Keeps what is being made from being taken for a leftover, as long as this descriptor is open.
+    ///
+    /// Where a file system has no locks, a day must do.
+    /// - Parameter descriptor: of a file or directory out of sight, open for reading.
+    static func hold(_ descriptor: Int32) { _ = sys_lock(descriptor, sys_lock_shared, 0) }
 }
 
 /// A name in an open directory where something stands for a while.

@@ -134,6 +134,7 @@ extension Share {
             unsafe sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
         let top = try Descriptor(answer, "openat")
+        ScratchFolder.hold(top.number)
         let status = try origin.descriptor.status()
         let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
         var copy = TreeCopy(share: self, source: origin.realPath, target: location.path, isMove: request.isMove)
@@ -144,15 +145,16 @@ extension Share {
         if root.policy.waitsForDisk { try WriteBack.waitForNames(in: top.number) }
         // The source will be gone: its copy must be on the disk before, all of it at once.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
-        let outcome = try root.commitLock.withLock {
-            () throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
+        var replaced: ScratchPlace?
+        // Also where a step after the swap fails.
+        defer { if let replaced { discard(replaced) } }
+        let created = try root.commitLock.withLock { () throws(RootError) -> Bool in
             var location = try locateTarget(request.target, followsLink: false)
             let departure = try requireUnchanged(request, status)
             if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
             var kept = Trash.Kept.nothing
-            var replaced: ScratchPlace?
             defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
             if let exchanged = try exchangeThroughTrash(place, with: location) {
                 kept = exchanged
@@ -170,10 +172,9 @@ extension Share {
             if !created { try didRemove(location.path, nil) }
             if request.isDurable(root) { try syncDirectory(of: location, kept) }
             if let departure { try request.takingAway?(departure) }
-            return (created, replaced)
+            return created
         }
-        if let replaced = outcome.replaced { discard(replaced) }
-        return TransferResult(created: outcome.created, failures: failures)
+        return TransferResult(created: created, failures: failures)
     }
 
     /// Everything that decides whether the copy may take its place.

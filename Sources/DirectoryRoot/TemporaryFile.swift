@@ -51,6 +51,7 @@ final class TemporaryFile: @unchecked Sendable {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
         let answer = unsafe place.withName { unsafe sys_openat(place.directory.number, $0, flags, 0o666) }
         self.init(descriptor: try check(answer, "openat"), scratch: place)
+        ScratchFolder.hold(answer)
     }
 
     /// Takes over a file that has a name in a directory of the server's own.

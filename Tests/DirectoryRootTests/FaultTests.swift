@@ -254,6 +254,28 @@ import Testing
         #expect(throws: RootError.notFound) { try fixture.get("/folder/.shareserve-2/file") }
         #expect(try fixture.remove("/folder") == [])
     }
+
+    @Test("What killed processes left goes after a day while the share is served, unless somebody still makes it")
+    func oldLeftovers() throws {
+        let time = TestClock()
+        let fixture = try Fixture(clock: time.clock)
+        let old = [
+            ".shareserve/tmp/.shareserve-1", ".shareserve/tmp/.shareserve-2/half", ".shareserve/locks.new-ab",
+            ".shareserve/trash/ab.record",
+        ]
+        for name in old { try fixture.directory.write("torn", to: name) }
+        try fixture.directory.write("whole", to: ".shareserve/tmp/.shareserve-3/part")
+        // As a copy of a tree does it.
+        let copying = open(fixture.directory.path(of: ".shareserve/tmp/.shareserve-3"), O_RDONLY | O_DIRECTORY)
+        #expect(sys_lock(copying, sys_lock_shared, 0) == 0)
+        time.turn(by: 86_400 * 40)
+        try fixture.root.sweep()
+        #expect(old.filter(fixture.directory.exists) == [])
+        #expect(fixture.directory.text(".shareserve/tmp/.shareserve-3/part") == "whole")
+        close(copying)
+        try fixture.root.sweep()
+        #expect(fixture.leftovers == [])
+    }
 }
 
 /// A tmpfs of a few megabytes, where the process may mount one.

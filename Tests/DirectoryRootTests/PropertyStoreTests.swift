@@ -283,9 +283,13 @@ import Testing
         let path = SharePath("file0")
         try share.updateProperties(of: path, [.set(property("a", "1"))])
         let store = share.root.state.properties
+        let torn = ".shareserve/sidecar/r-12.new-ab"
+        try directory.write("of a process that was killed", to: torn)
         let later = RootClock.system.wall().advanced(by: .seconds(40 * 86_400))
+        try store.sweep { (_) throws(RootError) in throw .tooMany }
+        #expect(directory.exists(torn))
         try store.sweep(at: later) { (_) throws(RootError) in throw .tooMany }
-        #expect(try share.properties(of: path) == [property("a", "1")])
+        #expect(try share.properties(of: path) == [property("a", "1")] && !directory.exists(torn))
         try store.sweep { (_) throws(RootError) in throw .notFound }
         #expect(try share.properties(of: path) == [property("a", "1")])
         try store.sweep(at: later) { (_) throws(RootError) in throw .notFound }

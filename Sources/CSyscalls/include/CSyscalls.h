@@ -129,6 +129,8 @@ int sys_remove_attribute(int descriptor, const char *name);
 // Open-file-description locks on the whole file: they belong to the descriptor, exclude threads, processes and hosts.
 enum sys_lock_kind { sys_lock_none, sys_lock_shared, sys_lock_exclusive };
 int sys_lock(int descriptor, enum sys_lock_kind kind, int waits);
+// 1 when another descriptor holds a lock of either kind, 0 when none does.
+int sys_is_locked(int descriptor);
 
 int sys_inotify(void);
 // Watches the directory that the descriptor stands for; answers the watch's number.

@@ -31,7 +31,7 @@ struct PropertySidecar: Sendable {
             let stored = try Stored(StateEnvelope(file: bytes).payload)
             return stored.describes(resource) ? stored.properties : nil
         } catch {
-            state.incidents.report(.damagedFile(name: name(of: resource), keptAs: name(of: resource)))
+            state.incidents.report(.damagedFile(name: name(of: resource)))
             return nil
         }
     }
@@ -90,9 +90,10 @@ struct PropertySidecar: Sendable {
         at now: Timestamp, _ find: (SharePath) throws(RootError) -> PropertyResource
     ) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
-        for name in try Self.names(in: folder) {
+        for name in try StateFolder.names(in: folder) {
+            StateFolder.removeStray(name, in: folder, at: now)
             var status = sys_attributes()
-            guard unsafe sys_statat(folder.number, name, &status) == 0,
+            guard Self.isWhole(name), unsafe sys_statat(folder.number, name, &status) == 0,
                 now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400),
                 let stored = try read(name, in: folder)
             else { continue }
@@ -109,8 +110,10 @@ struct PropertySidecar: Sendable {
 
     /// All property files, without those that are just being written.
     private static func names(in folder: OpenDescriptor) throws(RootError) -> [String] {
-        try StateFolder.names(in: folder).filter { !$0.contains(".") }
+        try StateFolder.names(in: folder).filter(isWhole)
     }
+
+    private static func isWhole(_ name: String) -> Bool { !name.contains(".") }
 
     /// What one property file holds, which may be a megabyte: they are looked at one by one, however many there are.
     /// - Returns: nil for one that is gone, or damaged.

@@ -37,14 +37,15 @@ package final class SharedState: Sendable {
 }
 
 extension DirectoryRoot {
-    /// Removes what is over: uploads that nobody went on with, what was in the trash long enough, and trees whose
-    /// removal or replacement was interrupted.
+    /// Removes what is over: uploads that nobody went on with, what was in the trash long enough, and what killed
+    /// processes left of trees and files that they were removing, replacing or making.
     ///
     /// At the start, and from time to time: every minute is not too often.
     public func sweep() throws(RootError) {
         if !policy.isReadOnly {
             RemovalNote.finishAll(in: self)
             try? RenameJournal.finishAll(in: self)
+            scratch.removeLeftovers(at: state.clock.wall())
         }
         // What can't be read of one store is no reason to leave the others as they are.
         var attempts = Attempts()
@@ -55,7 +56,14 @@ extension DirectoryRoot {
         try? state.endedSessions.settle()
         state.folder.fillSpareRoom()
         attempts.run { () throws(RootError) in try sweepProperties() }
+        attempts.run { () throws(RootError) in try removeStrays() }
         try attempts.finish()
+    }
+
+    private func removeStrays() throws(RootError) {
+        guard !policy.isReadOnly, let folder = try state.folder.descriptor(creating: false) else { return }
+        let now = state.clock.wall()
+        for name in try StateFolder.names(in: folder) { StateFolder.removeStray(name, in: folder, at: now) }
     }
 
     private func sweepProperties() throws(RootError) {

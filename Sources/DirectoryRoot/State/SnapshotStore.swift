@@ -39,6 +39,7 @@ package struct SnapshotStore: Sendable {
                 temporary, in: folder, StateEnvelope(generation: 0, payload: content).encoded(), generation: 0,
                 waitsForDisk: false)
             let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
+            if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
             try check(renamed, "rename a snapshot")
             try evict(from: folder)
         }

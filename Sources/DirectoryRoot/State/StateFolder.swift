@@ -116,6 +116,19 @@ package final class StateFolder: Sendable {
         return names
     }
 
+    /// Removes a temporary file that nobody touched for a day: of a process that was killed while it wrote.
+    /// - Parameters:
+    ///   - name: in `folder`; any other file's is left alone.
+    ///   - folder: the state folder, or one inside.
+    ///   - now: the time of day, compared with times that the kernel gives.
+    static func removeStray(_ name: String, in folder: OpenDescriptor, at now: Timestamp) {
+        var status = sys_attributes()
+        guard name.contains(".new-"), unsafe sys_statat(folder.number, name, &status) == 0,
+            now.since(Timestamp(seconds: status.changed)) > .seconds(86_400)
+        else { return }
+        _ = unsafe sys_unlinkat(folder.number, name, 0)
+    }
+
     /// Runs `body` while no other thread, process or host changes state.
     /// - Throws: ``RootError/tooMany`` when another process keeps the lock for too long.
     func exclusively<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {

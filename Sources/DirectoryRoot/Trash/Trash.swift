@@ -228,7 +228,7 @@ package final class Trash: Sendable {
             return
         }
         guard let record = try read(id, in: trash) else {
-            if name.hasSuffix(".item") { giveUpNameless(id, in: trash, now) }
+            giveUpNameless(name, id, in: trash, now)
             return
         }
         guard name.hasSuffix(".record"), record.deleted.advanced(by: keeps) <= now else { return }
@@ -238,10 +238,11 @@ package final class Trash: Sendable {
 
     func expires(_ record: TrashRecord) -> Timestamp { record.deleted.advanced(by: keeps) }
 
-    /// An item whose record is lost or damaged is kept as long as any other, from its last change.
-    private func giveUpNameless(_ id: String, in trash: OpenDescriptor, _ now: Timestamp) {
+    /// An item whose record is lost or damaged is kept as long as any other, from its last change; so is such a record.
+    private func giveUpNameless(_ name: String, _ id: String, in trash: OpenDescriptor, _ now: Timestamp) {
         var status = sys_attributes()
-        guard unsafe sys_statat(trash.number, id + ".item", &status) == 0 else { return }
+        guard name.hasSuffix(".item") || name.hasSuffix(".record"), unsafe sys_statat(trash.number, name, &status) == 0
+        else { return }
         let changed = Timestamp(seconds: status.changed)
         if changed.advanced(by: max(keeps, .seconds(86_400))) <= now { _ = try? delete(id) }
     }
@@ -267,7 +268,7 @@ package final class Trash: Sendable {
         guard let envelope = try? StateEnvelope(file: bytes),
             let record = try? TrashRecord(id: id, payload: envelope.payload)
         else {
-            state.incidents.report(.damagedFile(name: id + ".record", keptAs: id + ".record"))
+            state.incidents.report(.damagedFile(name: id + ".record"))
             return nil
         }
         return record

@@ -12,9 +12,10 @@ public enum RootError: Error, Equatable, Sendable {
     case notDirectory
     /// A name or path that this file system cannot hold: too long, or refused bytes.
     case invalidName
-    /// The requester's rights, a policy (`--no-delete`, `--no-overwrite`, `--allow-extensions`) or the file system's
-    /// permissions refuse.
+    /// The requester's rights, a policy (`--no-delete`, `--no-overwrite`) or the file system's permissions refuse.
     case forbidden
+    /// A new file's name must end in one of these (`--allow-extensions`), which are without dot.
+    case endingRefused(allowed: [String])
     /// The whole share, or the file system below it, is read-only.
     case readOnly
     /// A lock whose token was not submitted covers the named resources.
@@ -59,6 +60,7 @@ public enum RootError: Error, Equatable, Sendable {
             (.tooManyUploads, .tooManyUploads), (.wouldBlock, .wouldBlock), (.unknownToken, .unknownToken):
             true
         case (.locked(let x), .locked(let y)): x == y
+        case (.endingRefused(let x), .endingRefused(let y)): x == y
         case (.system(let x, _), .system(let y, _)): x == y
         default: false
         }

@@ -136,7 +136,9 @@ extension Share {
     /// Rights and policy for a new name, of which only files need an allowed extension.
     func requireNewName(_ path: SharePath, _ realPath: SharePath, isDirectory: Bool) throws(RootError) {
         try requireRights(.create, at: path, realPath)
-        guard isDirectory || root.policy.allowsExtension(of: path.name) else { throw .forbidden }
+        guard isDirectory || root.policy.allowsExtension(of: path.name) else {
+            throw .endingRefused(allowed: root.policy.allowedExtensions)
+        }
     }
 }
 

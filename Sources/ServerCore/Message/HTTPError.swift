@@ -43,6 +43,8 @@ public struct HTTPError: Error, Sendable {
         case .notDirectory: self.init(.conflict, "A file is where a folder is needed.")
         case .invalidName: self.init(.badRequest, "The disk cannot hold this name. Choose a shorter or simpler one.")
         case .forbidden: self.init(.forbidden, "You may not do this here. Ask the one who runs the server.")
+        case .endingRefused(let allowed):
+            self.init(.forbidden, "A new file's name must end in \(Self.choice(of: allowed)) here.")
         case .readOnly: self.init(.forbidden, "This share is read-only.")
         case .locked: self.init(.locked, "Someone else is working on this. Try again when the lock is gone.")
         case .preconditionFailed:
@@ -68,6 +70,14 @@ public struct HTTPError: Error, Sendable {
             self.init(.internalServerError, "The server's disk failed. Ask the one who runs the server.")
             cause = error
         }
+    }
+
+    /// The endings in words, as in `.jpg, .png or .gif`; of many the first, so that it stays a line.
+    private static func choice(of endings: [String]) -> String {
+        let shown = endings.prefix(20).map { ".\($0)" }
+        guard shown.count == endings.count else { return shown.joined(separator: ", ") + ", …" }
+        guard let last = shown.last, shown.count > 1 else { return shown.joined() }
+        return "\(shown.dropLast().joined(separator: ", ")) or \(last)"
     }
 }
 

@@ -255,6 +255,13 @@ def test_other_extensions_are_refused(picky, door):
     assert everything(picky.root) == before
 
 
+@pytest.mark.parametrize("door", [door for door in WRITES if door not in ("PATCH", "PUT of what is there")])
+def test_who_sends_another_extension_is_told_which_are_allowed(picky, door):
+    answer = WRITES[door](picky, "new.exe")
+    assert answer.status_code == 403
+    assert "A new file's name must end in .txt, .png or .tar.gz here." in answer.text
+
+
 @pytest.mark.parametrize("door", WRITES)
 def test_allowed_extensions_are_taken(picky, door):
     for path in ["new.txt", "sub/new.TXT", "picture.png", "all.tar.gz"]:

@@ -129,6 +129,7 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--port", "80\n80"], "80\\n80"),
     (["--no-such\x1b[31m\noption"], "option"),
     (["link", "--url", "files.example.com", "--root", "/", "/"], "https://"),
+    (["--auth", "anna:secret@/:rw", "--auth", "bob:secret@/:ro", "--auth", "anna:other@/:rw"], "“anna” has two different"),
     (["--auth", "anna:secret@photos:rw"], "begins with"),
     (["--auth", "anna:secret@"], "begins with"),
     (["--generate-completion-script", "tcsh"], "zsh"),
@@ -161,7 +162,7 @@ def test_bad_option_is_one_line_and_64(arguments, said):
 @pytest.mark.parametrize("options", [
     ["--hidden", "{a},b[{}]\\{"], ["--allow-extensions", ".JPG, tar.gz"], ["--idle-timeout", "0"],
     ["--cors", "*", "--cors", "null", "--cors", "https://app.example.com:8443/,app://obsidian.md"],
-    ["--auth", "anna:x|y@/:rw", "--auth", "bob:@/x@/:ro"],
+    ["--auth", "anna:x|y@/:rw", "--auth", "bob:@/x@/:ro"], ["--auth", "anna:x@/a:rw", "--auth", "anna:x@/b:ro"],
 ])
 def test_what_only_looks_wrong_is_taken(serve, options):
     assert serve(*options).urls

@@ -16,7 +16,7 @@ public struct AccessRules: Sendable {
         package var paths: [(path: SharePath, rights: Rights)]
     }
 
-    /// The accounts, in the order given; a later rule of the same name adds its paths.
+    /// The accounts, in the order given; a later rule of the same name and password adds its paths.
     package private(set) var accounts: [Account] = []
     /// What everybody may do, without an account.
     package private(set) var everybody: [(path: SharePath, rights: Rights)] = []
@@ -81,7 +81,10 @@ public struct AccessRules: Sendable {
         }
         let password = try StoredPassword(String(decoding: head[(colon + 1)...], as: UTF8.self))
         if let index = accounts.firstIndex(where: { $0.name == name }) {
-            accounts[index].password = password
+            // Else one of them would not work, without a word.
+            guard accounts[index].password == password else {
+                throw AccessRuleError("the user “\(name)” has two different passwords")
+            }
             accounts[index].paths += paths
         } else {
             accounts.append(Account(name: name, password: password, paths: paths))

@@ -81,7 +81,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         if !listsMembers || !depth.leavesOutTarget {
             let dead = selection.needsDead && plain == nil ? try share.properties(of: target) : []
             if selection.needsChecksums, plain == nil { writer.checksums = try share.checksums(of: target) }
-            if selection.live.contains(.syncToken), attributes.isDirectory, !share.root.policy.isReadOnly {
+            if selection.needsSyncToken, attributes.isDirectory, !share.root.policy.isReadOnly {
                 writer.syncToken = try SyncToken(of: target, in: share)
             }
             // The display name is the last component alone, the href the whole path.

@@ -20,7 +20,7 @@ extension DAVRequest {
     func propfindAtOnce(_ body: [UInt8]) -> Response? {
         guard ifHeader == nil,
             let selection = service.selections.known(propfind: body, charset: DAVBody.charset(of: request)),
-            !selection.needsSpace, !selection.live.contains(.syncToken),
+            !selection.needsSpace, !selection.needsSyncToken,
             let plain = try? share.plainAttributes(of: path)
         else { return nil }
         return try? propfindTarget(selection, plain: plain)

@@ -13,7 +13,7 @@ enum LiveProperty: UInt8, CaseIterable, Sendable {
     case resourcetype
     case supportedlock
     case lockdiscovery
-    // Only when asked for by name:
+    // Only when asked for by name, or for all names:
     case quotaAvailableBytes
     case quotaUsedBytes
     case supportedReportSet

@@ -30,7 +30,12 @@ struct PropertySelection: Sendable {
 
     init(form: Form, named names: [PropertyName]) {
         self.form = form
-        live = form == .named ? [] : LiveProperty.all
+        live =
+            switch form {
+            case .all: LiveProperty.all
+            case .names: LiveProperty.allCases
+            case .named: []
+            }
         var seen: Set<PropertyName> = []
         for name in names where seen.insert(name).inserted {
             if let property = LiveProperty(name) {
@@ -87,6 +92,9 @@ struct PropertySelection: Sendable {
 
     /// Whether the free space has to be looked up.
     var needsSpace: Bool { live.contains(.quotaAvailableBytes) || live.contains(.quotaUsedBytes) }
+
+    /// Whether the target's token has to be made, which costs a walk; its name alone costs none.
+    var needsSyncToken: Bool { form != .names && live.contains(.syncToken) }
 
     /// Whether the check sums that came with uploads are asked for.
     var needsChecksums: Bool { live.contains(.ocChecksums) }

@@ -108,11 +108,25 @@ struct MultiStatusWriter: ~Copyable {
 
     private mutating func appendNames(_ attributes: FileAttributes, dead: [DeadProperty]) {
         xml.append("<D:propstat><D:prop>")
-        for property in selection.live where property.exists(for: attributes) { xml.append(property.emptyElement) }
+        for property in selection.live where has(property, attributes) { xml.append(property.emptyElement) }
         for property in dead where LiveProperty(property.name) == nil {
             xml.append(bytes: PropertySelection.emptyElement(property.name))
         }
+        // Answered for everything, as long as nobody has set it too.
+        if !dead.contains(where: { $0.name == WindowsTime.modified }) {
+            xml.append(bytes: PropertySelection.emptyElement(WindowsTime.modified))
+        }
         xml.append("</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>")
+    }
+
+    /// Whether a resource, asked for this property alone, would answer with a value.
+    private func has(_ property: LiveProperty, _ attributes: FileAttributes) -> Bool {
+        switch property {
+        case .quotaAvailableBytes, .quotaUsedBytes: space != nil
+        case .ocChecksums: !checksums.isEmpty
+        case .syncToken: attributes.isDirectory && !isReadOnly
+        default: property.exists(for: attributes)
+        }
     }
 
     private mutating func appendValues(

@@ -4,6 +4,7 @@ Requirements on clients, and on what only other specifications define, are not h
 of their own in WebDAVTests.
 """
 
+import hashlib
 import re
 import xml.etree.ElementTree as ET
 
@@ -421,6 +422,22 @@ def _(dav):
     found = dav.find("/a", "<D:propname/>")["/a"]
     assert {DAV + "getetag", "{urn:x}p"} <= found.keys()
     assert all(status == 200 and not element.text and not len(element) for status, element in found.values())
+
+
+@row("9.1", "propname names what each would answer by name, and nothing else")
+def _(dav):
+    oc = "{http://owncloud.org/ns}"
+    asked = [*(DAV + name for name in [
+        "creationdate", "displayname", "getcontentlength", "getcontenttype", "getetag", "getlastmodified", "resourcetype",
+        "supportedlock", "lockdiscovery", "quota-available-bytes", "quota-used-bytes", "supported-report-set", "sync-token"]),
+        *(oc + name for name in ["id", "fileid", "permissions", "size", "checksums"]), "{urn:schemas-microsoft-com:}Win32LastModifiedTime"]
+    elements = "".join('<x xmlns="{}"/>'.format(name[1:].split("}")[0]).replace("<x", "<" + name.split("}")[1]) for name in asked)
+    assert dav.status("PUT", "/summed", "OC-Checksum: SHA1:" + hashlib.sha1(b"x").hexdigest(), body="x") == 201
+    for place in ["/", "/a", "/summed", "/folder/"]:
+        dav.status("MKCOL", "/folder/")
+        answered = {name for name, (status, _) in dav.find(place, f"<D:prop>{elements}</D:prop>")[place].items() if status == 200}
+        assert dav.find(place, "<D:propname/>")[place].keys() == answered, place
+        assert DAV + "quota-used-bytes" in answered and (DAV + "sync-token" in answered) == place.endswith("/")
 
 
 @row("9.1", "include adds to allprop")

@@ -6,12 +6,15 @@
 package struct HTTP1ChunkDecoder: Sendable {
     private enum State {
         case size
+        case extensionStart
         case extensionName
+        case extensionEquals
         case extensionValue
         case extensionToken
         case extensionQuoted
         case extensionEscape
         case extensionEnd
+        case extensionNext
         case sizeLineFeed
         case data
         case dataReturn
@@ -37,7 +40,6 @@ package struct HTTP1ChunkDecoder: Sendable {
     private var lineBytes = 0
     private var extensionBytes = 0
     private var trailerBytes = 0
-    private var nameBytes = 0
 
     package init() {}
 
@@ -72,7 +74,8 @@ package struct HTTP1ChunkDecoder: Sendable {
     private mutating func step(_ byte: UInt8) throws(HTTPError) {
         switch state {
         case .size: try size(byte)
-        case .extensionName, .extensionValue, .extensionToken, .extensionQuoted, .extensionEscape, .extensionEnd:
+        case .extensionStart, .extensionName, .extensionEquals, .extensionValue, .extensionToken, .extensionQuoted,
+            .extensionEscape, .extensionEnd, .extensionNext:
             try chunkExtension(byte)
         case .sizeLineFeed: try endOfSizeLine(byte)
         case .dataReturn: try expect(byte, 0x0D, then: .dataLineFeed)
@@ -99,11 +102,8 @@ package struct HTTP1ChunkDecoder: Sendable {
             guard digits < 16, remaining <= Int64.max >> 4 else { throw Self.malformed }
             remaining = remaining << 4 | Int64(digit)
             digits += 1
-        } else if digits > 0, byte == 0x0D {
-            state = .sizeLineFeed
-        } else if digits > 0, byte == UInt8(ascii: ";") {
-            state = .extensionName
-            nameBytes = 0
+        } else if digits > 0 {
+            try endOfExtension(byte)
         } else {
             throw Self.malformed
         }
@@ -111,10 +111,10 @@ package struct HTTP1ChunkDecoder: Sendable {
 
     private mutating func endOfSizeLine(_ byte: UInt8) throws(HTTPError) {
         try expect(byte, 0x0A, then: remaining == 0 ? .lineStart : .data)
-        if remaining == 0 { nameBytes = 0 }
     }
 
-    /// `;name`, `;name=token`, `;name="quoted"`, without blanks anywhere.
+    /// `;name`, `;name=token`, `;name="quoted"`, with blanks around `;` and `=` and nowhere else: not before the end of
+    /// the line.
     ///
     /// RFC 9112 §7.1.1.
     private mutating func chunkExtension(_ byte: UInt8) throws(HTTPError) {
@@ -122,22 +122,23 @@ package struct HTTP1ChunkDecoder: Sendable {
         extensionBytes += 1
         guard lineBytes <= Self.maxLine, extensionBytes <= Self.maxExtensions else { throw Self.malformed }
         switch state {
-        case .extensionName:
+        case .extensionStart:
             if ASCII.isToken(byte) {
-                nameBytes += 1
-            } else if nameBytes > 0, byte == UInt8(ascii: "=") {
-                state = .extensionValue
-            } else if nameBytes > 0 {
-                try endOfExtension(byte)
-            } else {
+                state = .extensionName
+            } else if !ASCII.isBlank(byte) {
                 throw Self.malformed
             }
+        case .extensionName:
+            if !ASCII.isToken(byte) { try endOfExtensionName(byte) }
+        case .extensionEquals:
+            guard byte != 0x0D else { throw Self.malformed }
+            try endOfExtensionName(byte)
         case .extensionValue:
             if byte == UInt8(ascii: "\"") {
                 state = .extensionQuoted
             } else if ASCII.isToken(byte) {
                 state = .extensionToken
-            } else {
+            } else if !ASCII.isBlank(byte) {
                 throw Self.malformed
             }
         case .extensionToken:
@@ -153,14 +154,29 @@ package struct HTTP1ChunkDecoder: Sendable {
         case .extensionEscape:
             guard Self.isText(byte) else { throw Self.malformed }
             state = .extensionQuoted
+        case .extensionNext:
+            guard byte != 0x0D else { throw Self.malformed }
+            try endOfExtension(byte)
         default: try endOfExtension(byte)
         }
     }
 
+    private mutating func endOfExtensionName(_ byte: UInt8) throws(HTTPError) {
+        if byte == UInt8(ascii: "=") {
+            state = .extensionValue
+        } else if ASCII.isBlank(byte) {
+            state = .extensionEquals
+        } else {
+            try endOfExtension(byte)
+        }
+    }
+
+    /// Takes what may follow a size or a whole extension: blanks only when another extension comes behind them.
     private mutating func endOfExtension(_ byte: UInt8) throws(HTTPError) {
         if byte == UInt8(ascii: ";") {
-            state = .extensionName
-            nameBytes = 0
+            state = .extensionStart
+        } else if ASCII.isBlank(byte) {
+            state = .extensionNext
         } else {
             try expect(byte, 0x0D, then: .sizeLineFeed)
         }

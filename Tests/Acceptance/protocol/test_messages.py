@@ -81,6 +81,16 @@ def test_chunked_body_however_it_falls(server, pieces):
         assert wire.ask("GET", "/c").body == b"hello world"
 
 
+@pytest.mark.parametrize("extension", [" ;a=b", "\t ; a", ";a = b", ";a=\t\"b c\" ;d", ";a ;b =c", ' ; a="\\"" \t; b'])
+def test_blanks_around_the_signs_of_a_chunk_extension(wire, extension):
+    """RFC 9112 §7.1.1: a recipient takes them."""
+    wire.request("PUT", "/c", "Transfer-Encoding: chunked")
+    for byte in f"5{extension}\r\nhello\r\n0{extension}\r\n\r\n":
+        wire.send(byte)
+    assert wire.response().status == 201
+    assert wire.ask("GET", "/c").body == b"hello"
+
+
 def test_expect_continue(server):
     with Wire(server) as wire:
         wire.request("PUT", "/e", "Content-Length: 5", "Expect: 100-continue")
@@ -185,6 +195,15 @@ AMBIGUOUS = {
     "negative chunk size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
     "chunk size with a sign": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n",
     "empty chunk size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n\r\nhello\r\n0\r\n\r\n",
+    "blank behind the chunk size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n\r\n",
+    "blank before the chunk size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n 5\r\nhello\r\n0\r\n\r\n",
+    "blank in the chunk size": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5 5\r\nhello\r\n0\r\n\r\n",
+    "blank behind an extension's name": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;a \r\nhello\r\n0\r\n\r\n",
+    "blank behind an extension": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\t\r\nhello\r\n0\r\n\r\n",
+    "blank in an extension's name": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;a b\r\nhello\r\n0\r\n\r\n",
+    "blank for an extension": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5; \r\nhello\r\n0\r\n\r\n",
+    "blank for an extension's value": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;a= \r\nhello\r\n0\r\n\r\n",
+    "line feed behind a blank": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5 \n;a\r\nhello\r\n0\r\n\r\n",
     "bare semicolon": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;\r\nhello\r\n0\r\n\r\n",
     "line feed in an extension": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5;a\nb\r\nhello\r\n0\r\n\r\n",
     "chunk ended by a line feed": "PUT /x HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\n0\r\n\r\n",

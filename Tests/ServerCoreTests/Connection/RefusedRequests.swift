@@ -47,7 +47,7 @@ enum RefusedRequests {
     private static let chunks = [
         "\r\n\r\n", "g\r\n", "-1\r\n", "+1\r\na\r\n0\r\n\r\n", "0x1\r\na\r\n0\r\n\r\n", " 1\r\na\r\n0\r\n\r\n",
         "1 \r\na\r\n0\r\n\r\n", "1\na\n0\n\n", "1\r\na\n0\r\n\r\n", "1\r\nab\r\n0\r\n\r\n", "1;\r\na\r\n0\r\n\r\n",
-        "1; a\r\na\r\n0\r\n\r\n", "1;a=\r\na\r\n0\r\n\r\n", "1;a=\"b\r\na\r\n0\r\n\r\n", "1;a\nb\r\na\r\n0\r\n\r\n",
+        "1;a \r\na\r\n0\r\n\r\n", "1;a=\r\na\r\n0\r\n\r\n", "1;a=\"b\r\na\r\n0\r\n\r\n", "1;a\nb\r\na\r\n0\r\n\r\n",
         "1;a=\"b\n\"\r\na\r\n0\r\n\r\n", "1;=b\r\na\r\n0\r\n\r\n", "1;;\r\na\r\n0\r\n\r\n", "10000000000000000\r\n",
         "ffffffffffffffff\r\n", "8000000000000000\r\n", "0000000000000000000001\r\na\r\n0\r\n\r\n",
         "1;\(String(repeating: "a", count: 5_000))\r\na\r\n0\r\n\r\n", "0\r\nX\r\n\r\n", "0\r\n X: y\r\n\r\n",

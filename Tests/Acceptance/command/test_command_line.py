@@ -399,6 +399,13 @@ def test_misspelt_name_in_the_file_is_refused(folder):
         assert one_line(run(folder, "--config", file)).endswith("Did you mean 'read-only'?")
 
 
+@pytest.mark.parametrize("command", ["link", "hash-password"])
+def test_the_manual_has_the_options_of_each_command(command):
+    manual = (pathlib.Path(__file__).parents[3] / "config/shareserve.1").read_text().replace("\\-", "-")
+    options = set(re.findall(r"^  (--[a-z-]+)", run(command, "--help").stdout, re.MULTILINE))
+    assert f"shareserve {command}" in manual and options and not {option for option in options if option not in manual}
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions(shell):
     made = run("--generate-completion-script", shell)

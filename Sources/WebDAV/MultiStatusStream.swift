@@ -52,13 +52,16 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     ///   - prefix: what every address begins with.
     ///   - maxMembers: the limit of an infinite depth; 0 refuses it where there are members to list.
     ///   - memory: where the pieces are counted that are larger than usual.
-    /// - Throws: ``RootError`` when the target can't be looked at; ``RootError/tooMany`` without memory for a piece.
-    init?(
+    /// - Throws: ``RootError`` when the target can't be looked at; ``RootError/tooMany`` without memory for a piece;
+    ///   ``DAVError`` for an infinite depth that is refused.
+    init(
         of target: SharePath, plain: FileAttributes? = nil, in share: Share, _ selection: PropertySelection,
         depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?, memory: TreeMemory.Portion
     ) throws {
         let attributes = try plain ?? share.attributes(of: target)
-        if attributes.isDirectory, maxMembers == 0 { return nil }
+        guard !attributes.isDirectory || maxMembers != 0 else {
+            throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
+        }
         var selection = selection
         selection.isReadOnly = share.root.policy.isReadOnly
         self.share = share

@@ -102,10 +102,9 @@ struct PropfindTests {
     @Test("However much each member carries, an answer is made in pieces of bounded size")
     func boundedPieces() async throws {
         let fixture = try await DAVFixture.withLargeProperties(copies: 5)
-        let stream = try #require(
-            try MultiStatusStream(
-                of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil,
-                memory: TreeMemory().portion()))
+        let stream = try MultiStatusStream(
+            of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil,
+            memory: TreeMemory().portion())
         var pieces = [stream.first]
         while let piece = try stream.next(isCrowded: false) { pieces.append(piece) }
         #expect(pieces.allSatisfy { $0.count < 2 << 20 })
@@ -118,10 +117,9 @@ struct PropfindTests {
         let fixture = try DAVFixture()
         for index in 0..<600 { try fixture.directory.write("", to: "\(index)") }
         func longest(isCrowded: Bool) throws -> Int {
-            let stream = try #require(
-                try MultiStatusStream(
-                    of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil,
-                    memory: TreeMemory().portion()))
+            let stream = try MultiStatusStream(
+                of: .root, in: fixture.share, .all, depth: .one, isMinimal: false, prefix: "", maxMembers: nil,
+                memory: TreeMemory().portion())
             var longest = 0
             while let piece = try stream.next(isCrowded: isCrowded) { longest = max(longest, piece.count) }
             return longest
@@ -268,10 +266,9 @@ struct PropfindTests {
         #expect(try await fixture.send("PROPPATCH", "/within/x.y.z", [], set).status == 207)
 
         func responses(_ path: SharePath, _ depth: Depth) throws -> [ArraySlice<UInt8>] {
-            let stream = try #require(
-                try MultiStatusStream(
-                    of: path, in: fixture.share, selection, depth: depth, isMinimal: false, prefix: "/my%20files",
-                    maxMembers: nil, memory: TreeMemory().portion()))
+            let stream = try MultiStatusStream(
+                of: path, in: fixture.share, selection, depth: depth, isMinimal: false, prefix: "/my%20files",
+                maxMembers: nil, memory: TreeMemory().portion())
             var bytes = stream.first
             while let piece = try stream.next(isCrowded: false) { bytes += piece }
             let text = String(decoding: bytes, as: UTF8.self)

@@ -19,9 +19,6 @@ extension DAVRequest {
                 of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,
                 maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil, memory: memory)
         }
-        guard let listing else {
-            throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
-        }
         let fields = fields(of: listing, prefer)
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
         return .multiStatus(listing, to: request, fields: fields, until: slot)
@@ -40,7 +37,6 @@ extension DAVRequest {
         let listing = try MultiStatusStream(
             of: path, plain: plain, in: share, selection, depth: .zero, isMinimal: prefer.isMinimal,
             prefix: request.prefix, maxMembers: nil, memory: service.trees.portion())
-        guard let listing else { throw DAVError(status: .forbidden, condition: .propfindFiniteDepth) }
         return .multiStatus(listing.first, to: request, fields: fields(of: listing, prefer))
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DirectoryRoot
 import Glibc
+import ServerCore
 
 /// A shareserve process of this machine, as Linux shows it: which directory it has open, and where it listens.
 ///
@@ -37,7 +38,7 @@ struct RunningServer {
         owner = Self.owner(of: process)
         let settings = Self.settings(of: process)
         let isSecure = settings?.text("tls-cert") != nil || (try? settings?.isOn("tls-self-signed")) == true
-        let prefix = settings?.text("path-prefix").map { $0.split(separator: "/").map { "/\($0)" }.joined() }
+        let prefix = settings.flatMap { try? ServerConfiguration.pathPrefix($0) }
         let sockets = Set(open.compactMap { $0.hasPrefix("socket:[") ? String($0.dropFirst(8).dropLast()) : nil })
         let redirecting = settings?.text("redirect-http").flatMap { Int($0) }
         url = Self.listening(process, sockets, besides: redirecting).map {

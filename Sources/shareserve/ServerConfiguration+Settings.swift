@@ -27,24 +27,23 @@ extension ServerConfiguration {
         }
     }
 
-    /// A path such as `/a/b`, without a last slash, or nothing.
+    /// A path such as `/a/b`, percent-encoded and without a last slash, or nothing.
     ///
-    /// Its segments must be plain, so that no client spells it otherwise.
-    private static func pathPrefix(_ settings: Settings) throws(StartError) -> String {
+    /// Of signs it has those alone that no client encodes or leaves out: whatever else means something in an address, a
+    /// page or a field stays out of all of them.
+    /// - Parameter settings: with `path-prefix` as it is read, or percent-encoded.
+    /// - Returns: the prefix.
+    /// - Throws: ``StartError`` for what is no such path.
+    static func pathPrefix(_ settings: Settings) throws(StartError) -> String {
         let text = settings.text("path-prefix") ?? ""
-        let segments = text.split(separator: "/")
-        let isPlain = segments.allSatisfy { segment in
-            segment != "." && segment != ".."
-                && segment.utf8.allSatisfy { byte in
-                    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
-                        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-                        || "-._~".utf8.contains(byte)
-                }
+        guard let path = try? RequestTarget.decode(path: Array("/\(text)".utf8)[...]).path,
+            path.bytes.allSatisfy({ byte in
+                ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte > 0x7F || "/-._~ ".utf8.contains(byte)
+            })
+        else {
+            throw .usage("path-prefix: '\(text)' is not a path such as /files, of letters, digits, blanks and -._~")
         }
-        guard isPlain else {
-            throw .usage("path-prefix: '\(text)' is not a path such as /files, of letters, digits and -._~")
-        }
-        return segments.map { "/\($0)" }.joined()
+        return path.isRoot ? "" : "/\(URICharacters.unreservedPath.text(path.bytes))"
     }
 }
 

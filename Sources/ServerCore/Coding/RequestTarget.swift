@@ -102,13 +102,8 @@ package struct RequestTarget: Equatable, Sendable {
     package static func decode(
         path text: ArraySlice<UInt8>, below prefix: String = ""
     ) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
-        var rest = text
-        if !prefix.isEmpty {
-            let count = prefix.utf8.count
-            guard rest.count >= count, rest.prefix(count).elementsEqual(prefix.utf8),
-                rest.count == count || rest[rest.startIndex + count] == UInt8(ascii: "/")
-            else { throw HTTPError(.notFound, "There is nothing at this address.") }
-            rest = rest.dropFirst(count)
+        guard let rest = rest(of: text, below: prefix) else {
+            throw HTTPError(.notFound, "There is nothing at this address.")
         }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(rest.count)
@@ -126,6 +121,37 @@ package struct RequestTarget: Equatable, Sendable {
             throw HTTPError(.uriTooLong, "This path is longer than a disk can hold.")
         }
         return (SharePath(unchecked: bytes), rest.last == UInt8(ascii: "/") || rest.isEmpty)
+    }
+
+    /// What an undecoded absolute path has behind a prefix, however either is encoded.
+    ///
+    /// RFC 3986 §6.2.2.2.
+    /// - Parameters:
+    ///   - text: starts with a slash, or is empty.
+    ///   - prefix: percent-encoded, without a last slash.
+    /// - Returns: nothing, or what begins with a slash; nil for a path outside the prefix.
+    static func rest(of text: ArraySlice<UInt8>, below prefix: String) -> ArraySlice<UInt8>? {
+        var rest = text
+        if rest.starts(with: prefix.utf8) {
+            rest = rest.dropFirst(prefix.utf8.count)
+        } else {
+            var wanted = Array(prefix.utf8)[...]
+            while !wanted.isEmpty {
+                guard let byte = firstMeant(&wanted), byte == firstMeant(&rest) else { return nil }
+            }
+        }
+        return rest.isEmpty || rest.first == UInt8(ascii: "/") ? rest : nil
+    }
+
+    /// Takes the first byte off an undecoded path, decoded; nil at its end, and for a broken escape or an encoded
+    /// slash, which is none that stands between names.
+    private static func firstMeant(_ text: inout ArraySlice<UInt8>) -> UInt8? {
+        guard let byte = text.popFirst() else { return nil }
+        guard byte == UInt8(ascii: "%") else { return byte }
+        guard let high = text.popFirst().flatMap(ASCII.hexValue), let low = text.popFirst().flatMap(ASCII.hexValue),
+            high << 4 | low != UInt8(ascii: "/")
+        else { return nil }
+        return high << 4 | low
     }
 
     private static func append(segment: ArraySlice<UInt8>, to bytes: inout [UInt8]) throws(HTTPError) {

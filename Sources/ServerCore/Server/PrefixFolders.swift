@@ -13,8 +13,7 @@ enum PrefixFolders {
     static func answer(_ head: RequestHeadView, above prefix: String) -> Response? {
         var path = head.target.path
         while path.last == UInt8(ascii: "/") { path.removeLast() }
-        let rest = prefix.utf8.dropFirst(path.count)
-        guard prefix.utf8.starts(with: path), rest.first == UInt8(ascii: "/") else { return nil }
+        guard let (here, next) = place(of: path, above: prefix) else { return nil }
         let allowed: ResponseFields = ["Allow": "OPTIONS, PROPFIND"]
         switch head.method {
         case .options:
@@ -25,12 +24,22 @@ enum PrefixFolders {
         case .mkcol:
             return Response(HTTPError(.methodNotAllowed, "Something is at this address already.", fields: allowed))
         case .propfind:
-            let here = String(decoding: path, as: UTF8.self)
-            let next = String(decoding: rest.dropFirst().prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
             let listsMembers = head.fields["depth"] != "0"
-            return multiStatus(listsMembers ? ["\(here)/", "\(here)/\(next)/"] : ["\(here)/"])
+            return multiStatus(listsMembers ? ["\(here)/", "\(next)/"] : ["\(here)/"])
         default: return nil
         }
+    }
+
+    /// The folder that a path without last slashes names, and the next one on the way to the share, as the prefix has
+    /// them.
+    private static func place(of path: ArraySlice<UInt8>, above prefix: String) -> (here: String, next: String)? {
+        var here = ""
+        for name in prefix.split(separator: "/") {
+            let next = "\(here)/\(name)"
+            if RequestTarget.rest(of: path, below: here)?.isEmpty == true { return (here, next) }
+            here = next
+        }
+        return nil
     }
 
     /// Says of each place that it is a folder, and no more.

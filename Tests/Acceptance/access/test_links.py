@@ -115,12 +115,25 @@ def test_no_uploads_into_a_file(shared):
     assert ended.returncode == 64 and "secret.txt" in ended.stderr
 
 
-@pytest.mark.parametrize("options, start", [(["--path-prefix", "/files"], "http"), (["--tls-self-signed"], "https")])
+@pytest.mark.parametrize("options, start", [(["--path-prefix", "/files"], "http"), (["--path-prefix", "/my files"], "http"), (["--tls-self-signed"], "https")])
 def test_the_whole_address_is_printed(serve, options, start):
     server = serve(*options)
     (server.root / "a.txt").write_text("one")
     shown = link(server.root / "a.txt").stdout.strip()
     assert shown.startswith(f"{server.url}/.shareserve/s/") and shown.startswith(start + "://")
+
+
+def test_a_link_holds_however_its_address_is_spelled(serve):
+    server = serve("--path-prefix", "/files")
+    (server.root / "secret.txt").write_text("secret")
+    (server.root / "album").mkdir()
+    (server.root / "album" / "a.txt").write_text("one")
+    token = made(server.root / "album", "--root", server.root).rpartition("/s/")[2]
+    for way in ["/files/.shareserve/s/", "/%66iles/.shareserve/s/", "/files/%2eshareserve/%73/"]:
+        assert ask(server, "GET", f"{way}{token}/a.txt").text == "one"
+        assert ask(server, "GET", f"{way}{token}/../secret.txt").status == 400
+        assert ask(server, "GET", f"{way}{token}/secret.txt").status == 404
+        assert ask(server, "PUT", f"{way}{token}/b.txt", body="x").status in (401, 403)
 
 
 @pytest.mark.parametrize("way", [

@@ -217,16 +217,17 @@ def test_keys_do_nothing_to_rows_that_have_no_focus(server, opened):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_everything_works_below_a_path_prefix(serve, opened, folder):
-    server = serve("--path-prefix", "/files", "--title", "Family <b>", "--header", "Welcome & hello", "--footer", "Bye")
+@pytest.mark.parametrize("prefix, spelled", [("/files", "/files"), ("/my files/ü", "/my%20files/%C3%BC"), ("/files", "/%66iles")])
+def test_everything_works_below_a_path_prefix(serve, opened, folder, prefix, spelled):
+    server = serve("--path-prefix", prefix, "--title", "Family <b>", "--header", "Welcome & hello", "--footer", "Bye")
     make_tree(server.root, {"sub/a.txt": "a"})
-    page = opened(server.url + "/")
+    page = opened(f"http://{server.authority}{spelled}/")
     expect(page.get_by_text("Welcome & hello")).to_be_visible()
     expect(page.get_by_text("Bye")).to_be_visible()
     assert page.title() == "Family <b>"
     page.get_by_role("link", name="sub", exact=True).click()
     expect(row(page, "a.txt")).to_be_visible()
-    assert page.url.endswith("/files/sub/")
+    assert page.url.endswith(spelled + "/sub/")
     (folder / "big.bin").write_bytes(b"b" * 3_000_000)
     (folder / "small.txt").write_text("small")
     page.locator("input[type=file]").first.set_input_files([str(folder / "big.bin"), str(folder / "small.txt")])

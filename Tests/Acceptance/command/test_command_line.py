@@ -93,6 +93,8 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--max-upload-size", "99999999999999T"], "99999999999999T"),
     (["--log-format", "xml"], "xml"),
     (["--path-prefix", "/a/../b"], "/a/../b"),
+    (["--path-prefix", "/100%"], "/100%"),
+    (["--path-prefix", "/a?b"], "/a?b"),
     (["one", "two"], "two"),
     (["--config", "/no/such/file"], "/no/such/file: there is no such file"),
     (["--auth-file", "/no/such/file"], "/no/such/file: there is no such file"),

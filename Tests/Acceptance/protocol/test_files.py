@@ -543,6 +543,29 @@ def test_path_prefix(serve):
     assert ask(server, "GET", "/files/../a.txt").status in (400, 404)
 
 
+@pytest.mark.parametrize("prefix, spelled", [
+    ("/files", ["/files", "/%66iles", "/%66%69les"]),
+    ("/my files/b", ["/my%20files/b", "/m%79%20files/%62"]),
+    ("/für%20alle/", ["/f%C3%BCr%20alle", "/f%c3%bcr%20alle", "/fü%72%20alle"]),
+])
+def test_a_path_prefix_however_it_is_spelled(serve, prefix, spelled):
+    """RFC 3986 §6.2.2.2."""
+    server = serve("--path-prefix", prefix)
+    assert server.urls[0].endswith(spelled[0] + "/")
+    (server.root / "a.txt").write_text("x")
+    for place in spelled:
+        assert ask(server, "GET", place + "/a.txt").text == "x"
+        assert ask(server, "GET", place + "/").text.split() == ["a.txt"]
+        own = place if place.isascii() else spelled[0]
+        assert f"<D:href>{own}/a.txt</D:href>" in ask(server, "PROPFIND", place + "/", "Depth: 1").text
+        assert ask(server, "COPY", place + "/a.txt", f"Destination: {spelled[0]}/b.txt").status == 201
+        assert ask(server, "DELETE", place + "/b.txt").status == 204
+    assert ask(server, "PROPFIND", "/", "Depth: 1").text.count("href>/") == 2
+    first = spelled[0].rpartition("/")[0]
+    for other in [spelled[0] + "x", first + "%2F" + spelled[0].rpartition("/")[2], spelled[0] + "%2Fa.txt", "/%66ile%", "/%66"]:
+        assert ask(server, "GET", other).status in (400, 404), other
+
+
 def test_cors(serve):
     server = serve("--cors", "https://app.example")
     answer = ask(server, "OPTIONS", "/x", "Origin: https://app.example", "Access-Control-Request-Method: PROPFIND",

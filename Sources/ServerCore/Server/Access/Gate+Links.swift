@@ -3,10 +3,10 @@ import DirectoryRoot
 // Share links: `/.shareserve/s/<token>/…` is the link's file or folder as a share of its own, and nothing beside it.
 extension Gate {
     func admit(link head: RequestHeadView, _ rules: Rules) -> Admission {
-        let target = head.target.path.dropFirst(prefix.utf8.count + 1 + Self.linkMark.count)
-        let segment = target.prefix { $0 != UInt8(ascii: "/") }
-        guard let token = LinkToken(segment) else { return .refuse(Self.noLink) }
-        let prefix = "\(prefix)/.shareserve/s/\(String(decoding: segment, as: UTF8.self))"
+        guard let segment = linkTarget(of: head)?.prefix(while: { $0 != UInt8(ascii: "/") }),
+            let token = LinkToken(segment)
+        else { return .refuse(Self.noLink) }
+        let prefix = "\(prefix(in: head))/.shareserve/s/\(String(decoding: segment, as: UTF8.self))"
         let path: SharePath
         do {
             path = try RequestTarget.decode(path: head.target.path, below: prefix).path
@@ -17,6 +17,12 @@ extension Gate {
         return .check { [self] () throws(RootError) in
             try open(token, head, prefix: prefix, path: path, rules)
         }
+    }
+
+    /// What an address has behind the mark of links, from the token on; nil for every other address.
+    func linkTarget(of head: RequestHeadView) -> ArraySlice<UInt8>? {
+        let rest = RequestTarget.rest(of: head.target.path, below: prefix + "/.shareserve/s")
+        return rest?.isEmpty == false ? rest?.dropFirst() : nil
     }
 
     private func open(

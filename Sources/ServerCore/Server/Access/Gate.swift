@@ -176,6 +176,20 @@ package final class Gate: AccessControl {
         return admit(head, to: path, rules)
     }
 
+    /// The prefix as this client writes it, so that the addresses in its answer begin as the one it asked for.
+    func prefix(in head: RequestHeadView) -> String {
+        let path = head.target.path
+        guard !path.starts(with: prefix.utf8), let rest = RequestTarget.rest(of: path, below: prefix) else {
+            return prefix
+        }
+        let written = path[..<rest.startIndex]
+        // Answers take it as it is: nothing in it may mean anything in markup or in a field.
+        let isPlain = written.allSatisfy { byte in
+            ASCII.isLetter(byte) || ASCII.isDigit(byte) || "/%-._~".utf8.contains(byte)
+        }
+        return isPlain ? String(decoding: written, as: UTF8.self) : prefix
+    }
+
     package func misdirection(of head: RequestHeadView) -> Response? { misdirection(of: head, current) }
 
     private func misdirection(of head: RequestHeadView, _ rules: Rules) -> Response? {
@@ -188,7 +202,8 @@ package final class Gate: AccessControl {
     private func admit(_ head: RequestHeadView, to path: SharePath, _ rules: Rules) -> Admission {
         guard !rules.book.isEmpty else {
             return .allow(
-                Share(root: root, rights: rules.book.everybody ?? .init(rules: [])), prefix: prefix, path: path)
+                Share(root: root, rights: rules.book.everybody ?? .init(rules: [])), prefix: prefix(in: head),
+                path: path)
         }
         guard let authorization = head.fields["authorization"] else {
             guard let cookies = head.fields["cookie"] else { return decide(.anonymous, head, path, rules) }
@@ -222,8 +237,7 @@ package final class Gate: AccessControl {
 
     package func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool {
         let rules = current
-        let path = head.target.path.dropFirst(prefix.utf8.count + 1)
-        if path.starts(with: Self.linkMark) { return isOpen(link: path.dropFirst(Self.linkMark.count), rules) }
+        if let link = linkTarget(of: head) { return isOpen(link: link, rules) }
         // Credentials in the head are good until the rules change.
         guard let user, head.fields["authorization"] == nil, let cookies = head.fields["cookie"] else { return true }
         guard case .found(let account, _) = sessions.find(cookies: cookies, in: rules.book, waiting: true) else {
@@ -286,13 +300,14 @@ package final class Gate: AccessControl {
         case .wrong: return .refuse(challenge(head, rules, isStale: false, isWrong: true))
         case .stale: return .refuse(challenge(head, rules, isStale: true, isWrong: false))
         case .user(let account):
-            return .allow(Share(root: root, rights: account.rights, user: account.name), prefix: prefix, path: path)
+            let share = Share(root: root, rights: account.rights, user: account.name)
+            return .allow(share, prefix: prefix(in: head), path: path)
         case .anonymous:
             let rights = rules.book.everybody ?? RightsMap(rules: [])
             guard Self.mayEnter(rights, head.method, path) else {
                 return .refuse(challenge(head, rules, isStale: false, isWrong: false))
             }
-            return .allow(Share(root: root, rights: rights), prefix: prefix, path: path)
+            return .allow(Share(root: root, rights: rights), prefix: prefix(in: head), path: path)
         }
     }
 

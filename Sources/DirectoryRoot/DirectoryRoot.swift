@@ -89,6 +89,11 @@ public final class DirectoryRoot: Sendable {
         }
     }
 
+    /// The path at which the root was opened, when it has been moved from there and is still served; nil otherwise.
+    ///
+    /// Waits for the disk.
+    public var pathLeft: String? { resolver.leftHome }
+
     private func acting<Answer, Failure>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {
         guard let owner = policy.stateOwner else { return try body() }
         return try owner.acting(body)

@@ -32,6 +32,8 @@ package struct Resolver: Sendable {
 
     /// Whether the open root was removed; does not wait.
     var isHomeGone: Bool { home.isGone }
+    /// Where the root was opened, when it is not there any more; waits for the disk.
+    var leftHome: String? { home.isElsewhere ? home.path : nil }
 
     /// The most links that one path may lead through, as in Linux.
     static let mostLinks = 40

@@ -16,7 +16,7 @@ import Synchronization
 /// Nothing else makes the root move: not another directory or link under its path while the old one is there.
 final class RootHome: Sendable {
     private let descriptor: Int32
-    private let path: String
+    let path: String
     private let lastLook: Atomic<Int64>
 
     init(descriptor: Int32, path: String) {
@@ -29,6 +29,20 @@ final class RootHome: Sendable {
     var isGone: Bool {
         var status = sys_attributes()
         return unsafe sys_fstat(descriptor, &status) == 0 && status.links == 0
+    }
+
+    /// Whether the open directory is still there, and its path names another one or none; false where that can't be
+    /// told.
+    ///
+    /// Waits for the disk.
+    var isElsewhere: Bool {
+        look()
+        var old = sys_attributes()
+        guard unsafe sys_fstat(descriptor, &old) == 0, old.links > 0 else { return false }
+        let answer = unsafe sys_openat(AT_FDCWD, path, sys_o_path | O_DIRECTORY, 0)
+        guard answer >= 0 else { return answer == -ENOENT || answer == -ENOTDIR }
+        guard let found = try? Descriptor(answer, "open"), let new = try? found.status() else { return false }
+        return !new.isSame(as: old)
     }
 
     /// Whether it is time to ``look()``, which may wait for a disk.

@@ -28,14 +28,22 @@ import Testing
         #expect(try share.remove(path) == [])
     }
 
-    @Test("Another directory or link under its path is not followed while the root is there")
+    @Test("Another directory or link under its path is not followed while the root is there, and that is told")
     func replaced() throws {
         let directory = try TemporaryDirectory()
         try directory.write("mine", to: "root/file")
         try directory.write("other", to: "other/file")
         let share = Share(root: try DirectoryRoot(path: directory.path(of: "root")))
+        #expect(share.root.pathLeft == nil)
         try directory.rename("root", to: "moved")
+        #expect(share.root.pathLeft == directory.path(of: "root"))
         try directory.link("root", to: "other")
         #expect(try share.open(SharePath(decoding: "/file")).attributes.size == 4)
+        #expect(share.root.pathLeft == directory.path(of: "root"))
+        try directory.removeTree("root")
+        try directory.link("root", to: "moved")
+        #expect(share.root.pathLeft == nil, "another way to it is as good")
+        try directory.removeTree("moved")
+        #expect(share.root.pathLeft == nil, "it is gone, and can't be served")
     }
 }

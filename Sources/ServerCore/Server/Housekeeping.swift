@@ -15,6 +15,7 @@ struct Housekeeping: Sendable {
     /// Goes on until the task is cancelled.
     func keep() async {
         var hadRoom = true
+        var left: String?
         while !Task.isCancelled {
             do {
                 try await io.run { [root] in
@@ -31,6 +32,14 @@ struct Housekeeping: Sendable {
                 logger.warning("the disk is full: nothing can be uploaded, and what is deleted can't be had back")
             }
             hadRoom = root.hasRoomForTrash
+            let path = try? await io.run { [root] in root.pathLeft }
+            if let path, path != left {
+                // Who put another directory there may wonder why nothing of it shows.
+                logger.warning(
+                    "the shared directory was moved: it is still served, and what is in its place is not",
+                    metadata: ["place": "\(path)"])
+            }
+            left = path
             try? await Task.sleep(for: Self.interval)
         }
     }

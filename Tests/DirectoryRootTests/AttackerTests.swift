@@ -71,12 +71,12 @@ import Testing
     }
 
     private func readsInside(_ share: Share, _ round: Int) throws -> Bool {
-        let path = try SharePath(decoding: round % 2 == 0 ? "/door/file" : "/door/sub/file")
+        let path = try SharePath(text: round % 2 == 0 ? "/door/file" : "/door/sub/file")
         guard let entry = try? share.open(path) else { return false }
         var bytes = [UInt8](repeating: 0, count: 6)
         _ = try bytes.withUnsafeMutableBytes { try entry.read(into: $0, at: 0) }
         #expect(bytes != Array("secret".utf8))
-        if let members = try? share.list(SharePath(decoding: "/door")).next() {
+        if let members = try? share.list(SharePath(text: "/door")).next() {
             #expect(!members.contains { $0.name == Array("old".utf8) })
         }
         if let attributes = try? share.attributes(of: path) { #expect(attributes.inode != 0) }
@@ -87,21 +87,21 @@ import Testing
         let target = "/door/new-\(round % 5)"
         // Each may fail as the directory comes and goes; what counts is where nothing may happen.
         do {
-            let path = try SharePath(decoding: target)
+            let path = try SharePath(text: target)
             switch round % 8 {
             case 0, 1:
                 let upload = try share.beginUpload(to: path, replacing: .anything)
                 try upload.write(Array("written".utf8))
                 _ = try upload.commit()
             case 2: try share.createDirectory(at: path)
-            case 3: _ = try share.copy(SharePath(decoding: "/mine"), to: path, replacing: .anything)
+            case 3: _ = try share.copy(SharePath(text: "/mine"), to: path, replacing: .anything)
             case 4:
                 // Not the door itself: moved into the door below, copies of it would double with every round.
                 _ = try share.copy(
-                    SharePath(decoding: "/door/sub"), to: SharePath(decoding: "/copied"), replacing: .anything)
+                    SharePath(text: "/door/sub"), to: SharePath(text: "/copied"), replacing: .anything)
             case 5: _ = try share.remove(path)
-            case 6: _ = try share.remove(SharePath(decoding: "/door/old"))
-            default: _ = try share.move(SharePath(decoding: "/copied"), to: path, replacing: .anything)
+            case 6: _ = try share.remove(SharePath(text: "/door/old"))
+            default: _ = try share.move(SharePath(text: "/copied"), to: path, replacing: .anything)
             }
         } catch {
             return

@@ -54,7 +54,7 @@ import Testing
         let share = fixture.share
         try fixture.directory.write("mine", to: "mine")
         for name in Self.outward {
-            let path = try SharePath(decoding: "/\(name)")
+            let path = try SharePath(text: "/\(name)")
             #expect(throws: RootError.notFound, "\(name)") { try share.open(path) }
             #expect(throws: RootError.notFound, "\(name)") { try share.attributes(of: path) }
             #expect(throws: RootError.notFound, "\(name)") { try share.list(path) }
@@ -86,7 +86,7 @@ import Testing
                 #expect(throws: RootError.notFound) { try fixture.get(path) }
                 #expect(throws: RootError.parentMissing) { try fixture.put(path, "written") }
                 #expect(throws: RootError.parentMissing) {
-                    try fixture.share.createDirectory(at: SharePath(decoding: path))
+                    try fixture.share.createDirectory(at: SharePath(text: path))
                 }
                 #expect(throws: RootError.notFound) { try fixture.remove(path) }
                 #expect(throws: RootError.notFound) { try fixture.move(path, to: "/stolen") }
@@ -113,7 +113,7 @@ import Testing
         #expect(fixture.directory.text("copied/good") == "inside")
         #expect(fixture.directory.text("copied/good-dir/file.txt") == "inside")
         try fixture.directory.link("tree/endless", to: "../tree")
-        let path = try SharePath(decoding: "/tree/endless")
+        let path = try SharePath(text: "/tree/endless")
         #expect(
             try fixture.copy("/tree", to: "/again").failures == [MemberFailure(path: path, error: .selfReference)])
         #expect(try fixture.remove("/tree") == [] && scene.isIntact)
@@ -167,7 +167,7 @@ import Testing
         }
         #expect(try fixture.list() == ["here"])
         #expect(fixture.directory.text(".shareserve/state") == "s" && fixture.directory.text("server.key") == "k")
-        try fixture.share.createDirectory(at: SharePath(decoding: "/dir"))
+        try fixture.share.createDirectory(at: SharePath(text: "/dir"))
         #expect(throws: RootError.forbidden) { try fixture.put("/dir/new.key", "x") }
         #expect(throws: RootError.forbidden) { try fixture.copy("/dir", to: "/private") }
         #expect(throws: RootError.forbidden) { try fixture.move("/dir", to: "/x.key") }
@@ -182,7 +182,7 @@ import Testing
         try fixture.directory.write("x", to: "file")
         for name in ["fifo", "socket", "to-fifo"] {
             #expect(throws: RootError.notFound) { try fixture.get("/\(name)") }
-            #expect(throws: RootError.notFound) { try fixture.share.attributes(of: SharePath(decoding: "/\(name)")) }
+            #expect(throws: RootError.notFound) { try fixture.share.attributes(of: SharePath(text: "/\(name)")) }
             #expect(throws: RootError.forbidden) { try fixture.put("/\(name)", "x") }
             #expect(throws: (any Error).self) { try fixture.remove("/\(name)") }
             #expect(throws: (any Error).self) { try fixture.move("/\(name)", to: "/y") }

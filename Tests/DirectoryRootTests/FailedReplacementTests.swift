@@ -32,7 +32,7 @@ import Testing
         try fixture.directory.write("new", to: "disk/t/file")
         #expect(try !fixture.move("/disk/t", to: "/target").created)
         #expect(fixture.directory.text("target/file") == "new" && !fixture.directory.exists("disk/t"))
-        #expect(try fixture.share.trashItems().map(\.path) == [SharePath(decoding: "/target")])
+        #expect(try fixture.share.trashItems().map(\.path) == [SharePath(text: "/target")])
     }
 
     @Test("A file that can't be taken away stays, and no copy of it comes")
@@ -66,7 +66,7 @@ import Testing
         }
         defer { _ = fixture.directory.setImmutable(false, "t") }
         let failures = try fixture.move("/t", to: "/disk/t").failures
-        #expect(failures == [MemberFailure(path: try SharePath(decoding: "/t/file"), error: .forbidden)])
+        #expect(failures == [MemberFailure(path: try SharePath(text: "/t/file"), error: .forbidden)])
         #expect(fixture.directory.text("t/file") == "only" && fixture.directory.text("disk/t/file") == "only")
     }
 }

@@ -22,12 +22,12 @@ import Testing
         try fixture.put("/old", "old")
         let big = [UInt8](repeating: 1, count: 1 << 20)
         #expect(throws: RootError.noSpace) {
-            let upload = try fixture.share.beginUpload(to: SharePath(decoding: "/old"), replacing: .anything)
+            let upload = try fixture.share.beginUpload(to: SharePath(text: "/old"), replacing: .anything)
             for _ in 0..<8 { try upload.write(big) }
             _ = try upload.commit()
         }
         #expect(throws: RootError.noSpace) {
-            try fixture.share.beginUpload(to: SharePath(decoding: "/new"), replacing: .anything, size: 1 << 30)
+            try fixture.share.beginUpload(to: SharePath(text: "/new"), replacing: .anything, size: 1 << 30)
         }
         #expect(try fixture.get("/old") == "old" && fixture.leftovers == [])
         // There is room again at once, unless another test is starting a process meanwhile: until that runs its own
@@ -86,7 +86,7 @@ import Testing
         #expect(fixture.directory.isLink("disk/t/nowhere"))
         try fixture.directory.makeFIFO("disk/t/fifo")
         let failures = try fixture.move("/disk/t", to: "/u").failures
-        #expect(failures.map(\.path) == [try SharePath(decoding: "/disk/t/fifo")])
+        #expect(failures.map(\.path) == [try SharePath(text: "/disk/t/fifo")])
         #expect(!fixture.directory.exists("u") && fixture.directory.text("disk/t/a/b.secret") == "hidden")
         #expect(fixture.leftovers == [])
     }
@@ -223,7 +223,7 @@ import Testing
             try Test.cancel("needs root and a file system with immutable files")
         }
         defer { _ = fixture.directory.setImmutable(false, "t/a/one") }
-        let path = try SharePath(decoding: "/t/a/one")
+        let path = try SharePath(text: "/t/a/one")
         #expect(try fixture.remove("/t") == [MemberFailure(path: path, error: .forbidden)])
         #expect(fixture.directory.text("t/a/one") == "1" && !fixture.directory.exists("t/b"))
         #expect(throws: RootError.forbidden) { try fixture.remove("/t/a/one") }
@@ -237,7 +237,7 @@ import Testing
         policy.waitsForDisk = true
         let fixture = try Fixture(system, policy: policy)
         #expect(try fixture.put("/a", "1").created && !fixture.put("/a", "2").created)
-        try fixture.share.createDirectory(at: SharePath(decoding: "/d"))
+        try fixture.share.createDirectory(at: SharePath(text: "/d"))
         #expect(try fixture.copy("/a", to: "/d/b").created && fixture.copy("/d", to: "/e").created)
         #expect(try fixture.move("/e", to: "/f").created && fixture.remove("/f") == [] && fixture.remove("/a") == [])
         #expect(try fixture.list() == ["d"] && fixture.get("/d/b") == "2")

@@ -50,7 +50,7 @@ extension Fixture {
             // The usual way looks whether the root is still there.
             _ = try? share.attributes(of: .root)
             let written = share.writeAtOnce(
-                try SharePath(decoding: path), Array(content.utf8), replacing: replacing, modified: nil)
+                try SharePath(text: path), Array(content.utf8), replacing: replacing, modified: nil)
             if let written { return written }
         }
         return nil

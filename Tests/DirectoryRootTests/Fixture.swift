@@ -29,14 +29,16 @@ struct Fixture: Sendable {
     func put(
         _ path: String, _ content: String, replacing: Replacement = .anything
     ) throws -> (attributes: FileAttributes, created: Bool) {
-        let upload = try share.beginUpload(to: SharePath(decoding: path), replacing: replacing)
+        let upload = try share.beginUpload(to: SharePath(text: path), replacing: replacing)
         try upload.write(Array(content.utf8))
         return try upload.commit()
     }
 
     /// Reads a file through the share.
-    func get(_ path: String) throws -> String {
-        let entry = try share.open(SharePath(decoding: path))
+    func get(_ path: String) throws -> String { try get(SharePath(text: path)) }
+
+    func get(_ path: SharePath) throws -> String {
+        let entry = try share.open(path)
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -48,7 +50,7 @@ struct Fixture: Sendable {
 
     /// The names in a folder, as the share lists them.
     func list(_ path: String = "/") throws -> Set<String> {
-        let cursor = try share.list(SharePath(decoding: path))
+        let cursor = try share.list(SharePath(text: path))
         var names: Set<String> = []
         while true {
             let members = try cursor.next()
@@ -58,14 +60,14 @@ struct Fixture: Sendable {
     }
 
     func move(_ source: String, to target: String, replacing: Replacement = .anything) throws -> TransferResult {
-        try share.move(SharePath(decoding: source), to: SharePath(decoding: target), replacing: replacing)
+        try share.move(SharePath(text: source), to: SharePath(text: target), replacing: replacing)
     }
 
     func copy(_ source: String, to target: String, replacing: Replacement = .anything) throws -> TransferResult {
-        try share.copy(SharePath(decoding: source), to: SharePath(decoding: target), replacing: replacing)
+        try share.copy(SharePath(text: source), to: SharePath(text: target), replacing: replacing)
     }
 
-    func remove(_ path: String) throws -> [MemberFailure] { try share.remove(SharePath(decoding: path)) }
+    func remove(_ path: String) throws -> [MemberFailure] { try share.remove(SharePath(text: path)) }
 
     /// What is left of unfinished work.
     var leftovers: [String] {

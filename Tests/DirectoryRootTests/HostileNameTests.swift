@@ -24,7 +24,6 @@ import Testing
         let share = fixture.share
         for (number, name) in Self.names.enumerated() {
             let path = try SharePath.root.appending(name)
-            #expect(try SharePath(decoding: path.percentEncoded) == path)
             let upload = try share.beginUpload(to: path, replacing: .nothing)
             try upload.write(Array("\(number)".utf8))
             #expect(try upload.commit().created)
@@ -39,8 +38,8 @@ import Testing
         #expect(listed == Set(Self.names))
         for (number, name) in Self.names.enumerated() {
             let path = try SharePath.root.appending(name)
-            #expect(try fixture.get("/" + path.percentEncoded) == "\(number)")
-            let folder = try SharePath(decoding: "/folder-\(number)")
+            #expect(try fixture.get(path) == "\(number)")
+            let folder = try SharePath(text: "/folder-\(number)")
             try share.createDirectory(at: folder)
             let copy = try folder.appending(name)
             #expect(try share.copy(path, to: copy, replacing: .nothing).created)
@@ -54,9 +53,9 @@ import Testing
 
     @Test("Composed and decomposed umlauts are two names") func normalization() throws {
         let fixture = try Fixture()
-        try fixture.put("/%C3%BC", "composed")
-        try fixture.put("/u%CC%88", "decomposed")
-        #expect(try fixture.get("/%C3%BC") == "composed" && fixture.get("/u%CC%88") == "decomposed")
+        try fixture.put("/\u{FC}", "composed")
+        try fixture.put("/u\u{308}", "decomposed")
+        #expect(try fixture.get("/\u{FC}") == "composed" && fixture.get("/u\u{308}") == "decomposed")
         #expect(try fixture.share.list(.root).next().count == 2)
     }
 

@@ -39,7 +39,7 @@ import Testing
             #expect(throws: refused) { try fixture.move("/a.txt", to: name) }
             #expect(throws: refused) { try fixture.copy("/a.txt", to: name) }
         }
-        try fixture.share.createDirectory(at: SharePath(decoding: "/folder"))
+        try fixture.share.createDirectory(at: SharePath(text: "/folder"))
         #expect(try fixture.move("/folder", to: "/other").created)
     }
 
@@ -64,9 +64,9 @@ import Testing
         try fixture.directory.write("o", to: "private/open/file")
         try fixture.directory.write("d", to: "drop/file")
         fixture.share.rights = RightsMap(rules: [
-            (try SharePath(decoding: "/public"), .readOnly),
-            (try SharePath(decoding: "/private/open"), .readWrite),
-            (try SharePath(decoding: "/drop"), .dropBox),
+            (try SharePath(text: "/public"), .readOnly),
+            (try SharePath(text: "/private/open"), .readWrite),
+            (try SharePath(text: "/drop"), .dropBox),
         ])
         #expect(try fixture.list() == ["public", "private"])
         #expect(try fixture.list("/private") == ["open"])
@@ -88,14 +88,14 @@ import Testing
         var fixture = try Fixture()
         try fixture.directory.write("d", to: "drop/there")
         try fixture.directory.makeDirectory("drop/folder")
-        fixture.share.rights = RightsMap(rules: [(try SharePath(decoding: "/drop"), .dropBox)])
+        fixture.share.rights = RightsMap(rules: [(try SharePath(text: "/drop"), .dropBox)])
         #expect(try fixture.put("/drop/new", "x").created)
         #expect(throws: RootError.forbidden) { try fixture.put("/drop/there", "x") }
         #expect(throws: RootError.forbidden) { try fixture.get("/drop/there") }
         #expect(throws: RootError.forbidden) { try fixture.get("/drop/none") }
         #expect(throws: RootError.forbidden) { try fixture.remove("/drop/there") }
         #expect(try fixture.list("/drop") == [] && fixture.directory.text("drop/there") == "d")
-        #expect(try fixture.share.attributes(of: SharePath(decoding: "/drop")).isDirectory)
+        #expect(try fixture.share.attributes(of: SharePath(text: "/drop")).isDirectory)
     }
 
     @Test("A tree with a protected part is not removed, moved or replaced") func protectedPart() throws {
@@ -103,7 +103,7 @@ import Testing
         try fixture.directory.write("k", to: "tree/kept/file")
         try fixture.directory.write("n", to: "new/file")
         fixture.share.rights = RightsMap(rules: [
-            (.root, .readWrite), (try SharePath(decoding: "/tree/kept"), .readOnly),
+            (.root, .readWrite), (try SharePath(text: "/tree/kept"), .readOnly),
         ])
         #expect(throws: RootError.forbidden) { try fixture.remove("/tree") }
         #expect(throws: RootError.forbidden) { try fixture.move("/tree", to: "/x") }
@@ -140,7 +140,7 @@ import Testing
         try fixture.directory.makeDirectory("mine")
         try fixture.directory.link("mine/door", to: "../private")
         try fixture.directory.link("mine/file", to: "../private/file")
-        fixture.share.rights = RightsMap(rules: [(try SharePath(decoding: "/mine"), .readWrite)])
+        fixture.share.rights = RightsMap(rules: [(try SharePath(text: "/mine"), .readWrite)])
         #expect(throws: (any Error).self) { try fixture.get("/mine/door/file") }
         #expect(throws: (any Error).self) { try fixture.get("/mine/file") }
         #expect(throws: (any Error).self) { try fixture.put("/mine/door/new", "x") }
@@ -156,7 +156,7 @@ import Testing
         try fixture.directory.makeDirectory("tree")
         try fixture.directory.link("tree/door", to: "../other")
         fixture.share.rights = RightsMap(rules: [
-            (.root, .readWrite), (try SharePath(decoding: "/other/private"), .none),
+            (.root, .readWrite), (try SharePath(text: "/other/private"), .none),
         ])
         #expect(try fixture.copy("/tree", to: "/copy").created)
         #expect(fixture.directory.text("copy/door/file") == "open")
@@ -168,8 +168,8 @@ import Testing
         try fixture.directory.write("n", to: "new/kept/file")
         try fixture.put("/file", "f")
         fixture.share.rights = RightsMap(rules: [
-            (.root, .readWrite), (try SharePath(decoding: "/tree/kept"), .readOnly),
-            (try SharePath(decoding: "/file/kept"), .none),
+            (.root, .readWrite), (try SharePath(text: "/tree/kept"), .readOnly),
+            (try SharePath(text: "/file/kept"), .none),
         ])
         #expect(throws: RootError.forbidden) { try fixture.move("/new", to: "/tree") }
         #expect(throws: RootError.forbidden) { try fixture.copy("/new", to: "/tree") }
@@ -186,14 +186,14 @@ import Testing
         try fixture.directory.link("a/out", to: "../b/file")
         try fixture.directory.link("a/in", to: "file")
         var view = fixture
-        view.share.base = try SharePath(decoding: "/a")
+        view.share.base = try SharePath(text: "/a")
         #expect(try view.list() == ["file", "in"] && view.get("/in") == "in")
         #expect(throws: RootError.notFound) { try view.get("/out") }
         #expect(throws: RootError.notFound) { try view.get("/b/file") }
         #expect(throws: RootError.forbidden) { try view.put("/out", "x") }
         #expect(throws: RootError.selfReference) { try view.remove("/") }
         #expect(try view.put("/new", "x").created && fixture.directory.text("a/new") == "x")
-        view.share.base = try SharePath(decoding: "/a/file")
+        view.share.base = try SharePath(text: "/a/file")
         #expect(try view.get("/") == "in")
         #expect(throws: RootError.notFound) { try view.get("/file") }
         #expect(throws: RootError.notDirectory) { try view.list() }
@@ -204,7 +204,7 @@ import Testing
         let fixture = try Fixture()
         try fixture.directory.makeDirectory("d")
         try fixture.put("/" + name, "one")
-        let path = try SharePath(decoding: "/" + name)
+        let path = try SharePath(text: "/" + name)
         _ = try fixture.share.open(path)
         func isHeld(_ entry: Entry) -> Bool {
             name.withCString { fixture.share.root.holds(entry, at: $0, isNested: path.depth > 1) }
@@ -224,7 +224,7 @@ import Testing
         let fixture = try Fixture()
         try fixture.directory.makeDirectory("d")
         try fixture.put("/d/f", "one")
-        let path = try SharePath(decoding: "/d/f")
+        let path = try SharePath(text: "/d/f")
         _ = try fixture.share.open(path)
         let entry = try fixture.share.open(path, waiting: false)
         #expect(fixture.share.root.holds(entry, at: "d/f", isNested: true))

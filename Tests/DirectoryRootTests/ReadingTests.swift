@@ -16,15 +16,15 @@ import Testing
         try directory.write("hello", to: "a/b.txt")
         try directory.makeDirectory("a/c")
         let share = try share(method)
-        let entry = try share.open(SharePath(decoding: "/a/b.txt"))
+        let entry = try share.open(SharePath(text: "/a/b.txt"))
         #expect(entry.attributes.size == 5 && entry.attributes.kind == .file)
         var bytes = [UInt8](repeating: 0, count: 10)
         #expect(try bytes.withUnsafeMutableBytes { try entry.read(into: $0, at: 1) } == 4)
         #expect(try share.attributes(of: .root).isDirectory)
-        #expect(throws: RootError.notFound) { try share.open(SharePath(decoding: "/a/b.txt/x")) }
-        #expect(throws: RootError.notFound) { try share.open(SharePath(decoding: "/nothing")) }
-        #expect(throws: RootError.notDirectory) { try share.list(SharePath(decoding: "/a/b.txt")) }
-        let members = try share.list(SharePath(decoding: "/a")).next()
+        #expect(throws: RootError.notFound) { try share.open(SharePath(text: "/a/b.txt/x")) }
+        #expect(throws: RootError.notFound) { try share.open(SharePath(text: "/nothing")) }
+        #expect(throws: RootError.notDirectory) { try share.list(SharePath(text: "/a/b.txt")) }
+        let members = try share.list(SharePath(text: "/a")).next()
         #expect(Set(members.map { String(decoding: $0.name, as: UTF8.self) }) == ["b.txt", "c"])
         #expect(try share.space(at: .root)?.available ?? 0 > 0)
     }

@@ -21,17 +21,17 @@ import Testing
     }
 
     private func currentTag(_ file: String, in fixture: Fixture) throws -> EntityTag {
-        try fixture.share.attributes(of: SharePath(decoding: file)).entityTag
+        try fixture.share.attributes(of: SharePath(text: file)).entityTag
     }
 
     @Test("A file is replaced whole, with the attributes that were told")
     func replaced() throws {
         let fixture = try used()
-        let reader = try fixture.share.open(SharePath(decoding: "/file"))
+        let reader = try fixture.share.open(SharePath(text: "/file"))
         // Guessed to be free, found to be taken, and known to be.
         for content in ["one", "two", "three", ""] {
             let written = try #require(try fixture.putAtOnce("/file", content))
-            let found = try fixture.share.attributes(of: SharePath(decoding: "/file"))
+            let found = try fixture.share.attributes(of: SharePath(text: "/file"))
             #expect(!written.created && written.attributes.entityTag == found.entityTag)
             #expect(written.attributes.modified == found.modified && found.size == Int64(content.utf8.count))
             #expect(try fixture.get("/file") == content)
@@ -86,7 +86,7 @@ import Testing
     func locked() throws {
         let fixture = try used()
         let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
-        let lock = try fixture.share.lock(SharePath(decoding: "/file"), request).lock
+        let lock = try fixture.share.lock(SharePath(text: "/file"), request).lock
         #expect(try fixture.putAtOnce("/file") == nil)
         var share = fixture.share
         share.tokens = [lock.token]
@@ -107,7 +107,7 @@ import Testing
         #expect(fixture.directory.names(in: "folder") == [] && fixture.leftovers == [])
         #expect(
             try fixture.get("/link") == "old"
-                && fixture.share.attributes(of: SharePath(decoding: "/large")).size == 2 << 20)
+                && fixture.share.attributes(of: SharePath(text: "/large")).size == 2 << 20)
     }
 
     @Test("What a policy keeps or refuses is left to those who may wait")
@@ -127,7 +127,7 @@ import Testing
     @Test("A file that may have properties is left to those who may wait, who keep them")
     func properties() throws {
         let fixture = try used()
-        let path = try SharePath(decoding: "/file")
+        let path = try SharePath(text: "/file")
         #expect(try fixture.putAtOnce("/file") != nil)
         let property = DeadProperty(name: PropertyName(namespace: "u", local: "p"), xml: Array("<p/>".utf8))
         try fixture.share.updateProperties(of: path, [.set(property)])
@@ -152,7 +152,7 @@ import Testing
             try Fixture.passTick()
         }
         try replaceTwice()
-        let path = try SharePath(decoding: "/file")
+        let path = try SharePath(text: "/file")
         let lock = try other.share.lock(
             path, LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
         ).lock
@@ -198,7 +198,7 @@ import Testing
         for content in ["first", "0"] { try fixture.put("/count", content) }
         let steps = 100
         let processes = [fixture, try Fixture(over: fixture.directory)]
-        let path = try SharePath(decoding: "/count")
+        let path = try SharePath(text: "/count")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for process in processes {
                 group.addTask {

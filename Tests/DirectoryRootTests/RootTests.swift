@@ -17,7 +17,7 @@ import Testing
         let root = try DirectoryRoot(
             path: directory.path(of: "root"), resolving: system.method, abilities: system.abilities)
         let share = Share(root: root)
-        let path = try SharePath(decoding: "/file")
+        let path = try SharePath(text: "/file")
         _ = try share.open(path)
         try directory.removeTree("root")
         #expect(throws: RootError.notFound) { try share.open(path) }
@@ -38,7 +38,7 @@ import Testing
         try directory.rename("root", to: "moved")
         #expect(share.root.pathLeft == directory.path(of: "root"))
         try directory.link("root", to: "other")
-        #expect(try share.open(SharePath(decoding: "/file")).attributes.size == 4)
+        #expect(try share.open(SharePath(text: "/file")).attributes.size == 4)
         #expect(share.root.pathLeft == directory.path(of: "root"))
         try directory.removeTree("root")
         try directory.link("root", to: "moved")

@@ -18,7 +18,7 @@ import Testing
         let fixture = try Fixture.memory()
         try fixture.directory.makeDirectory("folder")
         let made = try fixture.putAtOnce("/folder/a", "content")
-        let found = try fixture.share.attributes(of: SharePath(decoding: "/folder/a"))
+        let found = try fixture.share.attributes(of: SharePath(text: "/folder/a"))
         #expect(
             made?.attributes.entityTag == found.entityTag && made?.attributes.modified == found.modified
                 && found.size == 7)
@@ -32,7 +32,7 @@ import Testing
         var policy = RootPolicy()
         policy.hidden = ["secret*"]
         var fixture = try Fixture.memory(policy)
-        fixture.share.rights = RightsMap(rules: [(.root, .readWrite), (try SharePath(decoding: "/private"), .none)])
+        fixture.share.rights = RightsMap(rules: [(.root, .readWrite), (try SharePath(text: "/private"), .none)])
         for path in ["/Private", "/Secret", "/LONGNA~1.TXT"] {
             #expect(try fixture.putAtOnce(path) == nil, "\(path)")
             #expect(try fixture.put(path, "content").created, "\(path)")
@@ -79,7 +79,7 @@ import Testing
         let fixture = try Fixture.memory()
         try fixture.directory.makeDirectory("folder")
         let request = LockRequest(isExclusive: true, isRecursive: true, owner: [], timeout: nil)
-        let lock = try fixture.share.lock(SharePath(decoding: "/folder"), request).lock
+        let lock = try fixture.share.lock(SharePath(text: "/folder"), request).lock
         #expect(try fixture.putAtOnce("/folder/a") == nil)
         #expect(fixture.directory.names(in: "folder") == [])
         var share = fixture.share
@@ -94,7 +94,7 @@ import Testing
         let fixture = try Fixture.memory(clock: clock.clock)
         try fixture.directory.makeDirectory("folder")
         let other = try Fixture(over: fixture.directory, clock: clock.clock)
-        let target = try SharePath(decoding: "/folder")
+        let target = try SharePath(text: "/folder")
         let request = LockRequest(isExclusive: true, isRecursive: true, owner: [], timeout: nil)
         var names: [String] = []
         for round in 0..<3 {
@@ -156,7 +156,7 @@ import Testing
     func busy() throws {
         let fixture = try Fixture.memory()
         let request = LockRequest(isExclusive: true, isRecursive: true, owner: [], timeout: nil)
-        _ = try fixture.share.lock(SharePath(decoding: "/other"), request)
+        _ = try fixture.share.lock(SharePath(text: "/other"), request)
         #expect(try fixture.putAtOnce("/a") != nil)
         let file = fixture.directory.path(of: ".shareserve/commit")
         let other = sys_openat(AT_FDCWD, file, O_RDWR, 0)

@@ -7,14 +7,14 @@ import Testing
     @Test("An upload shows only when it is whole", arguments: SystemUnderTest.allCases)
     func upload(_ system: SystemUnderTest) throws {
         let fixture = try Fixture(system)
-        let upload = try fixture.share.beginUpload(to: SharePath(decoding: "/a.txt"), replacing: .nothing)
+        let upload = try fixture.share.beginUpload(to: SharePath(text: "/a.txt"), replacing: .nothing)
         try upload.write(Array("hello".utf8))
         #expect(try fixture.list() == [] && !fixture.directory.exists("a.txt"))
         let result = try upload.commit()
         #expect(result.created && result.attributes.size == 5)
         #expect(try fixture.get("/a.txt") == "hello")
         #expect(
-            try fixture.share.attributes(of: SharePath(decoding: "/a.txt")).entityTag == result.attributes.entityTag)
+            try fixture.share.attributes(of: SharePath(text: "/a.txt")).entityTag == result.attributes.entityTag)
         #expect(fixture.leftovers == [])
     }
 
@@ -22,7 +22,7 @@ import Testing
     func replace(_ system: SystemUnderTest) throws {
         let fixture = try Fixture(system)
         let first = try fixture.put("/a.txt", "one")
-        let open = try fixture.share.open(SharePath(decoding: "/a.txt"))
+        let open = try fixture.share.open(SharePath(text: "/a.txt"))
         let second = try fixture.put("/a.txt", "two")
         #expect(first.created && !second.created)
         #expect(first.attributes.entityTag != second.attributes.entityTag)
@@ -39,7 +39,7 @@ import Testing
     func shorterThanAnnounced(_ system: SystemUnderTest) throws {
         let fixture = try Fixture(system)
         let upload = try fixture.share.beginUpload(
-            to: SharePath(decoding: "/a"), replacing: .nothing, size: 64 << 20)
+            to: SharePath(text: "/a"), replacing: .nothing, size: 64 << 20)
         var expected: [UInt8] = []
         for byte in UInt8(1)...12 {
             let piece = [UInt8](repeating: byte, count: 300_000)
@@ -55,7 +55,7 @@ import Testing
         let fixture = try Fixture(system)
         try fixture.put("/a.txt", "old")
         do {
-            let upload = try fixture.share.beginUpload(to: SharePath(decoding: "/a.txt"), replacing: .anything)
+            let upload = try fixture.share.beginUpload(to: SharePath(text: "/a.txt"), replacing: .anything)
             try upload.write(Array("new".utf8))
         }
         #expect(try fixture.get("/a.txt") == "old" && fixture.leftovers == [])
@@ -64,7 +64,7 @@ import Testing
     @Test("Preconditions hold at the start and again at the commit", arguments: SystemUnderTest.allCases)
     func preconditions(_ system: SystemUnderTest) throws {
         let fixture = try Fixture(system)
-        let path = try SharePath(decoding: "/a.txt")
+        let path = try SharePath(text: "/a.txt")
         let upload = try fixture.share.beginUpload(to: path, replacing: .nothing)
         let tag = try fixture.put("/a.txt", "first").attributes.entityTag
         #expect(throws: RootError.exists) { try upload.commit() }
@@ -91,7 +91,7 @@ import Testing
             if count == 2 { _ = try? theirs.put("/a.txt", "theirs") }
             return found?.entityTag == tag
         }
-        let upload = try mine.share.beginUpload(to: SharePath(decoding: "/a.txt"), replacing: replacing)
+        let upload = try mine.share.beginUpload(to: SharePath(text: "/a.txt"), replacing: replacing)
         try upload.write(Array("mine".utf8))
         #expect(throws: RootError.preconditionFailed) { _ = try upload.commit() }
         #expect(try mine.get("/a.txt") == "theirs")
@@ -107,17 +107,17 @@ import Testing
         #expect(throws: RootError.isDirectory) { try fixture.put("/", "x") }
         #expect(throws: RootError.forbidden) { try fixture.put("/.shareserve/a", "x") }
         #expect(throws: RootError.forbidden) { try fixture.put("/folder/.shareserve-1", "x") }
-        #expect(throws: RootError.exists) { try fixture.share.createDirectory(at: SharePath(decoding: "/folder")) }
-        #expect(throws: RootError.exists) { try fixture.share.createDirectory(at: SharePath(decoding: "/file")) }
+        #expect(throws: RootError.exists) { try fixture.share.createDirectory(at: SharePath(text: "/folder")) }
+        #expect(throws: RootError.exists) { try fixture.share.createDirectory(at: SharePath(text: "/file")) }
         #expect(throws: RootError.exists) { try fixture.share.createDirectory(at: .root) }
-        #expect(throws: RootError.parentMissing) { try fixture.share.createDirectory(at: SharePath(decoding: "/x/y")) }
-        try fixture.share.createDirectory(at: SharePath(decoding: "/folder/new"))
+        #expect(throws: RootError.parentMissing) { try fixture.share.createDirectory(at: SharePath(text: "/x/y")) }
+        try fixture.share.createDirectory(at: SharePath(text: "/folder/new"))
         #expect(fixture.directory.exists("folder/new"))
     }
 
     @Test("Times are kept as asked") func times() throws {
         let fixture = try Fixture()
-        let path = try SharePath(decoding: "/a.txt")
+        let path = try SharePath(text: "/a.txt")
         let upload = try fixture.share.beginUpload(to: path, replacing: .nothing)
         upload.setModified(Timestamp(seconds: 1_000_000_000, nanoseconds: 123_456_789))
         #expect(try upload.commit().attributes.modified == Timestamp(seconds: 1_000_000_000, nanoseconds: 123_456_789))
@@ -135,8 +135,8 @@ import Testing
         #expect(throws: RootError.readOnly) { try fixture.remove("/a") }
         #expect(throws: RootError.readOnly) { try fixture.move("/a", to: "/b") }
         #expect(throws: RootError.readOnly) { try fixture.copy("/a", to: "/b") }
-        #expect(throws: RootError.readOnly) { try fixture.share.createDirectory(at: SharePath(decoding: "/c")) }
-        #expect(throws: RootError.readOnly) { try fixture.share.setTimes(of: SharePath(decoding: "/a"), modified: nil) }
+        #expect(throws: RootError.readOnly) { try fixture.share.createDirectory(at: SharePath(text: "/c")) }
+        #expect(throws: RootError.readOnly) { try fixture.share.setTimes(of: SharePath(text: "/a"), modified: nil) }
         #expect(fixture.directory.names() == ["a"])
     }
 
@@ -146,7 +146,7 @@ import Testing
         let fixture = try Fixture(policy: policy)
         #expect(throws: RootError.tooLarge) { try fixture.put("/a", "12345") }
         #expect(throws: RootError.tooLarge) {
-            try fixture.share.beginUpload(to: SharePath(decoding: "/a"), replacing: .anything, size: 5)
+            try fixture.share.beginUpload(to: SharePath(text: "/a"), replacing: .anything, size: 5)
         }
         try fixture.put("/a", "1234")
         #expect(throws: RootError.noSpace) {

@@ -278,11 +278,11 @@ struct PropfindTests {
             }
         }
         let listed = try responses(
-            SharePath(decoding: "/within"), Depth(reach: .one, leavesOutTarget: true))
-        let members = try fixture.share.list(SharePath(decoding: "/within")).next()
+            SharePath(text: "/within"), Depth(reach: .one, leavesOutTarget: true))
+        let members = try fixture.share.list(SharePath(text: "/within")).next()
         #expect(members.count == names.count + 2 && listed.count == members.count)
         for member in members {
-            let path = try SharePath(decoding: "/within").appending(member.name)
+            let path = try SharePath(text: "/within").appending(member.name)
             #expect(try listed.contains(responses(path, .zero)[0]), "\(path)")
         }
     }

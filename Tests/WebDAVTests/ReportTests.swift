@@ -59,7 +59,7 @@ struct ReportTests {
         let trees = TreeMemory(1_000)
         func report(_ path: String) throws -> ChangeStream {
             try ChangeStream(
-                of: SharePath(decoding: path), in: fixture.share, query, isMinimal: false, prefix: "",
+                of: SharePath(text: path), in: fixture.share, query, isMinimal: false, prefix: "",
                 memory: trees.portion())
         }
         var first: ChangeStream? = try report("d")

@@ -109,7 +109,6 @@ package struct RequestTarget: Equatable, Sendable {
         bytes.reserveCapacity(rest.count)
         var start = rest.startIndex
         while start < rest.endIndex {
-            guard rest[start] == UInt8(ascii: "/") else { throw malformed }
             let end = rest[(start + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
             if end > start + 1 {
                 if !bytes.isEmpty { bytes.append(UInt8(ascii: "/")) }

@@ -20,7 +20,7 @@ struct FileResponderTests {
         try directory.write("%PDF", to: "a.pdf")
         try directory.write("x", to: "a\"b\r\nc.txt")
         // `Last-Modified` is never later than now, and a clock that is read quickly is some milliseconds late.
-        try share.setTimes(of: SharePath(decoding: "/a.txt"), modified: Timestamp(seconds: 1_000_000_000))
+        try share.setTimes(of: SharePath(text: "/a.txt"), modified: Timestamp(seconds: 1_000_000_000))
     }
 
     private func get(

@@ -146,7 +146,7 @@ public struct AccessRules: Sendable {
             if let colon = path.lastIndex(of: UInt8(ascii: ":")), !path[colon...].contains(UInt8(ascii: "/")) {
                 switch String(decoding: path[(colon + 1)...], as: UTF8.self) {
                 case "rw": rights = .readWrite
-                case "ro", "r": rights = .readOnly
+                case "ro": rights = .readOnly
                 case "w": rights = .dropBox
                 case "none": rights = .none
                 default: throw AccessRuleError("rights are rw, ro, w or none")

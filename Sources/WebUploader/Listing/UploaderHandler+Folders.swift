@@ -239,7 +239,7 @@ extension UploaderHandler {
         [
             "Content-Type": "text/html; charset=utf-8", "Vary": "Accept, Accept-Language",
             "Cache-Control": "no-cache", "Content-Security-Policy": page.policy,
-            "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+            "X-Frame-Options": "DENY",
         ]
     }
 }

@@ -146,3 +146,22 @@ def test_log_in_without_scripts(serve, opened):
     page.locator("input[name=password]").press("Enter")
     page.wait_for_url("**/deep/")
     expect(page.get_by_role("link", name="a.txt")).to_be_visible()
+
+
+def test_forms_without_scripts_work_where_browsers_name_their_origin_alone(serve, opened, folder):
+    # They send no `Sec-Fetch-Site` to a plain name that isn't the machine's own. The server is its own proxy here, so
+    # that it has such a name wherever this runs.
+    server = serve("--auth", "anna:secret@/:rw")
+    (folder / "sent.txt").write_text("sent")
+    page = opened(java_script_enabled=False, proxy={"server": server.url})
+    page.expected = ["401"]
+    page.goto("http://nas.example/")
+    page.locator("input[name=user]").fill("anna")
+    page.locator("input[name=password]").fill("secret")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Log in").click()
+    page.locator("input[type=file]").set_input_files(str(folder / "sent.txt"))
+    with page.expect_navigation():
+        page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_role("link", name="sent.txt")).to_be_visible()
+    assert (server.root / "sent.txt").read_text() == "sent"

@@ -44,6 +44,15 @@ public struct IOPool: Sendable {
         return try await bounds.walks.run(work)
     }
 
+    /// Runs work that copies `bytes` bytes of a file: behind all who wait for the like, where those are many.
+    /// - Throws: as ``walk(_:)``.
+    package func copying<T: Sendable>(_ bytes: Int64, _ work: @escaping @Sendable () throws -> T) async throws -> T {
+        bytes > Self.mostCopiedAtOnce ? try await walk(work) : try await run(work)
+    }
+
+    /// Bytes that a disk copies in the time of a few requests.
+    private static let mostCopiedAtOnce: Int64 = 8 << 20
+
     /// Runs work that looks at all of a tree before there is anything to send, when a thread can be spared for it.
     /// - Throws: what `work` throws.
     package func look<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {

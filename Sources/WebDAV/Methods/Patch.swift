@@ -30,7 +30,7 @@ extension DAVRequest {
         {
             throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
         }
-        let upload = try await onDisk { share in
+        let upload = try await request.io.copying(start) { [share] in
             let (size, overflow) = max(old.size, start).addingReportingOverflow(length ?? 0)
             guard !overflow else { throw RootError.tooLarge }
             let upload = try share.beginUpload(
@@ -40,10 +40,10 @@ extension DAVRequest {
         }
         do {
             let received = try await receive(into: upload, digests)
-            return try await onDisk { _ in
+            let end = upload.written
+            return try await request.io.copying(old.size - end) {
                 try received.check()
                 try received.check(encoded: request.body)
-                let end = upload.written
                 if case .from(let first, let last?) = range, end != last + 1 || end < first {
                     throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
                 }

@@ -32,15 +32,19 @@ extension UploaderHandler {
                 continue
             }
             do {
-                let item = try await request.io.run { () throws -> TrashItem? in
-                    if let item = try request.share.moveToTrash(path) { return item }
+                let item = try await request.io.run { try request.share.moveToTrash(path) }
+                if item == nil {
                     // On another disk than the trash: it goes for good, as everybody else's delete does.
-                    if let failure = try request.share.remove(path).first { throw failure.error }
-                    return nil
+                    try await request.io.walk {
+                        if let failure = try request.share.remove(path).first { throw failure.error }
+                    }
                 }
                 outcomes.append(.item(item, path))
             } catch let error as RootError {
                 outcomes.append(.failure(said, error))
+            } catch is HTTPError {
+                // Too many wait for their turn; what has gone already is told all the same.
+                outcomes.append(.failure(said, .tooMany))
             }
         }
         return .json(document(of: outcomes, for: request))
@@ -71,7 +75,7 @@ extension UploaderHandler {
 
     private func purge(_ request: Request) async throws -> Response {
         let id = request.queryValue("id")
-        try await request.io.run {
+        try await request.io.walk {
             if let id { try request.share.deleteFromTrash(id) } else { try request.share.emptyTrash() }
         }
         return Response(.noContent)

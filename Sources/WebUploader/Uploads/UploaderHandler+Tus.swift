@@ -109,7 +109,8 @@ extension UploaderHandler {
         var notes = try notes(metadata, request.fields, isPartial: false)
         notes.concat = concat
         let modified = try metadata.modified()
-        let upload = try await request.io.run { [notes] () throws -> ResumableUpload in
+        // All bytes of all parts are copied.
+        let upload = try await request.io.walk { [notes] () throws -> ResumableUpload in
             let spec = UploadSpec(
                 target: try metadata.target(isFolder: request.share.isFolder), length: nil,
                 replacing: notes.replacement, metadata: notes.fields, modified: modified, mediaType: metadata.mediaType,

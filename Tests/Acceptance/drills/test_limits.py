@@ -1,14 +1,17 @@
 """Every bound that has an option is met by a request that exceeds it, and leaves the server as it was."""
 
+import base64
 import contextlib
 import os
 import pathlib
 import resource
+import subprocess
 import time
 
 import pytest
 
 from server import wait_until
+from tracing import traced
 from wire import ConnectionClosed, Wire, ask
 
 
@@ -239,3 +242,66 @@ def test_copies_wait_for_their_turn(serve):
     assert [wire.response().status for wire in wires] == [201] * len(wires)
     for wire in wires:
         wire.close()
+
+
+@pytest.fixture
+def disk(folder):
+    """Another file system below the folder that is shared; the mark `root` is for who asks for it."""
+    place = folder / "share" / "disk"
+    place.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", place], check=True)
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def append(server):
+    return Wire(server).request(
+        "PATCH", "/big", "X-Update-Range: append", "Content-Type: application/x-sabredav-partialupdate", body=b"x")
+
+
+def replace_first(server):
+    return Wire(server).request(
+        "PATCH", "/big", "X-Update-Range: bytes=0-0", "Content-Type: application/x-sabredav-partialupdate", body=b"x")
+
+
+def join(server):
+    piece = ask(
+        server, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 1", "Upload-Concat: partial",
+        "Content-Type: application/offset+octet-stream", body=b"x")["Location"]
+    return Wire(server).request(
+        "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", f"Upload-Concat: final;{piece}",
+        "Upload-Metadata: filename " + base64.b64encode(b"joined").decode())
+
+
+def empty_trash(server):
+    assert ask(server, "POST", "/.shareserve/trash", "Content-Type: application/json", body=b'{"paths":["/small"]}').status == 200
+    return Wire(server).request("DELETE", "/.shareserve/trash")
+
+
+def discard_for_good(server):
+    (server.root / "disk" / "tree").mkdir()
+    return Wire(server).request("POST", "/.shareserve/trash", "Content-Type: application/json", body=b'{"paths":["/disk/tree"]}')
+
+
+LONG = [append, replace_first, join, empty_trash, pytest.param(discard_for_good, marks=pytest.mark.root)]
+
+
+@pytest.mark.parametrize("long", LONG, ids=lambda work: work.__name__)
+def test_what_takes_as_long_as_a_copy_waits_for_its_turn(serve, long, request):
+    if long is discard_for_good:
+        request.getfixturevalue("disk")
+    server = serve("--max-tree-walks", "1", "--trash", "3")
+    (server.root / "big").write_bytes(bytes(9 << 20))
+    (server.root / "small").write_text("x")
+    for index in range(40):
+        (server.root / "tree" / f"inner {index}").mkdir(parents=True)
+    with traced(server, "-o", os.devnull, "-e", "trace=mkdirat", "-e", "inject=mkdirat:delay_enter=100000"), \
+            Wire(server, timeout=60) as copying:
+        copying.request("COPY", "/tree", "Destination: /copy")
+        wait_until(lambda: any((server.root / ".shareserve").rglob("inner *")), "the copy is under way")
+        with long(server) as wire:
+            assert wire.is_silent(timeout=1)
+            assert ask(server, "GET", "/small" if long is not empty_trash else "/big", "Range: bytes=0-0").status == 206
+            assert copying.is_silent(timeout=0.1)
+            assert copying.response().status == 201
+            assert wire.response().status in (200, 201, 204)

@@ -38,41 +38,47 @@ extension Share {
     ///   - id: of the upload.
     ///   - finishing: whether an upload of which all has come, and that was refused its name or never got to it, gets it
     ///     first: for clients that take it for done when they hear that nothing is missing.
+    ///   - io: where the disk may be waited for.
     /// - Returns: what is known of it, how many bytes have come, and until when it is kept if nobody goes on.
-    /// - Throws: as ``finish(_:)`` where that is due and can't be.
+    /// - Throws: as ``finish(_:io:)`` where that is due and can't be.
     func takeOver(
-        _ id: String, finishing: Bool = false
-    ) throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
-        let upload: ResumableUpload
-        do {
-            upload = try resumeUpload(id: id)
-        } catch {
-            guard error == .unknownToken || error == .noSpace else { throw error }
-            let progress = try self.upload(id: id)
-            if finishing, progress.isUnfinished { throw error }
-            return (progress.record, progress.offset, nil)
+        _ id: String, finishing: Bool = false, io: IOPool
+    ) async throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
+        let (resumed, progress) = try await io.run { () throws -> (ResumableUpload?, UploadProgress?) in
+            do throws(RootError) {
+                return (try resumeUpload(id: id), nil)
+            } catch {
+                guard error == .unknownToken || error == .noSpace else { throw error }
+                let progress = try upload(id: id)
+                if finishing, progress.isUnfinished { throw error }
+                return (nil, progress)
+            }
         }
+        if let progress { return (progress.record, progress.offset, nil) }
+        guard let upload = resumed else { throw RootError.unknownToken }
         guard finishing, upload.isComplete, !upload.record.isPartial else {
             return (upload.record, upload.offset, upload.expires)
         }
-        _ = try finish(upload)
+        _ = try await finish(upload, io: io)
         return (upload.record, upload.offset, nil)
     }
 
     /// Gives a complete upload its name, when its content is what was announced.
     /// - Throws: ``DigestMismatch`` when it is not; then the upload is gone.
-    func finish(_ upload: ResumableUpload) throws -> FinishedUpload {
+    func finish(_ upload: ResumableUpload, io: IOPool) async throws -> FinishedUpload {
         let notes = UploadNotes(upload.record)
         if let digest = notes.digest, let algorithm = digest.strongest {
-            guard try upload.digest(by: algorithm) == digest.digests[algorithm] else {
-                try removeUpload(id: upload.id)
+            guard try await upload.digest(by: algorithm, io: io) == digest.digests[algorithm] else {
+                try await io.run { try removeUpload(id: upload.id) }
                 throw DigestMismatch()
             }
         }
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
-        return try announced.withFreeName(by: notes.rule) { path, _ in
-            let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
-            return FinishedUpload(path: path, attributes: attributes, created: created)
+        return try await io.run {
+            try announced.withFreeName(by: notes.rule) { path, _ in
+                let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
+                return FinishedUpload(path: path, attributes: attributes, created: created)
+            }
         }
     }
 }
@@ -83,20 +89,31 @@ extension UploadProgress {
 }
 
 extension ResumableUpload {
-    /// The digest of all that has come; waits for the disk.
-    func digest(by algorithm: DigestAlgorithm) throws -> [UInt8] {
+    /// The digest of all that has come; reads it in pieces between which others get their turn.
+    ///
+    /// To its end, though the client may be gone: it is what still keeps the upload from its name.
+    fileprivate func digest(by algorithm: DigestAlgorithm, io: IOPool) async throws -> [UInt8] {
         var digester = Digester(algorithm)
         var position: Int64 = 0
         while position < offset {
-            var count = 0
-            let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in
-                count = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: position)
-                filled = count
+            let (from, before) = (position, digester)
+            (position, digester) = try await io.run { [self] () throws -> (Int64, Digester) in
+                var (position, digester) = (from, before)
+                while position < min(offset, from + Self.digestedAtOnce) {
+                    let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in
+                        filled = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: position)
+                    }
+                    guard !bytes.isEmpty else { throw RootError.preconditionFailed }
+                    digester.update(bytes)
+                    position += Int64(bytes.count)
+                }
+                return (position, digester)
             }
-            guard count > 0 else { throw RootError.preconditionFailed }
-            digester.update(bytes)
-            position += Int64(count)
+            await Task.yield()
         }
         return digester.finish()
     }
+
+    /// Bytes that are read before others get their turn.
+    private static let digestedAtOnce: Int64 = 1 << 20
 }

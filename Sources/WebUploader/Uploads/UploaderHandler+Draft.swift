@@ -114,7 +114,7 @@ extension UploaderHandler {
         guard !version.hasTransferFields(request.fields) else {
             throw HTTPError(.badRequest, "Who asks for the offset does not say one.")
         }
-        let (record, offset, _) = try await request.io.run { try request.share.takeOver(id) }
+        let (record, offset, _) = try await request.share.takeOver(id, io: request.io)
         var fields: ResponseFields = ["Upload-Offset": String(offset), "Cache-Control": "no-store"]
         version.addCompleteness(record.isFinished, to: &fields)
         fields["Upload-Length"] = record.length.map { String($0) }
@@ -165,11 +165,11 @@ extension UploaderHandler {
         var fields = fields
         version.addCompleteness(true, to: &fields)
         do {
-            let finished = try await request.io.run { () throws -> FinishedUpload in
+            try await request.io.run {
                 if upload.record.length == nil { try upload.declareLength(upload.offset) }
                 guard upload.isComplete else { throw IncompleteUpload() }
-                return try request.share.finish(upload)
             }
+            let finished = try await request.share.finish(upload, io: request.io)
             fields["Upload-Offset"] = String(upload.offset)
             try await addFinished(finished, request, to: &fields)
             return Response(finished.created ? .created : version.number < 7 ? .ok : .noContent, fields: fields)

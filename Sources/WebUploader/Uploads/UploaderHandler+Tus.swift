@@ -189,7 +189,7 @@ extension UploaderHandler {
             fields["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
             return Response(status, fields: fields)
         }
-        let finished = try await request.io.run { try request.share.finish(upload) }
+        let finished = try await request.share.finish(upload, io: request.io)
         try await addFinished(finished, request, to: &fields)
         return Response(status, fields: fields)
     }
@@ -199,7 +199,7 @@ extension UploaderHandler {
     /// Who asks for the offset takes the upload over, so that it stays what is answered here. A client that hears that
     /// nothing is missing believes its file to be there: so it is there then, or the answer is why not.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
-        let (record, offset, expires) = try await request.io.run { try request.share.takeOver(id, finishing: true) }
+        let (record, offset, expires) = try await request.share.takeOver(id, finishing: true, io: request.io)
         let notes = UploadNotes(record)
         var fields: ResponseFields = ["Upload-Offset": String(offset)]
         if let length = record.length {

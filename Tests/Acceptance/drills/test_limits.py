@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import hashlib
 import os
 import pathlib
 import resource
@@ -305,3 +306,25 @@ def test_what_takes_as_long_as_a_copy_waits_for_its_turn(serve, long, request):
             assert copying.is_silent(timeout=0.1)
             assert copying.response().status == 201
             assert wire.response().status in (200, 201, 204)
+
+
+def test_others_get_their_turn_while_an_upload_is_verified(serve):
+    server = serve("--io-threads", "1")
+    content = bytes(64 << 20)
+    metadata = {"filename": b"big", "sha256": hashlib.sha256(content).hexdigest().encode()}
+    address = ask(
+        server, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", f"Upload-Length: {len(content)}",
+        "Upload-Metadata: " + ",".join(f"{key} {base64.b64encode(value).decode()}" for key, value in metadata.items()),
+    )["Location"]
+    with traced(server, "-o", os.devnull, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=20000"), \
+            Wire(server, timeout=60) as wire:
+        wire.request(
+            "PATCH", address, "Tus-Resumable: 1.0.0", "Upload-Offset: 0",
+            "Content-Type: application/offset+octet-stream", body=content)
+        part, = (server.root / ".shareserve").rglob("*.part")
+        wait_until(lambda: part.stat().st_size == len(content), "all has come")
+        for _ in range(3):
+            assert ask(server, "PROPFIND", "/", "Depth: 0").status == 207
+        assert wire.is_silent(timeout=0.1)
+        assert wire.response().status == 204
+    assert (server.root / "big").stat().st_size == len(content)

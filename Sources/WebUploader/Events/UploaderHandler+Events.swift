@@ -20,8 +20,8 @@ extension UploaderHandler {
         let folder = try folder(in: request)
         let share = request.share
         let io = request.io
-        let (events, continuation) = AsyncStream.makeStream(
-            of: FolderEvent.self, bufferingPolicy: .bufferingOldest(Self.waitingEvents))
+        let queue = EventQueue(most: Self.waitingEvents)
+        let continuation = queue.continuation
         guard eventStreams.add(continuation) else { throw RootError.tooMany }
         let changes: AsyncStream<FolderChange>
         let told: ToldFolder
@@ -41,7 +41,7 @@ extension UploaderHandler {
             return Response(.ok, fields: fields)
         }
         if let version = request.queryValue("since"), !version.isEmpty, version != told.version {
-            continuation.yield(.changed(.all))
+            queue.tell(.all)
         }
         return Response(
             .ok, fields: fields,
@@ -49,16 +49,17 @@ extension UploaderHandler {
                 try await writer.write(Array("retry: 3000\n\n".utf8))
                 defer { continuation.finish() }
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { await Self.forward(changes, to: continuation) }
+                    group.addTask { for await change in changes { queue.tell(change) } }
                     group.addTask {
-                        try await Self.watchUploads(below: told, for: request, uploadsBoard, continuation)
+                        try await Self.watchUploads(below: told, for: request, uploadsBoard, queue)
                     }
                     group.addTask {
-                        for await event in events {
+                        for await event in queue.events {
                             let (isAdmitted, isThere) = try await io.run { (request.isStillAdmitted(), told.isThere) }
                             guard isAdmitted else { return }
                             var text = TextWriter()
                             text.event(isThere ? event : .changed(.all))
+                            if queue.takeMissed() { text.event(.changed(.all)) }
                             try await writer.write(text.take())
                             guard isThere else { return }
                         }
@@ -71,22 +72,8 @@ extension UploaderHandler {
             })
     }
 
-    private static func forward(
-        _ changes: AsyncStream<FolderChange>, to continuation: AsyncStream<FolderEvent>.Continuation
-    ) async {
-        var isBehind = false
-        for await change in changes {
-            if case .dropped = continuation.yield(.changed(isBehind ? .all : change)) {
-                isBehind = true
-            } else {
-                isBehind = false
-            }
-        }
-    }
-
     private static func watchUploads(
-        below folder: ToldFolder, for request: Request, _ board: UploadsBoard,
-        _ continuation: AsyncStream<FolderEvent>.Continuation
+        below folder: ToldFolder, for request: Request, _ board: UploadsBoard, _ queue: EventQueue
     ) async throws {
         var last = Array("[]".utf8)
         var quiet = Duration.zero
@@ -100,13 +87,13 @@ extension UploaderHandler {
             guard let (list, isThere) = found else { return }
             if !isThere {
                 // Whoever writes that finds it out, too, and ends.
-                continuation.yield(.keepAlive)
+                queue.add(.keepAlive)
             } else if list != last {
-                continuation.yield(.uploads(list))
-                last = list
+                // What finds no room now is told next time, if it is still true.
+                if queue.add(.uploads(list)) { last = list }
                 quiet = .zero
             } else if quiet >= keepAliveInterval {
-                continuation.yield(.keepAlive)
+                queue.add(.keepAlive)
                 quiet = .zero
             }
             try await Task.sleep(for: uploadsInterval)

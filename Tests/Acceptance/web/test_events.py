@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import time
 
 import requests
@@ -172,3 +173,22 @@ def test_documents_are_checked(server):
     for body in (b"", b"{", b"[]", b"{}", b'{"paths":[]}', b'{"paths":"x"}', b"[" * 100_000):
         assert requests.post(trash, data=body, headers=JSON, timeout=20).status_code == 400, body[:20]
     assert requests.post(trash, data=b" " * (2 << 20), headers=JSON, timeout=20).status_code == 413
+
+
+def test_a_client_that_is_slow_to_listen_misses_nothing(server):
+    # Long in JSON, six bytes for each.
+    names = ["\x01" * 240 + str(number) for number in range(150)]
+    with Wire(server, receive_buffer=4096) as wire:
+        wire.request("GET", "/.shareserve/events?in=/")
+        for _ in range(60):
+            for name in names:
+                (server.root / name).write_bytes(b"")
+            time.sleep(0.16)
+        (server.root / "last").write_bytes(b"")
+        time.sleep(1)
+        wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        heard = b""
+        deadline = time.monotonic() + 20
+        while b'"last"' not in heard and b'"all":true' not in heard:
+            assert time.monotonic() < deadline, f"{len(heard)} bytes, and no word of the last change"
+            heard += wire.socket.recv(1 << 20)

@@ -117,6 +117,16 @@ def test_self_signed(serve):
     assert ".shareserve" not in names.text
 
 
+def test_processes_that_begin_together_have_one_certificate(serve):
+    # Each has looked for one before the other has kept its own.
+    names = "rename,renameat,renameat2"
+    slow = ("strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:delay_enter=1000000")
+    servers = [serve("--tls-self-signed", wrapper=slow, wait=False) for _ in range(2)]
+    for server in servers:
+        wait_until(lambda: server.urls, "an address is printed")
+    assert len({ssl.get_server_certificate(("127.0.0.1", server.port)) for server in servers}) == 1
+
+
 def test_renewal(serve, folder):
     made, key = certificate(folder, "a")
     server = serve("--tls-cert", made, "--tls-key", key)

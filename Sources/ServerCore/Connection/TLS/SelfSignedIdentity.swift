@@ -16,16 +16,22 @@ struct SelfSignedIdentity {
 
     /// The one that was kept, when it is still good for a month and for these names; else a new one, kept where that
     /// can be.
+    ///
+    /// Of several processes that begin at a time, all get the same.
     static func kept(in root: DirectoryRoot, names: [String]) throws -> SelfSignedIdentity {
-        if let text = root.kept(name).map({ String(decoding: $0, as: UTF8.self) }), let old = SelfSignedIdentity(text),
-            old.isGood(for: names)
-        {
-            return old
+        func good(_ bytes: [UInt8]) -> SelfSignedIdentity? {
+            SelfSignedIdentity(String(decoding: bytes, as: UTF8.self)).flatMap { $0.isGood(for: names) ? $0 : nil }
         }
+        if let old = root.kept(name).flatMap(good) { return old }
         let new = try make(names: names)
-        // A read-only share keeps nothing: the certificate then lasts as long as the process.
-        try? root.keep(Array((new.certificate + "\n" + new.key).utf8), as: name)
-        return new
+        do {
+            let bytes = try root.kept(
+                name, isGood: { good($0) != nil }, orMake: { Array((new.certificate + "\n" + new.key).utf8) })
+            return good(bytes) ?? new
+        } catch {
+            // Nothing can be written here, as on a read-only share: the certificate lasts as long as the process.
+            return new
+        }
     }
 
     /// Makes a new one for these host names and numeric addresses, the first of them the subject.

@@ -85,7 +85,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
             let dead = selection.needsDead && plain == nil ? try share.properties(of: target) : []
             if selection.needsChecksums, plain == nil { writer.checksums = try share.checksums(of: target) }
             if selection.needsSyncToken, attributes.isDirectory, !share.root.policy.isReadOnly {
-                writer.syncToken = try SyncToken(of: target, in: share)
+                writer.syncToken = try SyncToken(of: target, in: share, memory: memory)
             }
             // The display name is the last component alone, the href the whole path.
             var parent = target.parent.bytes

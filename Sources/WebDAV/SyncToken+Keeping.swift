@@ -1,4 +1,5 @@
 internal import DirectoryRoot
+internal import ServerCore
 
 extension SyncToken {
     /// The token of `snapshot`, which is kept until the token comes back.
@@ -13,13 +14,20 @@ extension SyncToken {
     /// RFC 6578 §4.
     ///
     /// Nil when it holds too much for one.
-    init?(of path: SharePath, in share: Share) throws(RootError) {
+    /// - Parameters:
+    ///   - path: of the collection.
+    ///   - share: the requester's view.
+    ///   - memory: where what is remembered meanwhile is counted.
+    /// - Throws: ``RootError/tooMany`` when others fill the memory.
+    init?(of path: SharePath, in share: Share, memory: TreeMemory.Portion) throws(RootError) {
+        let snapshot: CollectionSnapshot
         do {
-            let snapshot = try CollectionSnapshot(of: path, in: share, isRecursive: true)
-            try self.init(keeping: snapshot, in: share.root.state.snapshots)
+            snapshot = try CollectionSnapshot(of: path, in: share, isRecursive: true)
         } catch {
             guard error == .tooMany else { throw error }
             return nil
         }
+        try memory.hold(snapshot.byteCount)
+        try self.init(keeping: snapshot, in: share.root.state.snapshots)
     }
 }

@@ -35,7 +35,10 @@ public struct WebDAVHandler: Handler {
             if let asked = try? DAVRequest(request, to: service), let response = asked.propfindAtOnce(body) {
                 return .now(response)
             }
-            return onDisk { try $0.propfindTarget(body) }
+            let charset = DAVBody.charset(of: request)
+            if service.selections.known(propfind: body, charset: charset)?.needsSyncToken == false {
+                return onDisk { try $0.propfindTarget(body) }
+            }
         }
         return later(entry.run)
     }

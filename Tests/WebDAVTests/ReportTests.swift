@@ -54,7 +54,7 @@ struct ReportTests {
     @Test("All answers together hold a bounded memory, but for small ones and one that is alone")
     func memory() throws {
         let fixture = try DAVFixture()
-        for index in 0..<3_000 { try fixture.directory.write("", to: "d/\(index)") }
+        for index in 0..<5_000 { try fixture.directory.write("", to: "d/\(index)") }
         let query = try SyncQuery(DAVBody.read(Array(body("").utf8), charset: nil, maxDepth: 10))
         let trees = TreeMemory(1_000)
         func report(_ path: String) throws -> ChangeStream {
@@ -62,12 +62,21 @@ struct ReportTests {
                 of: SharePath(text: path), in: fixture.share, query, isMinimal: false, prefix: "",
                 memory: trees.portion())
         }
+        func tokenProperty(_ path: String) throws {
+            let asked = Array(#"<propfind xmlns="DAV:"><prop><sync-token/></prop></propfind>"#.utf8)
+            _ = try MultiStatusStream(
+                of: SharePath(decoding: path), in: fixture.share,
+                PropertySelection(propfind: asked, charset: nil, maxDepth: 10), depth: .zero, isMinimal: false,
+                prefix: "", maxMembers: nil, memory: trees.portion())
+        }
         var first: ChangeStream? = try report("d")
         #expect(first?.isAtEnd == false)
         #expect(throws: RootError.tooMany) { try report("d") }
         #expect(throws: Never.self) { try report("") }
+        #expect(throws: RootError.tooMany) { try tokenProperty("d") }
         first = nil
         #expect(throws: Never.self) { try report("d") }
+        #expect(throws: Never.self) { try tokenProperty("d") }
     }
 
     @Test("§3.3 sync-level infinite reaches all below, and its tokens serve level 1 too")

@@ -13,18 +13,19 @@ extension DAVRequest {
         guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
         let selection = try service.selections.selection(propfind: body, charset: DAVBody.charset(of: request))
-        let listing = try await onDisk { [depth, memory = service.trees.portion()] share in
+        let begin: @Sendable () throws -> MultiStatusStream = { [depth, share, memory = service.trees.portion()] in
             try checkIf()
             return try MultiStatusStream(
                 of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,
                 maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil, memory: memory)
         }
+        let listing = selection.needsSyncToken ? try await request.io.look(begin) : try await request.io.run(begin)
         let fields = fields(of: listing, prefer)
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
         return .multiStatus(listing, to: request, fields: fields, until: slot)
     }
 
-    /// Properties of the target alone.
+    /// Properties of the target alone; not for what ``PropertySelection/needsSyncToken``.
     ///
     /// Waits for the disk, unless it is told what the target is.
     /// - Parameters:

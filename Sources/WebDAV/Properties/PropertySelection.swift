@@ -93,7 +93,8 @@ struct PropertySelection: Sendable {
     /// Whether the free space has to be looked up.
     var needsSpace: Bool { live.contains(.quotaAvailableBytes) || live.contains(.quotaUsedBytes) }
 
-    /// Whether the target's token has to be made, which costs a walk; its name alone costs none.
+    /// Whether the target's token has to be made, for which all of the tree below it is looked at before there is
+    /// anything to send; its name alone costs nothing.
     var needsSyncToken: Bool { form != .names && live.contains(.syncToken) }
 
     /// Whether the check sums that came with uploads are asked for.

@@ -328,3 +328,22 @@ def test_others_get_their_turn_while_an_upload_is_verified(serve):
         assert wire.is_silent(timeout=0.1)
         assert wire.response().status == 204
     assert (server.root / "big").stat().st_size == len(content)
+
+
+def test_looks_at_whole_trees_leave_threads_to_others(serve):
+    server = serve("--io-threads", "2")
+    for index in range(60):
+        (server.root / "tree" / str(index)).mkdir(parents=True)
+    (server.root / "empty").mkdir()
+    token = b'<propfind xmlns="DAV:"><prop><sync-token/></prop></propfind>'
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(traced(
+            server, "-o", os.devnull, "-e", "trace=getdents64", "-e", "inject=getdents64:delay_enter=20000"))
+        wires = [stack.enter_context(Wire(server, timeout=60)) for _ in range(3)]
+        # One that was asked before takes another way.
+        assert wires[0].ask("PROPFIND", "/empty/", "Depth: 0", body=token).status == 207
+        for wire in wires:
+            wire.request("PROPFIND", "/tree/", "Depth: 0", body=token)
+        assert ask(server, "PROPFIND", "/empty/", "Depth: 1").status == 207
+        assert all(wire.is_silent(timeout=0.1) for wire in wires)
+        assert all(wire.response().status == 207 for wire in wires)

@@ -14,6 +14,8 @@ public final class UploaderHandler: Handler {
     let listings: Slots
     let archives: Slots
     let trees = TreeMemory()
+    /// For the folders that searches have yet to look into.
+    let foldersToSearch = TreeMemory()
     let uploadsBoard = UploadsBoard()
     let eventStreams: EventStreams
 

@@ -1,4 +1,5 @@
 import DirectoryRoot
+import ServerCore
 import TestSupport
 import Testing
 
@@ -18,10 +19,10 @@ import Testing
         share = Share(root: try DirectoryRoot(path: directory.path))
     }
 
-    private func find(_ text: String, maxFolders: Int) throws -> String {
+    private func find(_ text: String, maxFolders: Int, memory: TreeMemory = TreeMemory()) throws -> String {
         let producer = try SearchProducer(
             for: try #require(NamePattern(text)), below: .root, in: share, address: [UInt8(ascii: "/")],
-            maxFolders: maxFolders)
+            memory: memory.portion(), maxFolders: maxFolders)
         var bytes: [UInt8] = []
         while let more = try producer.next() { bytes += more }
         return String(decoding: bytes, as: UTF8.self)
@@ -41,5 +42,16 @@ import Testing
         let answer = try find("hit", maxFolders: maxFolders)
         #expect(answer.hasSuffix("],\"more\":true}\n"), "\(answer)")
         #expect(hits(answer) < 3)
+    }
+
+    @Test("all searches together remember a bounded number of folders, but for few of each and for one that is alone")
+    func memory() throws {
+        for index in 0..<5_000 { try directory.makeDirectory("a/\(index)") }
+        let memory = TreeMemory(1_000)
+        var other: TreeMemory.Portion? = memory.portion()
+        try other?.hold(TreeMemory.free + 1_000)
+        #expect(try find("4999", maxFolders: 10_000, memory: memory).hasSuffix("],\"more\":true}\n"))
+        other = nil
+        #expect(try find("4999", maxFolders: 10_000, memory: memory).hasSuffix("]}\n"))
     }
 }

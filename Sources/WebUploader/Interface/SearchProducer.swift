@@ -1,9 +1,10 @@
 import DirectoryRoot
+import ServerCore
 
 /// Finds names below a folder, result by result, however large the tree.
 ///
-/// Bounded: at most ``maxResults`` results and a million folders, and the answer says so where there may be more; a
-/// blank line goes out while nothing is found, so that a client that has gone ends the walk.
+/// Bounded: at most ``maxResults`` results and a million folders, fewer while other searches remember many, and the
+/// answer says so where there may be more; a blank line goes out while nothing is found, so that a client that has gone ends the walk.
 final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private static let maxResults = 10_000
     private static let membersAtOnce = 4096
@@ -15,6 +16,11 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private let maxFolders: Int
     private var writer = TextWriter(capacity: 16 * 1024)
     private var ahead: FoldersAhead
+    private let memory: TreeMemory.Portion
+    /// Of the paths that wait in `ahead`, at most.
+    private var bytesAhead = 0
+    /// There is no room to remember more of them.
+    private var isFull = false
     private var cursor: DirectoryCursor?
     private var folder: SharePath
     private var results = 0
@@ -28,16 +34,22 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         case done
     }
 
+    /// Bytes that a folder takes beside its path: when it waits, and when it was entered.
+    private static let bytesOfFolder = 64
+
     /// - Parameters:
     ///   - pattern: what the names shall hold.
     ///   - top: the folder to begin with.
     ///   - share: decides what the requester may see.
     ///   - address: the percent-encoded address of the whole share, with its last slash.
+    ///   - memory: where the folders that are yet to be looked into are counted.
     ///   - maxFolders: no more than these are looked into.
     /// - Throws: ``RootError`` when the folder cannot be listed.
     init(
-        for pattern: NamePattern, below top: SharePath, in share: Share, address: [UInt8], maxFolders: Int = 1_000_000
+        for pattern: NamePattern, below top: SharePath, in share: Share, address: [UInt8], memory: TreeMemory.Portion,
+        maxFolders: Int = 1_000_000
     ) throws {
+        self.memory = memory
         self.maxFolders = maxFolders
         self.share = share
         self.top = top
@@ -80,9 +92,16 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         if cursor == nil {
             guard let next = try ahead.next(in: share) else { return nil }
             (folder, cursor) = next
+            bytesAhead -= folder.bytes.count
         }
         let members = try cursor?.next() ?? []
         if members.isEmpty { cursor = nil }
+        do throws(RootError) {
+            try memory.hold(bytesAhead + ahead.count * Self.bytesOfFolder)
+            isFull = false
+        } catch {
+            isFull = true
+        }
         return members
     }
 
@@ -97,6 +116,11 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
             writer.raw("\n")
         }
         guard found.attributes.isDirectory else { return }
-        if ahead.count < maxFolders { ahead.add(path) } else { isCut = true }
+        guard ahead.count < maxFolders, !isFull else {
+            isCut = true
+            return
+        }
+        ahead.add(path)
+        bytesAhead += path.bytes.count
     }
 }

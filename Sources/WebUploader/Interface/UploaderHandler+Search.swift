@@ -9,9 +9,10 @@ extension UploaderHandler {
         }
         let top = try folder(in: request)
         guard let slot = searches.take() else { throw RootError.tooMany }
-        let producer = try await request.io.run {
+        let producer = try await request.io.run { [foldersToSearch] in
             try SearchProducer(
-                for: pattern, below: top, in: request.share, address: request.folderAddress(.root))
+                for: pattern, below: top, in: request.share, address: request.folderAddress(.root),
+                memory: foldersToSearch.portion())
         }
         return try .chunks(
             producer, to: request, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],

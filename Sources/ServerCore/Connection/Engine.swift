@@ -98,7 +98,7 @@ final class Engine: Sendable {
 
     /// Whether there may be one more connection: where there are too many, an idle one goes.
     func makesWay(in room: LoopRoom) -> Bool {
-        counters.openConnections < maxConnections || room.shed(1) > 0
+        counters.openConnections < maxConnections || room.shedIdlest()
     }
 
     /// Counts an answer, if there was one, and writes the request's line in the access log.

@@ -190,7 +190,7 @@ private final class OverflowHandler: ChannelInboundHandler {
         let channel = context.channel
         let rooms = rooms
         try? channel.syncOptions?.setOption(.autoRead, value: false)
-        Task { await rooms.inEach { $0.shed(16) } }
+        Task { await rooms.inEach { $0.freeDescriptors(16) } }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(50)) {
             bound.value.isPaused = false

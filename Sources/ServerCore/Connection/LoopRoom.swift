@@ -85,10 +85,22 @@ final class LoopRoom {
 
     var connectionCount: Int { members.count }
 
-    /// Closes the connections that have been idle for longest, to make room for others.
-    /// - Returns: how many.
-    @discardableResult
-    func shed(_ count: Int) -> Int {
+    /// Closes the connection that has been idle for longest, to make room for another.
+    ///
+    /// Each new one asks for it where there are as many as there may be: so it neither sorts them all nor costs others
+    /// their files, which take no connection's descriptor.
+    /// - Returns: false when none is idle.
+    func shedIdlest() -> Bool {
+        var idlest: (since: UInt32, member: any LoopMember)?
+        for member in members {
+            if let since = member.idleSince, since < idlest?.since ?? .max { idlest = (since, member) }
+        }
+        idlest?.member.abort()
+        return idlest != nil
+    }
+
+    /// Closes the connections that have been idle for longest, and the files kept open, for want of descriptors.
+    func freeDescriptors(_ count: Int) {
         files.clear()
         secureFiles.clear()
         var idle: [(since: UInt32, member: any LoopMember)] = []
@@ -97,7 +109,6 @@ final class LoopRoom {
         }
         idle.sort { $0.since < $1.since }
         for victim in idle.prefix(count) { victim.member.abort() }
-        return min(count, idle.count)
     }
 
     /// Closes connections whose clients leave lying what was made for them, those first that have for longest.

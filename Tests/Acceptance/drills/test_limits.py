@@ -12,7 +12,7 @@ import time
 import pytest
 
 from server import wait_until
-from tracing import traced
+from tracing import Trace, traced
 from wire import ConnectionClosed, Wire, ask
 
 
@@ -328,6 +328,22 @@ def test_others_get_their_turn_while_an_upload_is_verified(serve):
         assert wire.is_silent(timeout=0.1)
         assert wire.response().status == 204
     assert (server.root / "big").stat().st_size == len(content)
+
+
+def test_newcomers_beyond_the_last_connection_leave_the_files_that_are_kept_open(serve, crowd, folder):
+    server = serve("--max-connections", "24", "--event-loops", "1")
+    (server.root / "a").write_text("x")
+
+    def come():
+        crowd.append(Wire(server))
+        assert crowd[-1].ask("GET", "/a").status == 200
+
+    for _ in range(24):
+        come()
+    with Trace(server, folder) as trace:
+        for _ in range(20):
+            come()
+    assert trace.calls["openat2"] < 10
 
 
 def test_looks_at_whole_trees_leave_threads_to_others(serve):

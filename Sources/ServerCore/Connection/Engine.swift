@@ -42,16 +42,15 @@ final class Engine: Sendable {
 
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
-        pool: PoolThreads, counters: Counters
+        eventLoops: Int, pool: PoolThreads, counters: Counters
     ) {
         self.counters = counters
         rate = RateBucket(configuration.limits.totalRate)
         log = configuration.accessLog
-        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : Processors.count
         let room = DescriptorRoom(
             limit: Int(sys_raise_file_limit()),
-            connections: configuration.limits.connections(areSecure: configuration.tls != nil), eventLoops: loops)
-        cachedFiles = min(OpenFileCache.capacity, max(1, room.files / 8 / loops))
+            connections: configuration.limits.connections(areSecure: configuration.tls != nil), eventLoops: eventLoops)
+        cachedFiles = min(OpenFileCache.capacity, max(1, room.files / 8 / eventLoops))
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits

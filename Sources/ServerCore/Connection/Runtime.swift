@@ -55,8 +55,8 @@ final class Runtime: Sendable {
         let threads = configuration.ioThreads > 0 ? configuration.ioThreads : min(32, max(8, Processors.count * 4))
         let pool = PoolThreads(count: threads)
         let engine = Engine(
-            configuration: configuration, handlers: handlers, access: access, proxies: proxies, pool: pool,
-            counters: counters)
+            configuration: configuration, handlers: handlers, access: access, proxies: proxies, eventLoops: loops,
+            pool: pool, counters: counters)
         let rooms = try await Rooms(group)
         do {
             var contexts: TLSContexts?
@@ -109,7 +109,7 @@ final class Runtime: Sendable {
         }
         let plain = Engine(
             configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
-            proxies: engine.proxies, pool: engine.pool, counters: engine.counters)
+            proxies: engine.proxies, eventLoops: rooms.count, pool: engine.pool, counters: engine.counters)
         return try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil).bindAll(hosts)
     }
 
@@ -173,6 +173,8 @@ struct Rooms: Sendable {
         }
         self.rooms = rooms
     }
+
+    var count: Int { rooms.count }
 
     /// The room of the loop that this is called on.
     func room(of loop: any EventLoop) -> LoopRoom? { rooms.first { $0.eventLoop === loop }?.value }

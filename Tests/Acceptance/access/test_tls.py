@@ -198,6 +198,9 @@ def test_redirect(serve):
     assert answer.status == 308
     assert answer["Location"] == f"https://127.0.0.1:{server.port}/a%20b?c=d"
     with Wire(("127.0.0.1", port)) as wire:
+        answer = wire.ask("GET", b"/caf\xe9/\xc3\xa9?q=\xff")
+    assert answer["Location"] == f"https://127.0.0.1:{server.port}/caf%E9/%C3%A9?q=%FF"
+    with Wire(("127.0.0.1", port)) as wire:
         answer = wire.ask("GET", "/", "Host: evil.example", host=False)
     assert answer.status == 421 and "Location" not in answer
     secure = ask(server, "GET", "/", tls=ssl._create_unverified_context())

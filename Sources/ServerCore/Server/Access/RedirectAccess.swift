@@ -11,13 +11,21 @@ struct RedirectAccess: AccessControl {
         guard !host.isEmpty, !head.target.isAsterisk else {
             return .refuse(.text(.badRequest, "This server speaks https:// at port \(port)."))
         }
-        var place =
-            "https://\(host)\(port == 443 ? "" : ":\(port)")\(String(decoding: head.target.path, as: UTF8.self))"
+        var place = "https://\(host)\(port == 443 ? "" : ":\(port)")" + Self.encoded(head.target.path)
         if head.target.path.isEmpty { place += "/" }
-        if let query = head.target.query { place += "?" + String(decoding: query, as: UTF8.self) }
+        if let query = head.target.query { place += "?" + Self.encoded(query) }
         // 308 keeps the method; what a body's sender does with it is its own affair.
         var response = Response.text(.permanentRedirect, "This server speaks https:// only.")
         response.fields["Location"] = place
         return .refuse(response)
+    }
+
+    /// A part of a target as it came, but for bytes beyond ASCII: not all of them are UTF-8.
+    private static func encoded(_ part: ArraySlice<UInt8>) -> String {
+        var text: [UInt8] = []
+        for byte in part {
+            if byte < 0x80 { text.append(byte) } else { text += "%\(Hex.text([byte]).uppercased())".utf8 }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -40,12 +40,13 @@ final class Engine: Sendable {
     /// For what waits above the socket, on TLS and HTTP/2: files too.
     let unsent: AnswerMemory
 
+    // With another engine of the same server, this one shares what there is for all of its connections.
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
-        eventLoops: Int, pool: PoolThreads, counters: Counters
+        eventLoops: Int, pool: PoolThreads, counters: Counters, sharing other: Engine? = nil
     ) {
         self.counters = counters
-        rate = RateBucket(configuration.limits.totalRate)
+        rate = other?.rate ?? RateBucket(configuration.limits.totalRate)
         log = configuration.accessLog
         let room = DescriptorRoom(
             limit: Int(sys_raise_file_limit()),
@@ -54,10 +55,10 @@ final class Engine: Sendable {
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
-        memory = RequestMemory(limits.requestMemory)
-        answers = AnswerMemory(limits.answerMemory)
-        unsent = AnswerMemory(limits.answerMemory)
-        perAddress = ConnectionsPerAddress(limits, of: room.connections)
+        memory = other?.memory ?? RequestMemory(limits.requestMemory)
+        answers = other?.answers ?? AnswerMemory(limits.answerMemory)
+        unsent = other?.unsent ?? AnswerMemory(limits.answerMemory)
+        perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: room.connections)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
         self.access = access

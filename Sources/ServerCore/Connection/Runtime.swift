@@ -15,6 +15,8 @@ import Synchronization
 /// A server while it listens: its threads, event loops and listening sockets.
 final class Runtime: Sendable {
     let engine: Engine
+    /// What sends those on who come without TLS; nil where nothing does.
+    private let redirecting: Engine?
     /// Where it can be reached.
     let addresses: [ListenAddress]
     /// Where those who come without TLS are sent to `addresses`; nil for nowhere.
@@ -33,10 +35,11 @@ final class Runtime: Sendable {
     }
 
     private init(
-        engine: Engine, addresses: [ListenAddress], redirectPort: Int?, group: MultiThreadedEventLoopGroup,
-        rooms: Rooms, listeners: [any Channel], contexts: TLSContexts?
+        engine: Engine, redirecting: Engine?, addresses: [ListenAddress], redirectPort: Int?,
+        group: MultiThreadedEventLoopGroup, rooms: Rooms, listeners: [any Channel], contexts: TLSContexts?
     ) {
         self.engine = engine
+        self.redirecting = redirecting
         self.addresses = addresses
         self.redirectPort = redirectPort
         self.group = group
@@ -67,11 +70,13 @@ final class Runtime: Sendable {
             }
             let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
             var (channels, addresses) = try await listener.bindAll(configuration.addresses)
+            var redirecting: Engine?
             var redirectPort: Int?
             if contexts != nil, let port = configuration.redirectPort {
                 do {
-                    let (more, places) = try await redirect(
+                    let (plain, more, places) = try await redirect(
                         to: addresses, from: port, configuration, engine, group, rooms)
+                    redirecting = plain
                     channels += more
                     redirectPort = places.first?.port
                 } catch {
@@ -82,8 +87,8 @@ final class Runtime: Sendable {
             // Before the first requests, so that what these bring back stays: later it would count as theirs.
             sys_forget_code()
             return Runtime(
-                engine: engine, addresses: addresses, redirectPort: redirectPort, group: group, rooms: rooms,
-                listeners: channels, contexts: contexts)
+                engine: engine, redirecting: redirecting, addresses: addresses, redirectPort: redirectPort,
+                group: group, rooms: rooms, listeners: channels, contexts: contexts)
         } catch {
             try? await group.shutdownGracefully()
             await pool.shutDown()
@@ -100,7 +105,7 @@ final class Runtime: Sendable {
     private static func redirect(
         to addresses: [ListenAddress], from port: Int, _ configuration: ServerConfiguration, _ engine: Engine,
         _ group: MultiThreadedEventLoopGroup, _ rooms: Rooms
-    ) async throws -> ([any Channel], [ListenAddress]) {
+    ) async throws -> (Engine, [any Channel], [ListenAddress]) {
         var target = 443
         let hosts: [ListenAddress] = addresses.compactMap { address in
             guard case .internet(let host, let number) = address else { return nil }
@@ -109,8 +114,11 @@ final class Runtime: Sendable {
         }
         let plain = Engine(
             configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
-            proxies: engine.proxies, eventLoops: rooms.count, pool: engine.pool, counters: engine.counters)
-        return try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil).bindAll(hosts)
+            proxies: engine.proxies, eventLoops: rooms.count, pool: engine.pool, counters: engine.counters,
+            sharing: engine)
+        let (channels, places) = try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil)
+            .bindAll(hosts)
+        return (plain, channels, places)
     }
 
     /// Returns when everything has ended.
@@ -135,6 +143,7 @@ final class Runtime: Sendable {
         for listener in listeners { try? await listener.close() }
         // Only now, so that nobody whose connection ends for it comes back to be taken once more.
         engine.beginShutDown()
+        redirecting?.beginShutDown()
         for case .unix(let path) in addresses { unsafe unlink(path) }
         let clock = ContinuousClock()
         let end = clock.now + grace

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from server import binary, free_port, wait_until
-from wire import Wire, ask
+from wire import ConnectionClosed, Wire, ask
 
 
 def openssl(*arguments):
@@ -307,3 +307,18 @@ def test_testssl(serve, folder):
     grave = [one for one in findings if one["severity"] in ("MEDIUM", "HIGH", "CRITICAL", "FATAL") and not one["id"].startswith(own)]
     assert not grave, grave
     assert server.alive()
+
+
+def test_connections_to_the_redirect_count_too(serve):
+    port = free_port()
+    server = serve("--tls-self-signed", "--redirect-http", port, "--max-connections-per-address", "2")
+    first, second = Wire(server, tls=True), Wire(server, tls=True)
+    for wire in (first, second):
+        assert wire.ask("GET", "/").status == 200
+    with Wire(("127.0.0.1", port)) as third:
+        try:
+            assert third.ask("GET", "/a").status == 503
+        except (ConnectionClosed, ConnectionError):
+            pass
+    first.close()
+    second.close()

@@ -72,7 +72,7 @@ import Testing
     func times() throws {
         #expect(
             try UploadMetadata(field: field([("mtime", "1700000000.5")])).modified()
-                == Timestamp(seconds: 1_700_000_000))
+                == Timestamp(seconds: 1_700_000_000, nanoseconds: 500_000_000))
         #expect(
             try UploadMetadata(field: field([("lastModified", "1000")])).modified() == Timestamp(seconds: 1))
         #expect(
@@ -81,9 +81,9 @@ import Testing
         #expect(throws: HTTPError.self) { try UploadMetadata(field: field([("lastModified", "--1")])).modified() }
         #expect(
             try UploadMetadata(field: field([("mtime", "1700000000123.5")])).modified()
-                == Timestamp(seconds: 1_700_000_000, nanoseconds: 123_000_000))
-        #expect(throws: HTTPError.self) {
-            try UploadMetadata(field: field([("mtime", "99999999999999999999")])).modified()
+                == Timestamp(seconds: 1_700_000_000, nanoseconds: 123_500_000))
+        for refused in ["99999999999999999999", "99999999999999", "1.", "1e3"] {
+            #expect(throws: HTTPError.self) { try UploadMetadata(field: field([("mtime", refused)])).modified() }
         }
     }
 }

@@ -18,7 +18,7 @@ enum WindowsTime {
     static func parse(_ text: String) -> Timestamp? {
         let text = text.trimmingBlanks
         if let seconds = HTTPDate.parse(text) { return Timestamp(seconds: seconds) }
-        if let time = try? OCMtime(header: text).time { return time }
+        if let time = ModificationTime(seconds: text.utf8)?.time { return time }
         return internetDate(text)
     }
 

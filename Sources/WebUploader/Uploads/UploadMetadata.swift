@@ -79,14 +79,13 @@ struct UploadMetadata: Sendable {
     func modified() throws(HTTPError) -> Timestamp? {
         let mtime = self["mtime"]
         guard let value = mtime ?? self["lastModified"] else { return nil }
-        let isBefore1970 = value.first == UInt8(ascii: "-")
-        // A browser's `lastModified` is a whole number, some clients add a fraction.
-        let digits = value.dropFirst(isBefore1970 ? 1 : 0).prefix { $0 != UInt8(ascii: ".") }
-        guard let distance = ASCII.decimal(digits) else { throw Self.malformed }
-        let number = isBefore1970 ? -distance : distance
-        // As milliseconds it would be less than 3.2 years from 1970, as seconds it goes up to the year 5138.
-        if mtime != nil, distance < 100_000_000_000 { return Timestamp(seconds: number) }
-        return Timestamp(milliseconds: number)
+        // As milliseconds, fewer digits would be less than 3.2 years from 1970.
+        let digits = value.prefix { $0 != UInt8(ascii: ".") }.count { $0 != UInt8(ascii: "-") }
+        let isSeconds = mtime != nil && digits <= 11
+        guard let time = isSeconds ? ModificationTime(seconds: value) : ModificationTime(milliseconds: value) else {
+            throw Self.malformed
+        }
+        return time.time
     }
 
     /// The digest that the whole file shall have: `sha256`, hexadecimal or Base64.

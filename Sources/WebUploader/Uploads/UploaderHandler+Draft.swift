@@ -28,11 +28,12 @@ extension UploaderHandler {
         }
         let (target, notes) = try await draftTarget(request)
         let known = length
+        let mtime = fields["x-oc-mtime"]
+        let modified = mtime == nil ? nil : try ModificationTime(ocMtime: mtime ?? "").time
         let upload = try await beginning(request, length: known) {
-            let modified = fields["x-oc-mtime"].flatMap { ASCII.decimal($0.utf8.prefix { $0 != UInt8(ascii: ".") }) }
-            return try request.share.createUpload(
-                to: target, length: known, notes: notes, modified: modified.map { Timestamp(seconds: $0) },
-                mediaType: fields["content-type"], from: request.network)
+            try request.share.createUpload(
+                to: target, length: known, notes: notes, modified: modified, mediaType: fields["content-type"],
+                from: request.network)
         }
         let address = uploadAddress(upload.id, request)
         let limits = limits(of: request, version)

@@ -9,7 +9,9 @@ public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConverti
     /// As it stands in the request line.
     public var description: String { rawValue }
 
-    /// Whether this server knows the method at all; where not, the answer is 501 at every address.
+    /// Whether any service of this project knows the method.
+    ///
+    /// What a server answers with 501 is what none of its own handlers names in ``Handler/methods``.
     public var isKnown: Bool { Self.known.contains(self) }
 
     private static let known: Set<Method> = [

@@ -4,7 +4,8 @@ extension Request {
     /// Whether the session or the share link that let this request in is not over; waits for the disk.
     ///
     /// For answers without an end of their own, while they are sent.
-    package func isStillAdmitted() -> Bool {
+    /// - Returns: false when nothing more may be told.
+    public func isStillAdmitted() -> Bool {
         guard let access = storage.exchange?.engine.access else { return true }
         do throws(HTTPError) {
             let head = RequestHeadView(

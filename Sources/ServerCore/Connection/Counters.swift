@@ -44,9 +44,10 @@ final class Counters: Sendable {
     var bytesSent: Int { sentCount.load(ordering: .relaxed) }
     var connections: Int { connectionCount.load(ordering: .relaxed) }
     var openConnections: Int { openCount.load(ordering: .relaxed) }
+    /// By class, from 2xx on.
     var responses: [Int] {
         [
-            0, successes.load(ordering: .relaxed), redirections.load(ordering: .relaxed),
+            successes.load(ordering: .relaxed), redirections.load(ordering: .relaxed),
             clientErrors.load(ordering: .relaxed), serverErrors.load(ordering: .relaxed),
         ]
     }

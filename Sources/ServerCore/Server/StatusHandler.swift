@@ -51,7 +51,7 @@ public struct StatusHandler: Handler {
         add("received_bytes_total", "counter", "Bytes received.", counters.bytesReceived)
         add("sent_bytes_total", "counter", "Bytes sent.", counters.bytesSent)
         text += "# HELP shareserve_responses_total Answers by class.\n# TYPE shareserve_responses_total counter\n"
-        for (name, count) in zip(["1xx", "2xx", "3xx", "4xx", "5xx"], counters.responses) {
+        for (name, count) in zip(["2xx", "3xx", "4xx", "5xx"], counters.responses) {
             text += "shareserve_responses_total{class=\"\(name)\"} \(count)\n"
         }
         return text

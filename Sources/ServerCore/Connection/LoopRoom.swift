@@ -83,7 +83,8 @@ final class LoopRoom {
         }
     }
 
-    var connectionCount: Int { members.count }
+    /// Connections, and requests of HTTP/2 on them.
+    var memberCount: Int { members.count }
 
     /// Closes the connection that has been idle for longest, to make room for another.
     ///

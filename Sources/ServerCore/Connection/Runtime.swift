@@ -148,7 +148,7 @@ final class Runtime: Sendable {
         let clock = ContinuousClock()
         let end = clock.now + grace
         await rooms.inEach { $0.eachMember { $0.drain() } }
-        while clock.now < end, await rooms.connectionCount() > 0 {
+        while clock.now < end, await rooms.memberCount() > 0 {
             // Cancelled or not, the loop ends with the grace time.
             try? await clock.sleep(until: min(end, clock.now + .milliseconds(20)))
         }
@@ -194,10 +194,10 @@ struct Rooms: Sendable {
         }
     }
 
-    func connectionCount() async -> Int {
+    func memberCount() async -> Int {
         var sum = 0
         for room in rooms {
-            sum += (try? await room.eventLoop.submit { room.value.connectionCount }.get()) ?? 0
+            sum += (try? await room.eventLoop.submit { room.value.memberCount }.get()) ?? 0
         }
         return sum
     }

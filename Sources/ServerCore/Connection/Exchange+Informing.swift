@@ -15,24 +15,3 @@ extension Exchange {
         onLoop { $0.inform(status, fields, of: self) }
     }
 }
-
-extension HTTP1Connection {
-    func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange) {
-        guard exchange === self.exchange, phase == .exchange, !isAnswering, head.minorVersion == 1 else { return }
-        let out = room.out
-        if out.room < 8 * 1_024 { flush(more: true) }
-        out.append("HTTP/1.1 ")
-        out.append(decimal: Int64(status.code))
-        out.append(byte: 0x20)
-        out.append(status.reason)
-        out.append("\r\n")
-        for line in fields.lines where line.name.utf8.count + line.value.utf8.count + 1_024 < out.room {
-            out.append(line.name)
-            out.append(": ")
-            out.append(line.value)
-            out.append("\r\n")
-        }
-        out.append("\r\n")
-        flush(more: false)
-    }
-}

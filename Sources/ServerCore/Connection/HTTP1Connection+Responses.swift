@@ -1,5 +1,6 @@
 import CSyscalls
 import DirectoryRoot
+import Logging
 import NIOCore
 
 /// What is being sent behind a response's head.
@@ -84,16 +85,39 @@ extension HTTP1Connection {
         out.append("\r\n")
         room.writeDate(to: out)
         for line in response.fields.lines where !Self.isOwn(line.name) {
-            guard line.name.utf8.count + line.value.utf8.count + 1_024 < out.room else { continue }
-            out.append(line.name)
-            out.append(": ")
-            out.append(line.value)
-            out.append("\r\n")
+            writeField(line.name, line.value, to: out)
         }
         let framing = writeFraming(response)
         writeConnectionField(to: out)
         out.append("\r\n")
         return framing
+    }
+
+    func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange) {
+        guard exchange === self.exchange, phase == .exchange, !isAnswering, head.minorVersion == 1 else { return }
+        let out = room.out
+        if out.room < 8 * 1_024 { flush(more: true) }
+        out.append("HTTP/1.1 ")
+        out.append(decimal: Int64(status.code))
+        out.append(byte: 0x20)
+        out.append(status.reason)
+        out.append("\r\n")
+        for line in fields.lines { writeField(line.name, line.value, to: out) }
+        out.append("\r\n")
+        flush(more: false)
+    }
+
+    /// Writes a field line.
+    ///
+    /// One of tens of thousands of bytes finds no room, and no client would take it: it is left out.
+    private func writeField(_ name: String, _ value: String, to out: OutBuffer) {
+        guard name.utf8.count + value.utf8.count + 1_024 < out.room else {
+            return engine.logger.debug("a field line is too long to be sent", metadata: ["field": "\(name)"])
+        }
+        out.append(name)
+        out.append(": ")
+        out.append(value)
+        out.append("\r\n")
     }
 
     func writeConnectionField(to out: OutBuffer) {

@@ -123,19 +123,18 @@ extension HTTP2Stream {
         let start = sentBody
         while isAnswering, canSend, !isPaused {
             let room = pace.piece - Int(clamping: sentBody - start)
-            guard room > 0 else { break }
-            switch outgoing {
-            case .none: break
-            case .file(var span, let isPiece):
-                guard sendPiece(&span, isPiece: isPiece, upTo: min(load.piece, room)) else { break }
-                continue
-            case .stream(_, let remaining):
-                guard pumpStream(remaining) else { break }
-                continue
-            }
-            break
+            guard room > 0, sendNext(upTo: min(load.piece, room)) else { break }
         }
         keepToRate(Int(clamping: sentBody - start))
+    }
+
+    /// Sends the next piece of the body; false when there is nothing to send now.
+    private func sendNext(upTo limit: Int) -> Bool {
+        switch outgoing {
+        case .none: return false
+        case .file(var span, let isPiece): return sendPiece(&span, isPiece: isPiece, upTo: limit)
+        case .stream(_, let remaining): return pumpStream(remaining)
+        }
     }
 
     /// Waits where the bytes just sent came too early.

@@ -82,10 +82,12 @@ struct UploadMetadata: Sendable {
         // As milliseconds, fewer digits would be less than 3.2 years from 1970.
         let digits = value.prefix { $0 != UInt8(ascii: ".") }.count { $0 != UInt8(ascii: "-") }
         let isSeconds = mtime != nil && digits <= 11
-        guard let time = isSeconds ? ModificationTime(seconds: value) : ModificationTime(milliseconds: value) else {
-            throw Self.malformed
+        if let time = isSeconds ? ModificationTime(seconds: value) : ModificationTime(milliseconds: value) {
+            return time.time
         }
-        return time.time
+        // A time that no file system keeps, of a clock that is far off, is no reason to refuse a file.
+        guard ASCII.decimal(value.drop { $0 == UInt8(ascii: "-") }) != nil else { throw Self.malformed }
+        return nil
     }
 
     /// The digest that the whole file shall have: `sha256`, hexadecimal or Base64.

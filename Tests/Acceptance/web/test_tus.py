@@ -330,6 +330,13 @@ def test_time_of_change(tus, time, expected):
     assert (tus.server.root / "x").stat().st_mtime == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.parametrize("when", [8_640_000_000_000_000, -8_640_000_000_000_000])
+def test_a_clock_that_is_far_off_is_no_reason_to_refuse_a_file(tus, when):
+    """The first and the last day of browsers; no file system keeps them."""
+    tus.create(1, data=b"x", headers=BYTES, filename="x", lastModified=when)
+    assert abs((tus.server.root / "x").stat().st_mtime - time.time()) < 60
+
+
 def test_termination(tus):
     address = tus.create(3, filename="x")
     assert requests.delete(address, headers=VERSION, timeout=20).status_code == 204

@@ -265,6 +265,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
                 isBodyBroken = true
                 closesAfter = true
                 endPipe(.failure(.bodyBrokenOff))
+                // Nothing else would end it: of the body that nobody wanted, no more comes.
+                if isAnswered { _ = finishExchange() }
             }
         case .closed: break
         }
@@ -340,7 +342,12 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     var idleSince: UInt32? {
-        phase == .head || phase == .lingering ? lastActivity : nil
+        switch phase {
+        case .head, .lingering: lastActivity
+        // Who has the answer, and sends the rest of a body that nobody wants, or does not.
+        case .exchange: isAnswered && outstanding == 0 ? lastActivity : nil
+        case .closed: nil
+        }
     }
 
     var stalledSince: UInt32? { kept > 0 || isSecure && outstanding > AnswerMemory.free ? lastActivity : nil }

@@ -346,6 +346,15 @@ def test_newcomers_beyond_the_last_connection_leave_the_files_that_are_kept_open
     assert trace.calls["openat2"] < 10
 
 
+def test_who_has_an_answer_and_owes_a_body_makes_way(serve, crowd):
+    server = serve("--max-connections", "24")
+    (server.root / "a").write_text("x")
+    for _ in range(60):
+        crowd.append(Wire(server))
+        crowd[-1].request("GET", "/a", "Content-Length: 10").send("abc")
+        assert crowd[-1].response().status == 200
+
+
 def test_looks_at_whole_trees_leave_threads_to_others(serve):
     server = serve("--io-threads", "2")
     for index in range(60):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import time
 
 import pytest
@@ -318,6 +319,21 @@ def test_rest_of_a_refused_body_is_not_waited_for_for_ever(serve, options):
         wire.request("PUT", "/no/such/folder", "Content-Length: 200000")
         assert wire.response().status == 409
         assert wire.is_closed(20)
+
+
+@pytest.mark.parametrize("sent", ["at once", "behind the answer"])
+@pytest.mark.parametrize("method, target, status", [("GET", "/file", 200), ("GET", "/none", 404), ("BREW", "/", 501)])
+def test_rest_of_a_body_that_never_comes_is_not_waited_for(server, sent, method, target, status):
+    """The client has its answer, and ends in the middle of a body that nobody asked for."""
+    (server.root / "file").write_text("content")
+    with Wire(server) as wire:
+        wire.request(method, target, "Content-Length: 10").send("abc")
+        if sent == "behind the answer":
+            assert wire.response().status == status
+        wire.socket.shutdown(socket.SHUT_WR)
+        if sent == "at once":
+            assert wire.response().status == status
+        assert wire.is_closed(5)
 
 
 def test_body_size_limit(serve):

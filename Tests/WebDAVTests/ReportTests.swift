@@ -65,7 +65,7 @@ struct ReportTests {
         func tokenProperty(_ path: String) throws {
             let asked = Array(#"<propfind xmlns="DAV:"><prop><sync-token/></prop></propfind>"#.utf8)
             _ = try MultiStatusStream(
-                of: SharePath(decoding: path), in: fixture.share,
+                of: SharePath(text: path), in: fixture.share,
                 PropertySelection(propfind: asked, charset: nil, maxDepth: 10), depth: .zero, isMinimal: false,
                 prefix: "", maxMembers: nil, memory: trees.portion())
         }

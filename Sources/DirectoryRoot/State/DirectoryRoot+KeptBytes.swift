@@ -8,20 +8,10 @@ extension DirectoryRoot {
         return (try? file.read())?.envelope.payload
     }
 
-    /// Keeps something small under a name of its own; only this process's user can read it.
-    ///
-    /// - Throws: ``RootError/readOnly`` on a read-only share.
-    package func keep(_ bytes: [UInt8], as name: String) throws(RootError) {
-        let file = StateFile(state: state.folder, name: name)
-        try state.folder.exclusively { (lock) throws(RootError) in
-            let old = try file.readForChange(lock)
-            _ = try file.replace(old, with: bytes, lock)
-        }
-    }
-
     /// What is kept under a name, or what `make` gives, kept from now on: of several processes that ask at a time, all
     /// get the same.
     ///
+    /// Only this process's user can read it.
     /// - Parameters:
     ///   - name: of a file in the state folder.
     ///   - isGood: whether what is there can be used; if not, it is replaced.

@@ -30,6 +30,10 @@
 static atomic_int open_files;
 static atomic_int most_open_files = INT_MAX;
 void sys_limit_open_files(int most) { atomic_store(&most_open_files, most); }
+bool sys_may_keep_open(void) {
+    int most = atomic_load_explicit(&most_open_files, memory_order_relaxed);
+    return atomic_load_explicit(&open_files, memory_order_relaxed) < most - most / 4;
+}
 
 static int give_back(int result) {
     if (result < 0) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);

@@ -14,13 +14,25 @@ extension Share {
     ///   - path: from ``base``.
     ///   - waiting: false on an event loop: throws ``RootError/wouldBlock`` instead of waiting for a disk.
     /// - Returns: what is there, open.
-    /// - Throws: ``RootError/notFound``, ``RootError/forbidden``, ``RootError/wouldBlock``.
+    /// - Throws: ``RootError/notFound``, ``RootError/forbidden``, ``RootError/wouldBlock``; as ``requireRoomToKeepOpen()``
+    ///   for a file that may take long to send.
     public func open(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
         // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
+        if !opened.attributes.isDirectory, opened.attributes.size > Self.soonSent { try requireRoomToKeepOpen() }
         return Entry(
             descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath,
             isInMemory: opened.attributes.device == root.memoryDevice)
+    }
+
+    /// Bytes that a connection takes at once, so that their file is soon closed.
+    private static let soonSent: Int64 = 64 << 10
+
+    /// Asked by what may keep a file or folder open for as long as a slow client takes.
+    /// - Throws: ``RootError/tooMany`` when so many are that a quarter of the descriptors is left, which is for what is
+    ///   done at once.
+    package func requireRoomToKeepOpen() throws(RootError) {
+        guard sys_may_keep_open() else { throw .tooMany }
     }
 
     /// What is at `path`, following links that stay inside the root.

@@ -57,6 +57,7 @@ extension Share {
         if size ?? 0 > Self.smallUpload || root.policy.minFreeSpace > 0 {
             try root.requireSpace(for: size ?? 0, at: location.directory.number)
         }
+        if size ?? .max > Self.smallUpload { try requireRoomToKeepOpen() }
         let file = try TemporaryFile(in: root, near: location.directory)
         return PendingUpload(share: self, path: path, replacing: replacing, size: size, file: file)
     }

@@ -2,6 +2,7 @@
 // sandbox must tell apart. Each answers what the kernel does, and -errno instead of -1; each goes on after EINTR.
 // What a system lacks answers -ENOSYS, so that every caller needs a fallback anyway.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -51,6 +52,9 @@ extern const unsigned sys_sync_wait;   // write a range back and wait for it (no
 // From now on what would open more descriptors than this here answers -EMFILE: the rest is for sockets, and for
 // libraries that end the process when they cannot open. What other calls opened does not count.
 void sys_limit_open_files(int most);
+// Whether a quarter of these is left: what may keep a descriptor for as long as a slow peer takes asks first, so that
+// what is done at once finds one, however many slow peers there are.
+bool sys_may_keep_open(void);
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve);
 int sys_openat(int directory, const char *path, int flags, unsigned mode);
 // Opens once more what a descriptor (also an O_PATH one) stands for.

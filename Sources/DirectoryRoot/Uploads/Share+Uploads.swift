@@ -65,6 +65,7 @@ extension Share {
     ///   else's.
     public func resumeUpload(id: String) throws(RootError) -> ResumableUpload {
         guard !root.policy.isReadOnly else { throw .readOnly }
+        try requireRoomToKeepOpen()
         let (part, record) = try root.state.uploads.open(id) { mayTouch($0) }
         let upload = try ResumableUpload(share: self, part: part, record: record)
         if upload.settled < upload.offset { try upload.settle() }
@@ -124,6 +125,7 @@ extension Share {
             }
         }
         try requireUploadRoom(spec.length ?? 0, alreadyHere: 0, at: root.descriptor)
+        try requireRoomToKeepOpen()
         let now = root.state.clock.wall()
         let record = UploadRecord(
             id: StateFile.randomName(), target: target, length: spec.length, metadata: spec.metadata,

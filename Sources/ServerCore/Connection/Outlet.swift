@@ -13,7 +13,7 @@ final class Outlet: Sendable {
 
     /// Nil when there is no descriptor left.
     init?(socket: Int32, pool: PoolThreads, counters: Counters) {
-        let copy = sys_dup(socket)
+        let copy = sys_may_keep_open() ? sys_dup(socket) : -1
         guard copy >= 0 else { return nil }
         self.socket = copy
         self.pool = pool

@@ -42,7 +42,7 @@ final class SocketLease: Sendable {
 
     /// Lends `socket`; `loopReads` says that a read by the loop is on its way already.
     init?(socket: Int32, loopReads: Bool) {
-        let copy = sys_dup(socket)
+        let copy = sys_may_keep_open() ? sys_dup(socket) : -1
         guard copy >= 0 else { return nil }
         self.socket = copy
         state = Mutex(State(loopReads: loopReads))

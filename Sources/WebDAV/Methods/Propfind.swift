@@ -22,6 +22,7 @@ extension DAVRequest {
         let listing = selection.needsSyncToken ? try await request.io.look(begin) : try await request.io.run(begin)
         let fields = fields(of: listing, prefer)
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
+        try share.requireRoomToKeepOpen()
         return .multiStatus(listing, to: request, fields: fields, until: slot)
     }
 

@@ -102,7 +102,7 @@ extension Share {
         }
     }
 
-    /// Removes what was replaced; nobody gets back what can't be removed, but a later start tries again.
+    /// Removes what was replaced; nobody gets back what can't be removed, but it is tried again a day later.
     func discard(_ place: ScratchPlace) {
         let forget = (try? forgetting()) ?? nil
         _ = TreeRemoval.remove(place.name, in: place.directory.number, forget: forget)

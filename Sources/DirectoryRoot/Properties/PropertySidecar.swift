@@ -22,11 +22,7 @@ struct PropertySidecar: Sendable {
 
     func read(_ resource: PropertyResource) throws(RootError) -> PropertySet? {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return nil }
-        let opened = unsafe sys_openat(
-            folder.number, name(of: resource), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
-        if opened == -ENOENT { return nil }
-        let file = try Descriptor(opened, "open a property file")
-        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+        guard let bytes = try StateFile.bytes(of: name(of: resource), in: folder) else { return nil }
         do {
             let stored = try Stored(StateEnvelope(file: bytes).payload)
             return stored.describes(resource) ? stored.properties : nil
@@ -70,7 +66,7 @@ struct PropertySidecar: Sendable {
                 try Self.names(in: folder)
             }
         for name in names {
-            guard let stored = try read(name, in: folder), let rest = stored.path.relative(to: source),
+            guard let stored = read(name, in: folder), let rest = stored.path.relative(to: source),
                 let inode = UInt64(name.split(separator: "-").last ?? "", radix: 16),
                 let device = name.hasPrefix("r-")
                     ? rootDevice : UInt64(name.split(separator: "-").first ?? "", radix: 16)
@@ -95,7 +91,7 @@ struct PropertySidecar: Sendable {
             var status = sys_attributes()
             guard Self.isWhole(name), unsafe sys_statat(folder.number, name, &status) == 0,
                 now.since(Timestamp(seconds: status.changed)) > .seconds(30 * 86_400),
-                let stored = try read(name, in: folder)
+                let stored = read(name, in: folder)
             else { continue }
             do throws(RootError) {
                 let resource = try find(stored.path)
@@ -116,14 +112,10 @@ struct PropertySidecar: Sendable {
     private static func isWhole(_ name: String) -> Bool { !name.contains(".") }
 
     /// What one property file holds, which may be a megabyte: they are looked at one by one, however many there are.
-    /// - Returns: nil for one that is gone, or damaged.
-    private func read(_ name: String, in folder: OpenDescriptor) throws(RootError) -> Stored? {
-        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
-        guard opened >= 0 else { return nil }
-        let file = Descriptor(owning: opened)
-        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
-        guard let envelope = try? StateEnvelope(file: bytes) else { return nil }
-        return try? Stored(envelope.payload)
+    /// - Returns: nil for one that is gone, damaged or can't be read now.
+    private func read(_ name: String, in folder: OpenDescriptor) -> Stored? {
+        guard let bytes = try? StateFile.bytes(of: name, in: folder) else { return nil }
+        return try? Stored(StateEnvelope(file: bytes).payload)
     }
 
     private func name(of resource: PropertyResource) -> String {

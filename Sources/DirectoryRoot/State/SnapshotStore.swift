@@ -50,12 +50,7 @@ package struct SnapshotStore: Sendable {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
             let folder = try state.subfolder(Self.folder, creating: false)
         else { return nil }
-        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
-        if opened == -ENOENT { return nil }
-        let file = try Descriptor(opened, "open a snapshot")
-        let size = try file.status().size
-        guard size <= Self.maxBytes else { return nil }
-        let bytes = try StateFile.readAll(file.number, expecting: size)
+        guard let bytes = try StateFile.bytes(of: name, in: folder, upTo: Self.maxBytes) else { return nil }
         // A torn one is as good as none.
         return try? StateEnvelope(file: bytes).payload
     }

@@ -98,6 +98,25 @@ struct StateFile: Sendable {
         }
     }
 
+    /// All bytes of a file that is read once, and not kept in memory.
+    /// - Parameters:
+    ///   - name: in `folder`, which may be a folder in the state folder.
+    ///   - folder: where.
+    ///   - limit: bytes; a longer file counts as none.
+    /// - Returns: nil when there is no such file.
+    /// - Throws: what the disk says.
+    static func bytes(
+        of name: String, in folder: OpenDescriptor, upTo limit: UInt64 = .max
+    ) throws(RootError) -> [UInt8]? {
+        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let opened = unsafe sys_openat(folder.number, name, flags, 0)
+        // A name that is too long came from outside.
+        if opened == -ENOENT || opened == -ENAMETOOLONG { return nil }
+        let file = try Descriptor(opened, "open a state file")
+        let size = try file.status().size
+        return size <= limit ? try readAll(file.number, expecting: size) : nil
+    }
+
     /// The content under the lock.
     ///
     /// A damaged file is kept under another name, reported, and counts as none.

@@ -261,10 +261,7 @@ package final class Trash: Sendable {
     }
 
     private func read(_ id: String, in trash: OpenDescriptor) throws(RootError) -> TrashRecord? {
-        let opened = unsafe sys_openat(trash.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
-        if opened == -ENOENT || opened == -ENAMETOOLONG { return nil }
-        let file = try Descriptor(opened, "open a trash record")
-        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+        guard let bytes = try StateFile.bytes(of: id + ".record", in: trash) else { return nil }
         guard let envelope = try? StateEnvelope(file: bytes),
             let record = try? TrashRecord(id: id, payload: envelope.payload)
         else {

@@ -224,10 +224,7 @@ package final class UploadStore: Sendable {
     }
 
     func read(_ id: String, in folder: OpenDescriptor) throws(RootError) -> UploadRecord? {
-        let opened = unsafe sys_openat(folder.number, id + ".record", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
-        if opened == -ENOENT { return nil }
-        let file = try Descriptor(opened, "open an upload record")
-        let bytes = try StateFile.readAll(file.number, expecting: try file.status().size)
+        guard let bytes = try StateFile.bytes(of: id + ".record", in: folder) else { return nil }
         do {
             guard let line = try StateRecord.all(in: StateEnvelope(file: bytes).payload).first else {
                 throw DamagedState()

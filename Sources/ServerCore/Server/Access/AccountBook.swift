@@ -35,7 +35,7 @@ struct AccountBook: Sendable {
         isSlow = passwords.contains(where: \.isSlow)
         decoys = Dictionary(passwords.compactMap { one in one.cost.map { ($0, one) } }) { first, _ in first }
             .sorted { $0.key < $1.key }.map(\.value)
-        quickDecoy = passwords.first { !$0.isSlow } ?? .plain(Array(Hex.text([1, 2, 3]).utf8))
+        quickDecoy = passwords.first { !$0.isSlow } ?? .plain(Array("nobody has this".utf8))
         offersSHA256 = !passwords.isEmpty && !isSlow
         offersMD5 = offersSHA256 && passwords.allSatisfy { if case .plain = $0 { true } else { false } }
     }

@@ -86,7 +86,8 @@ struct UploadMetadata: Sendable {
             return time.time
         }
         // A time that no file system keeps, of a clock that is far off, is no reason to refuse a file.
-        guard ASCII.decimal(value.drop { $0 == UInt8(ascii: "-") }) != nil else { throw Self.malformed }
+        let number = value.dropFirst(value.first == UInt8(ascii: "-") ? 1 : 0)
+        guard ASCII.decimal(number) != nil else { throw Self.malformed }
         return nil
     }
 

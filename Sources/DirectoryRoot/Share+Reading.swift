@@ -14,15 +14,25 @@ extension Share {
     ///   - path: from ``base``.
     ///   - waiting: false on an event loop: throws ``RootError/wouldBlock`` instead of waiting for a disk.
     /// - Returns: what is there, open.
-    /// - Throws: ``RootError/notFound``, ``RootError/forbidden``, ``RootError/wouldBlock``; as ``requireRoomToKeepOpen()``
-    ///   for a file that may take long to send.
+    /// - Throws: ``RootError/notFound``, ``RootError/forbidden``, ``RootError/wouldBlock``.
     public func open(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
         // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
-        if !opened.attributes.isDirectory, opened.attributes.size > Self.soonSent { try requireRoomToKeepOpen() }
         return Entry(
             descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath,
             isInMemory: opened.attributes.device == root.memoryDevice)
+    }
+
+    /// The same for an answer, which keeps a large file open for as long as its client takes.
+    /// - Parameters:
+    ///   - path: from ``base``.
+    ///   - waiting: as ``open(_:waiting:)``.
+    /// - Returns: what is there, open.
+    /// - Throws: as ``open(_:waiting:)``, and as ``requireRoomToKeepOpen()`` for such a file.
+    package func openToSend(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
+        let entry = try open(path, waiting: waiting)
+        if !entry.attributes.isDirectory, entry.attributes.size > Self.soonSent { try requireRoomToKeepOpen() }
+        return entry
     }
 
     /// Bytes that a connection takes at once, so that their file is soon closed.

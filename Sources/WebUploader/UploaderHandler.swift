@@ -78,12 +78,12 @@ public final class UploaderHandler: Handler {
     /// The hot path: a file that the kernel has at hand is answered here and now.
     private func read(_ request: Request) -> Answer {
         do {
-            let entry = try request.share.open(request.path, waiting: false)
+            let entry = try request.share.openToSend(request.path, waiting: false)
             return try answer(request, with: entry)
         } catch RootError.wouldBlock {
             return .later { [self] request in
                 do {
-                    let entry = try await request.io.run { try request.share.open(request.path) }
+                    let entry = try await request.io.run { try request.share.openToSend(request.path) }
                     return try await finish(answer(request, with: entry), request)
                 } catch {
                     return try await finish(refuse(request, error), request)

@@ -119,7 +119,7 @@ extension UploaderHandler {
             return response
         }
         do {
-            let entry = try request.share.open(path, waiting: false)
+            let entry = try request.share.openToSend(path, waiting: false)
             return entry.attributes.isDirectory ? nil : .now(answer(entry))
         } catch {
             if error.meansAbsent { return nil }
@@ -127,7 +127,7 @@ extension UploaderHandler {
             guard error == .wouldBlock else { return .later { _ in throw error } }
             return .later { [self] request in
                 do {
-                    let entry = try await request.io.run { try request.share.open(path) }
+                    let entry = try await request.io.run { try request.share.openToSend(path) }
                     if !entry.attributes.isDirectory { return answer(entry) }
                 } catch let error as RootError where error.meansAbsent {
                     // There is none.

@@ -9,6 +9,8 @@ package struct FoldersAhead {
     private var ahead: [SharePath] = []
     private var behindLinks: [SharePath] = []
     private var entered: Set<DirectoryIdentity>
+    /// Of the paths that wait.
+    private var pathBytes = 0
 
     /// - Parameters:
     ///   - top: the folder that the walk begins with.
@@ -21,8 +23,17 @@ package struct FoldersAhead {
     /// How many were entered or wait.
     package var count: Int { entered.count + ahead.count + behindLinks.count }
 
+    /// What all that takes of the memory, in bytes, about.
+    package var byteCount: Int { pathBytes + count * Self.bytesOfFolder }
+
+    /// What a folder takes beside its path: when it waits, and when it was entered.
+    private static let bytesOfFolder = 64
+
     /// Adds one that was found in the folder that was entered last.
-    package mutating func add(_ path: SharePath) { ahead.append(path) }
+    package mutating func add(_ path: SharePath) {
+        ahead.append(path)
+        pathBytes += path.bytes.count
+    }
 
     /// Enters the next one; waits for the disk.
     ///
@@ -32,6 +43,7 @@ package struct FoldersAhead {
     /// - Throws: what the disk says.
     package mutating func next(in share: Share) throws(RootError) -> (path: SharePath, cursor: DirectoryCursor)? {
         while let path = ahead.popLast() ?? behindLinks.popLast() {
+            pathBytes -= path.bytes.count
             let cursor: DirectoryCursor
             do throws(RootError) {
                 cursor = try share.list(path)
@@ -41,6 +53,7 @@ package struct FoldersAhead {
             }
             if !ahead.isEmpty, isBehindLink(path, cursor) {
                 behindLinks.append(path)
+                pathBytes += path.bytes.count
             } else if entered.insert(DirectoryIdentity(cursor.attributes)).inserted {
                 return (path, cursor)
             }

@@ -27,16 +27,12 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private var templates: (files: MemberTemplate?, folders: MemberTemplate?) = (nil, nil)
     /// Of a listing of infinite depth.
     private var foldersAhead: FoldersAhead?
-    /// Of the paths that wait in it, at most.
-    private var bytesAhead = 0
 
     /// Members of the first piece: few, so that it is soon there.
     private static let firstBatch = 32
     private static let batch = 512
     /// Some 50 KB: what a slow client holds meanwhile.
     private static let smallBatch = 64
-    /// Bytes that a folder takes beside its path: when it waits, and when it was entered.
-    private static let bytesOfFolder = 64
     /// Each member may carry a megabyte of properties, and every lock that covers it.
     ///
     /// A piece of this size costs next to nothing more by the byte than a larger one, and stays in the processor's
@@ -120,7 +116,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
 
     /// Counts what waits to be sent, and the folders that are yet to be entered.
     private func hold(_ piece: [UInt8]) throws(RootError) {
-        try memory.hold(piece.count + bytesAhead + (foldersAhead?.count ?? 0) * Self.bytesOfFolder)
+        try memory.hold(piece.count + (foldersAhead?.byteCount ?? 0))
     }
 
     private func enter(_ path: SharePath, _ cursor: DirectoryCursor) {
@@ -162,11 +158,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
             } else {
                 try unsafe append(name, attributes, looksForProperties: looks, to: &writer)
             }
-            if isRecursive, attributes.isDirectory {
-                let path = try unsafe folder.appending(name)
-                foldersAhead?.add(path)
-                bytesAhead += path.bytes.count
-            }
+            if isRecursive, attributes.isDirectory { foldersAhead?.add(try unsafe folder.appending(name)) }
             wanted -= 1
             return wanted > 0 && writer.xml.count < Self.enoughBytes
         }
@@ -197,7 +189,6 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private func enterNext() throws {
         cursor = nil
         guard let (path, cursor) = try foldersAhead?.next(in: share) else { return }
-        bytesAhead -= path.bytes.count
         enter(path, cursor)
     }
 

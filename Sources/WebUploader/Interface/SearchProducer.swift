@@ -17,8 +17,6 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private var writer = TextWriter(capacity: 16 * 1024)
     private var ahead: FoldersAhead
     private let memory: TreeMemory.Portion
-    /// Of the paths that wait in `ahead`, at most.
-    private var bytesAhead = 0
     /// There is no room to remember more of them.
     private var isFull = false
     private var cursor: DirectoryCursor?
@@ -33,9 +31,6 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         case walking
         case done
     }
-
-    /// Bytes that a folder takes beside its path: when it waits, and when it was entered.
-    private static let bytesOfFolder = 64
 
     /// - Parameters:
     ///   - pattern: what the names shall hold.
@@ -92,12 +87,11 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         if cursor == nil {
             guard let next = try ahead.next(in: share) else { return nil }
             (folder, cursor) = next
-            bytesAhead -= folder.bytes.count
         }
         let members = try cursor?.next() ?? []
         if members.isEmpty { cursor = nil }
         do throws(RootError) {
-            try memory.hold(bytesAhead + ahead.count * Self.bytesOfFolder)
+            try memory.hold(ahead.byteCount)
             isFull = false
         } catch {
             isFull = true
@@ -121,6 +115,5 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
             return
         }
         ahead.add(path)
-        bytesAhead += path.bytes.count
     }
 }

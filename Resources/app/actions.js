@@ -152,14 +152,18 @@ export const save = (href, query) => h("a", {href: `${address(href)}?${query}`, 
 const saveEntry = (entry, format) => save(entry.href, entry.isFolder ? "archive=" + format : "download")
 
 function download(format) {
-	const entries = selection()
-	const folders = new Set(entries.map(entry => parentOf(entry.href)))
+	const entries = selection(), depth = app.href.split("/").length - 1
 	if (entries.length === 1 && (entries[0].isFolder || format === "zip")) return saveEntry(entries[0], format)
-	if (folders.size > 1) return entries.forEach((entry, i) => setTimeout(saveEntry, i * 400, entry, format))
 	const all = !app.listing.isSearch && entries.length === app.listing.entries.size
-	const names = all ? "" : entries.map(entry => "&name=" + lastOf(entry.href)).join("")
-	if (names.length > 7000) throw new Error(t("Too many for one download: select the whole folder"))
-	return save([...folders][0], "archive=" + format + names)
+	const paths = all ? "" : entries.map(({href}) => "&path=" + href.split("/").slice(depth).join("/")).join("")
+	const query = "archive=" + format
+	if (paths.length < 7000) return save(app.href, query + paths)
+	// No address is that long everywhere. As plain text: what was encoded stays as it is.
+	const form = h("form", {method: "post", enctype: "text/plain", target: "_blank", action: `${address(app.href)}?${query}`},
+		h("input", {name: "path", value: paths.slice(6)}))
+	document.body.append(form)
+	form.submit()
+	form.remove()
 }
 
 async function rename([entry] = selection(), typed) {

@@ -86,13 +86,13 @@ import Testing
     @Test("only the chosen members are in it, and a missing one is told")
     func choosing() throws {
         let plan = try ArchivePlan(
-            of: .root, in: share, choosing: [Array("leer".utf8), Array("b.txt".utf8)], format: ZipFormat(),
+            of: .root, in: share, choosing: [SharePath(text: "leer"), SharePath(text: "b.txt")], format: ZipFormat(),
             memory: TreeMemory())
         let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
         #expect(names == ["b.txt", "leer/", "leer/sub/"])
         #expect(throws: RootError.notFound) {
             try ArchivePlan(
-                of: .root, in: share, choosing: [Array("nothing".utf8)], format: ZipFormat(), memory: TreeMemory())
+                of: .root, in: share, choosing: [SharePath(text: "nothing")], format: ZipFormat(), memory: TreeMemory())
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
         try directory.write("", to: "sub/huge.bin")
         try directory.resize("sub/huge.bin", to: 64 << 20)
         let plan = try ArchivePlan(
-            of: .root, in: share, choosing: [Array("sub".utf8)], format: format, memory: TreeMemory())
+            of: .root, in: share, choosing: [SharePath(text: "sub")], format: format, memory: TreeMemory())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
@@ -158,7 +158,7 @@ import Testing
         try directory.write("new", to: "b.txt")
         let change = try share.attributes(of: SharePath(bytes: "b.txt".utf8)).changed
         let plan = try ArchivePlan(
-            of: .root, in: share, choosing: [Array("b.txt".utf8)], format: ZipFormat(), memory: TreeMemory())
+            of: .root, in: share, choosing: [SharePath(text: "b.txt")], format: ZipFormat(), memory: TreeMemory())
         let layout = try ArchiveLayout(of: plan, format: ZipFormat())
         let producer = ArchiveProducer(
             plan, in: share, format: ZipFormat(), layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())

@@ -42,15 +42,15 @@ struct ArchivePlan: Sendable {
     /// - Parameters:
     ///   - base: the folder.
     ///   - share: decides what the requester may read: what they may not is left out.
-    ///   - chosen: names in the folder; empty for all of them.
+    ///   - chosen: what of the folder, seen from it; empty for all.
     ///   - format: its layout is part of the validator.
     ///   - memory: where what the plan holds is counted.
-    /// - Throws: ``RootError/notFound`` when a chosen name is not there, ``RootError/tooLarge`` for more than
+    /// - Throws: ``RootError/notFound`` when something chosen is not there, ``RootError/tooLarge`` for more than
     ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans fill the memory,
     ///   ``RootError/forbidden`` when nothing of it can be read, `CancellationError` when nobody waits for the
     ///   archive any more.
     init(
-        of base: SharePath, in share: Share, choosing chosen: [[UInt8]], format: any ArchiveFormat,
+        of base: SharePath, in share: Share, choosing chosen: [SharePath], format: any ArchiveFormat,
         memory: TreeMemory
     ) throws {
         self.base = base
@@ -120,7 +120,7 @@ extension ArchivePlan {
             var directory: DirectoryIdentity
         }
 
-        mutating func walk(_ base: SharePath, choosing chosen: [[UInt8]]) throws {
+        mutating func walk(_ base: SharePath, choosing chosen: [SharePath]) throws {
             let top = try share.open(base).attributes
             guard top.isDirectory else { throw RootError.notDirectory }
             modified = top.modified.seconds
@@ -131,7 +131,7 @@ extension ArchivePlan {
             members = SortedFolder()
             while let (name, member, obstacle) = levels[levels.count - 1].members.next() {
                 let parent = levels[levels.count - 1].relative
-                let path = try levels[levels.count - 1].path.appending(name)
+                let path = try levels[levels.count - 1].path.appending(SharePath(unchecked: name))
                 let relative = parent.isEmpty ? name : parent + [UInt8(ascii: "/")] + name
                 var below: SortedFolder?
                 if member.isDirectory {
@@ -192,20 +192,31 @@ extension ArchivePlan {
             }
         }
 
-        /// The chosen members of a folder, none taken yet.
-        private func sortedMembers(_ chosen: [[UInt8]], of base: SharePath) throws -> SortedFolder {
+        /// The chosen members of a folder, at whatever depth, none taken yet.
+        private func sortedMembers(_ chosen: [SharePath], of base: SharePath) throws -> SortedFolder {
             var members = SortedFolder()
-            for name in Set(chosen) {
-                let path = try base.appending(name)
+            var last: SharePath?
+            for member in chosen.sorted(by: Self.standsBefore) {
+                try Task.checkCancellation()
+                // It was chosen twice, or comes with its folder.
+                if let last, last.contains(member) { continue }
+                last = member
+                let path = try base.appending(member)
                 let attributes = try share.attributes(of: path)
                 var obstacle: ReadingObstacle?
                 if !attributes.isDirectory {
                     obstacle = try self.obstacle { () throws(RootError) in _ = try share.open(path) }
                 }
-                try members.append(name: name, attributes, obstacle: obstacle)
+                try members.append(name: member.bytes, attributes, obstacle: obstacle)
             }
             members.sort()
             return members
+        }
+
+        /// The order in which a folder comes right before what lies in it.
+        private static func standsBefore(_ one: SharePath, _ other: SharePath) -> Bool {
+            let slash = UInt8(ascii: "/")
+            return one.bytes.lexicographicallyPrecedes(other.bytes) { ($0 == slash ? 0 : $0) < ($1 == slash ? 0 : $1) }
         }
 
         /// What keeps `open` from opening a file; nil also for what went meanwhile, which shows when its turn comes.

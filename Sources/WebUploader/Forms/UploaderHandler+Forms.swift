@@ -2,9 +2,12 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// POST at any address: a form with files for the folder there.
+    /// POST at any address: a form with files for the folder there, or with the names of what is wanted of it.
     func post(_ request: Request) -> Answer {
-        .later { [self] in try await form($0) }
+        .later { [self] request in
+            guard let (format, isCompressed) = try archiveFormat(for: request) else { return try await form(request) }
+            return try await archive(request, format: format, isCompressed: isCompressed)
+        }
     }
 
     /// Stores a form's files while they come; each is there as soon as its last byte is, or with a `Content-Digest`

@@ -67,13 +67,8 @@ extension UploaderHandler {
 
     private func form(for request: Request) throws(HTTPError) -> FolderForm {
         if let query = request.query, !query.isEmpty {
-            if let archive = request.queryValue("archive") {
-                switch archive {
-                case "zip", "": return .archive(ZipFormat(), isCompressed: false)
-                case "tar": return .archive(TarFormat(), isCompressed: false)
-                case "tar.gz", "tgz": return .archive(TarFormat(), isCompressed: true)
-                default: throw HTTPError(.badRequest, "There are archives as zip, tar and tar.gz.")
-                }
+            if let (format, isCompressed) = try archiveFormat(for: request) {
+                return .archive(format, isCompressed: isCompressed)
             }
             if request.queryValue("json") != nil { return .json }
             if request.queryValue("html") != nil { return .html }

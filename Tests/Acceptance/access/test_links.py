@@ -212,6 +212,18 @@ def test_downloads_are_counted_however_they_are_asked_for(shared):
         assert ask(shared, "GET", place, "Range: bytes=1-1,0-").status == 410, "with the whole behind a piece"
 
 
+def test_archives_of_chosen_members_are_counted(shared):
+    place = made(shared.root / "album", "--root", shared.root, "--max-downloads", "2")
+    names = b"name=a.txt"
+    form = "Content-Type: application/x-www-form-urlencoded"
+    first = ask(shared, "POST", f"{place}/?archive=zip", form, body=names)
+    assert first.status == 200 and b"a.txt" in first.body
+    # Who has one choice may not go on with another, or with all.
+    assert ask(shared, "GET", f"{place}/?archive=zip", "Range: bytes=1-").status == 206
+    assert ask(shared, "GET", f"{place}/?archive=zip", "Range: bytes=2-").status == 206, "this one goes on"
+    assert ask(shared, "POST", f"{place}/?archive=zip", form, "Range: bytes=1-", body=names).status == 410
+
+
 def test_password(shared):
     place = made(shared.root / "album", "--root", shared.root, "--password", input="secret\n")
     assert ask(shared, "GET", f"{place}/a.txt").status == 401

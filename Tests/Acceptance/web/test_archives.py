@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import threading
 import zipfile
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -131,6 +132,62 @@ def test_selection(server, tree):
     for evil in ("..", "a/b", "%2e%2e", "a%00", ""):
         assert fetch(server, f"archive=zip&name={evil}").status_code == 400, evil
     assert fetch(server, "archive=rar").status_code == 400
+
+
+def named(server, body, kind="zip"):
+    """An archive of what a form's body names."""
+    return requests.post(f"{server.url}/?archive={kind}", data=body, timeout=60,
+                         headers={"Content-Type": "application/x-www-form-urlencoded"})
+
+
+def test_selection_in_depth(server, tree):
+    """What a search found in several folders comes as one archive, each thing once."""
+    answer = fetch(server, "archive=zip&path=a/b/c/deep&path=plain.txt&path=a/b/&path=plain.txt")
+    found = zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
+    assert sorted(found) == sorted(set(found)) and {"plain.txt", "a/b/c/deep"} <= set(found), found
+    assert all(name == "plain.txt" or name.startswith("a/b/") for name in found), found
+    (server.root / "a-b").write_bytes(b"beside")
+    answer = fetch(server, "archive=tar&path=a/b/c/deep&path=a-b&path=a")
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        assert sorted(archive.getnames()) == sorted(set(archive.getnames()))
+        assert archive.extractfile("a-b").read() == b"beside"
+    assert 'filename="deep.zip"' in fetch(server, "archive=zip&path=a/b/c/deep").headers["Content-Disposition"]
+    assert fetch(server, "archive=zip&path=a/nothing").status_code == 404
+    assert fetch(server, "archive=zip&path=.shareserve/lock").status_code == 404
+    for evil in ("..", "a/../..", "%2e%2e/x", "a%00", "", "/", "x" * 300):
+        assert fetch(server, f"archive=zip&path={evil}").status_code == 400, evil
+
+
+def test_selection_too_long_for_an_address(server, tree):
+    names = [f"photo {n:05} of a long journey, ä.jpg" for n in range(2_000)]
+    for name in names:
+        (server.root / name).write_text(name)
+    body = "&".join(f"name={quote(name)}" for name in names)
+    assert len(body) > 64 * 1024
+    # The last as a browser sends a form of plain text.
+    for ending in ("", "\r\n"):
+        answer = named(server, body + ending)
+        assert answer.status_code == 200 and int(answer.headers["Content-Length"]) == len(answer.content)
+        assert answer.headers["Content-Disposition"].startswith("attachment")
+        # Its address does not say what it is: nobody can go on with it, or ask whether it is still the same.
+        assert "ETag" not in answer.headers and "Accept-Ranges" not in answer.headers
+        archive = zipfile.ZipFile(io.BytesIO(answer.content))
+        assert archive.testzip() is None and archive.namelist() == sorted(names, key=str.encode)
+        assert archive.read(names[-1]) == names[-1].encode()
+    # Also in pieces, without a length.
+    with tarfile.open(fileobj=io.BytesIO(named(server, iter([body[:99].encode(), body[99:].encode()]), "tgz").content)) as archive:
+        assert archive.getnames() == sorted(names, key=str.encode)
+    assert "photo 00000 of a long journey, ä.jpg" in named(server, "").content.decode("utf-8", "ignore")
+    assert named(server, "name=plain.txt", "rar").status_code == 400
+    assert named(server, "name=nothing").status_code == 404
+    assert named(server, "name=..").status_code == 400
+    many = named(server, "name=plain.txt&" * 20_001)
+    assert many.status_code == 413 and "20000" in many.text
+    assert named(server, "name=plain.txt\n" * 20_001).status_code == 413
+    large = named(server, "name=" + "x" * (4 << 20))
+    assert large.status_code == 413 and "20000" in large.text
+    answer = requests.post(f"{server.url}/plain.txt?archive=zip", data="name=a", timeout=60)
+    assert 400 <= answer.status_code < 500, answer.status_code
 
 
 def replaced_by_a_folder(path):

@@ -72,17 +72,18 @@ extension Gate {
             // A file's link may have the file's name behind it, for clients that name what they save after it.
             inside = .root
         }
-        if link.downloadsLeft != nil, head.method == .get, try isContent(inside, in: share, head) {
+        if link.downloadsLeft != nil, try isContent(inside, in: share, head) {
             let download = CountedDownloads.Key(
                 link: link.id, address: NetworkAddress(head.peer)?.customer,
                 target: inside.bytes + [0] + (head.target.query ?? []))
-            if !Self.goesOn(head) || !downloads.contains(download) {
+            if head.method != .get || !Self.goesOn(head) || !downloads.contains(download) {
                 do throws(RootError) {
                     try root.links.countDownload(id: link.id)
                 } catch .unknownToken {
                     return .refuse(.text(.gone, "This link was used as often as it may be."))
                 }
-                downloads.add(download)
+                // The address of a POST does not say what was chosen.
+                if head.method == .get { downloads.add(download) }
             }
         }
         return .allow(share, prefix: prefix, path: inside)
@@ -139,9 +140,10 @@ extension Gate {
             && first.allSatisfy(ASCII.isDigit)
     }
 
+    /// Whether a request is for what people download: a file, or an archive.
     private func isContent(_ path: SharePath, in share: Share, _ head: RequestHeadView) throws(RootError) -> Bool {
-        if path.bytes.starts(with: Self.reserved) { return false }
-        if try share.attributes(of: path).kind == .file { return true }
+        guard head.method == .get || head.method == .post, !path.bytes.starts(with: Self.reserved) else { return false }
+        if try share.attributes(of: path).kind == .file { return head.method == .get }
         return head.target.query.map { PercentCoding.formFields($0) }?
             .contains { $0.name.elementsEqual("archive".utf8) } ?? false
     }

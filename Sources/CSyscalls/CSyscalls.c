@@ -71,6 +71,12 @@ ssize_t sys_pwrite(int descriptor, const void *buffer, size_t count, int64_t off
 }
 ssize_t sys_recv(int socket, void *buffer, size_t count) { return RETRY(recv(socket, buffer, count, MSG_DONTWAIT)); }
 int sys_truncate(int descriptor, int64_t size) { return RETRY(ftruncate(descriptor, size)); }
+int64_t sys_next_data(int descriptor, int64_t offset, int64_t *end) {
+    int64_t start = RETRY(lseek(descriptor, offset, SEEK_DATA));
+    if (start < 0) return start;
+    *end = RETRY(lseek(descriptor, start, SEEK_HOLE));
+    return *end < 0 ? *end : start;
+}
 int sys_fsync(int descriptor) { return RETRY(fsync(descriptor)); }
 
 int sys_renameat(int from_directory, const char *from, int to_directory, const char *to) {
@@ -90,6 +96,7 @@ int sys_unlinkat(int directory, const char *name, int is_directory) {
 }
 int sys_mkdirat(int directory, const char *name, unsigned mode) { return RETRY(mkdirat(directory, name, mode)); }
 int sys_chmod(int descriptor, unsigned mode) { return RETRY(fchmod(descriptor, mode)); }
+int sys_chown(int descriptor, uint32_t owner, uint32_t group) { return RETRY(fchown(descriptor, owner, group)); }
 
 static struct timespec time_or_omit(int64_t seconds, int64_t nanoseconds) {
     return (struct timespec){.tv_sec = seconds, .tv_nsec = nanoseconds < 0 ? UTIME_OMIT : nanoseconds};
@@ -243,6 +250,12 @@ int sys_likes_allocation(int descriptor) {
     unsigned long type = (unsigned long)info.f_type & 0xFFFFFFFFUL;
     return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == TMPFS_MAGIC;
 }
+int sys_tells_holes(int descriptor) {
+    struct statfs info;
+    if (fstatfs(descriptor, &info) != 0) return 0;
+    unsigned long type = (unsigned long)info.f_type & 0xFFFFFFFFUL;
+    return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == BTRFS_SUPER_MAGIC || type == TMPFS_MAGIC;
+}
 int sys_is_shared(int descriptor) {
     struct statfs info;
     if (fstatfs(descriptor, &info) != 0) return 1;
@@ -313,6 +326,9 @@ int sys_set_attribute(int descriptor, const char *name, const void *value, size_
     if (result != -EBADF) return result;
     path_of(descriptor, path);
     return RETRY(setxattr(path, name, value, count, 0));
+}
+ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
+    return RETRY(flistxattr(descriptor, names, count));
 }
 int sys_remove_attribute(int descriptor, const char *name) {
     char path[32];
@@ -416,6 +432,7 @@ ssize_t sys_copy_range(int source, int64_t *from, int target, int64_t *to, size_
 int sys_clone(int source, int target) { return -ENOSYS; }
 int sys_allocate(int descriptor, int64_t offset, int64_t count) { return -ENOSYS; }
 int sys_likes_allocation(int descriptor) { return 0; }
+int sys_tells_holes(int descriptor) { return 0; }
 int sys_is_shared(int descriptor) { return 1; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
@@ -444,6 +461,9 @@ ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, 
 }
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
     return RETRY(fsetxattr(descriptor, name, value, count, 0, 0));
+}
+ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
+    return RETRY(flistxattr(descriptor, names, count, 0));
 }
 int sys_remove_attribute(int descriptor, const char *name) { return RETRY(fremovexattr(descriptor, name, 0)); }
 int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {

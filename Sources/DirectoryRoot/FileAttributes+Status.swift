@@ -13,6 +13,12 @@ extension sys_attributes {
     /// Nil where the file system keeps none.
     var birthTime: Timestamp? { has_birth == 0 ? nil : Timestamp(born, born_ns) }
 
+    /// Whether it takes less room than it has bytes: holes, or a file system that compresses.
+    var hasHoles: Bool { blocks < size / 512 }
+
+    /// The bytes that it takes on the disk, as far as they are its content's.
+    var room: Int64 { Int64(clamping: hasHoles ? blocks * 512 : size) }
+
     /// Whether both are the same file, whatever its name.
     func isSame(as other: sys_attributes) -> Bool { inode == other.inode && device == other.device }
 }

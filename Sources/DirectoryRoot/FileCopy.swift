@@ -15,18 +15,54 @@ enum FileCopy {
 
     /// - Parameters:
     ///   - source: open for reading.
+    ///   - status: what the source was a moment ago.
     ///   - target: empty, open for writing.
     ///   - usesKernel: whether reflinks and `copy_file_range` may be tried.
     ///   - progress: called after each piece, of at most 16 MiB; throws to stop.
     /// - Throws: what reading or writing met.
     static func run(
-        from source: Int32, to target: Int32, usesKernel: Bool, progress: () throws(RootError) -> Void
+        from source: Int32, _ status: sys_attributes, to target: Int32, usesKernel: Bool,
+        progress: () throws(RootError) -> Void
     ) throws(RootError) {
-        if usesKernel {
-            if sys_clone(source, target) == 0 { return }
-            if try copyInKernel(from: source, to: target, progress: progress) { return }
+        if usesKernel, sys_clone(source, target) == 0 { return }
+        if status.hasHoles, sys_tells_holes(source) == 1,
+            try copyData(from: source, upTo: status.size, to: target, usesKernel, progress)
+        {
+            return
         }
+        if usesKernel, try copyInKernel(from: source, to: target, progress: progress) { return }
         try copyThroughMemory(from: source, to: target, progress: progress)
+    }
+
+    /// Copies what takes room, and leaves the holes between: an image of a disk may have more of them than the other
+    /// file system has room.
+    /// - Returns: false where the file system does not tell its holes; nothing has been copied then.
+    private static func copyData(
+        from source: Int32, upTo size: UInt64, to target: Int32, _ usesKernel: Bool,
+        _ progress: () throws(RootError) -> Void
+    ) throws(RootError) -> Bool {
+        var size = Int64(clamping: size)
+        var from: Int64 = 0
+        while from < size {
+            var end: Int64 = 0
+            let start = unsafe sys_next_data(source, from, &end)
+            if start == -Int64(ENXIO) { break }
+            if start < 0, from == 0 { return false }
+            from = try check(start, "lseek")
+            end = min(end, size)
+            while from < end {
+                let span = from..<min(end, from + Int64(step))
+                from = try copySpan(span, of: source, to: target, at: from, usesKernel: usesKernel)
+                // Somebody made it shorter.
+                if from < span.upperBound { (size, end) = (from, from) }
+                try progress()
+            }
+        }
+        // What was added to its end meanwhile did not come along: no hole may stand there instead.
+        var now = sys_attributes()
+        try unsafe check(sys_fstat(source, &now), "fstat")
+        try check(sys_truncate(target, min(size, Int64(clamping: now.size))), "ftruncate")
+        return true
     }
 
     /// False when the kernel can't do it for these two, and nothing has been copied.
@@ -93,23 +129,33 @@ enum FileCopy {
     static func append(
         _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64
     ) throws(RootError) {
+        let end = try copySpan(span, of: source, to: target, at: start, usesKernel: true)
+        guard end == span.upperBound else { throw .preconditionFailed }
+    }
+
+    /// Copies a span to a place in another file.
+    /// - Returns: where it ended in the source: earlier than the span where the source is shorter.
+    private static func copySpan(
+        _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64, usesKernel: Bool
+    ) throws(RootError) -> Int64 {
         var from = span.lowerBound
         var to = start
-        while from < span.upperBound {
+        while usesKernel, from < span.upperBound {
             let copied = unsafe sys_copy_range(
                 source, &from, target, &to, Int(min(span.upperBound - from, Int64(step))))
             // Errors of the disk come up again below; a lack of the call does not.
             guard copied > 0 else { break }
         }
-        guard from < span.upperBound else { return }
+        guard from < span.upperBound else { return from }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
         defer { unsafe buffer.deallocate() }
         while from < span.upperBound {
             let wanted = Int(min(Int64(buffer.count), span.upperBound - from))
             let count = try unsafe copyPiece(of: source, at: from, upTo: wanted, to: target, at: to, through: buffer)
-            guard count > 0 else { throw .preconditionFailed }
+            guard count > 0 else { break }
             from += Int64(count)
             to += Int64(count)
         }
+        return from
     }
 }

@@ -62,9 +62,9 @@ extension Share {
         guard !origin.attributes.isDirectory else {
             return try copyTree(origin, near: location, request, recursive: recursive)
         }
-        try root.requireSpace(for: origin.attributes.size, at: location.directory.number)
+        try root.requireSpace(for: status.room, at: location.directory.number)
         let file = try TemporaryFile(in: root, near: location.directory)
-        try copyContent(of: origin.descriptor.number, status, to: file.descriptor, keepsMode: request.isMove)
+        try copyContent(of: origin.descriptor.number, status, to: file.descriptor, isMove: request.isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: request.isDurable(root))
         let outcome = try root.commitLock.withLock {
@@ -229,13 +229,20 @@ extension Share {
     }
 
     /// Copies bytes and times of one file into an empty one.
+    /// - Parameters:
+    ///   - source: open for reading.
+    ///   - status: what it is.
+    ///   - target: open for reading and writing.
+    ///   - isMove: whether all else that a file has comes along, but for its dead properties.
+    /// - Throws: ``RootError/noSpace``; what reading or writing met.
     func copyContent(
-        of source: Int32, _ status: sys_attributes, to target: Int32, keepsMode: Bool
+        of source: Int32, _ status: sys_attributes, to target: Int32, isMove: Bool
     ) throws(RootError) {
-        try FileCopy.run(from: source, to: target, usesKernel: root.abilities.kernelCopies) { () throws(RootError) in
+        try FileCopy.run(from: source, status, to: target, usesKernel: root.abilities.kernelCopies) {
+            () throws(RootError) in
             try root.requireSpace(for: 0, at: target)
         }
-        if keepsMode { try check(sys_chmod(target, status.mode & 0o777), "fchmod") }
+        if isMove { try Belongings.carry(from: source, status, to: target) }
         try check(sys_set_times(target, 0, -1, status.modified, Int64(status.modified_ns)), "futimens")
     }
 }

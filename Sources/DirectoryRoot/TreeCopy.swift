@@ -29,7 +29,7 @@ struct TreeCopy: ~Copyable {
     ///   - share: who asks.
     ///   - source: the real path of what is copied, for rights and reports.
     ///   - target: where it will be.
-    ///   - isMove: whether everything comes along: permission bits, hidden names, links that lead nowhere.
+    ///   - isMove: whether everything comes along: ``Belongings``, hidden names, links that lead nowhere.
     init(share: Share, source: SharePath, target: SharePath, isMove: Bool) {
         self.share = share
         self.source = source
@@ -165,7 +165,7 @@ struct TreeCopy: ~Copyable {
         let made = try unsafe Descriptor(
             CString.with(name) { unsafe sys_openat(level.target, $0, flags, 0o666) }, "openat")
         do throws(RootError) {
-            try share.copyContent(of: file, status, to: made.number, keepsMode: isMove)
+            try share.copyContent(of: file, status, to: made.number, isMove: isMove)
             try share.copyProperties(
                 from: file, at: level.paths.source.appendingIfFits(name), to: made.number,
                 at: level.paths.target.appendingIfFits(name))
@@ -189,7 +189,7 @@ struct TreeCopy: ~Copyable {
         levels.removeLast()
         try levels.last?.reopen(from: level)
         if share.root.policy.waitsForDisk { try WriteBack.waitForNames(in: level.target) }
-        if isMove { try check(sys_chmod(level.target, level.identity.mode & 0o777), "fchmod") }
+        if isMove { try Belongings.carry(from: level.source, level.identity, to: level.target) }
         try check(
             sys_set_times(level.target, 0, -1, level.identity.modified, Int64(level.identity.modified_ns)), "futimens")
     }

@@ -87,6 +87,11 @@ ssize_t sys_recv(int socket, void *buffer, size_t count);  // never waits
 ssize_t sys_copy_range(int source, int64_t *source_offset, int target, int64_t *target_offset, size_t count);
 int sys_clone(int source, int target);
 int sys_truncate(int descriptor, int64_t size);
+// 1 where holes are told rightly: ZFS before 2.1.14 and 2.2.2 takes what was written a moment ago for some.
+int sys_tells_holes(int descriptor);
+// Where the first bytes at or behind an offset are that take room on the disk, and where they end; -ENXIO behind the
+// last. Moves the descriptor's own position.
+int64_t sys_next_data(int descriptor, int64_t offset, int64_t *end);
 int sys_allocate(int descriptor, int64_t offset, int64_t count);  // the file ends no earlier than there
 int sys_likes_allocation(int descriptor);  // 1 where writing into allocated room is cheaper
 // Waits until all that was written to the descriptor's file system is on its disk.
@@ -106,6 +111,7 @@ ssize_t sys_readlinkat(int directory, const char *name, char *buffer, size_t cou
 int sys_unlinkat(int directory, const char *name, int is_directory);
 int sys_mkdirat(int directory, const char *name, unsigned mode);
 int sys_chmod(int descriptor, unsigned mode);
+int sys_chown(int descriptor, uint32_t owner, uint32_t group);
 // A nanosecond count of -1 leaves that time alone.
 int sys_set_times(int descriptor, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns);
 int sys_set_times_at(
@@ -129,6 +135,8 @@ ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t 
 ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, void *value, size_t count);
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count);
 int sys_remove_attribute(int descriptor, const char *name);
+// The names, each ended by NUL.
+ssize_t sys_list_attributes(int descriptor, char *names, size_t count);
 
 // Open-file-description locks on the whole file: they belong to the descriptor, exclude threads, processes and hosts.
 enum sys_lock_kind { sys_lock_none, sys_lock_shared, sys_lock_exclusive };

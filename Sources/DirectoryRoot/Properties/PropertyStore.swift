@@ -18,7 +18,11 @@ package final class PropertyStore: Sendable {
     static let attribute = "user.shareserve.properties"
     /// What the kernel takes in one attribute.
     private static let largestAttribute = 65_536
-    /// The answers that say that there is none, or that this file can't have one.
+    /// Whether an answer says that there is no such attribute, or that this file can't have one.
+    static func meansNoAttribute(_ answer: some BinaryInteger) -> Bool {
+        noAttribute.contains(Int32(truncatingIfNeeded: 0 - answer))
+    }
+
     #if canImport(Darwin)
         private static let noAttribute = [ENOATTR, ENOTSUP, EPERM, EACCES]
     #else
@@ -230,7 +234,7 @@ package final class PropertyStore: Sendable {
             guard count == -Int(ERANGE), buffer.count < Self.largestAttribute else { break }
             buffer = [UInt8](repeating: 0, count: Self.largestAttribute)
         }
-        if Self.noAttribute.contains(Int32(truncatingIfNeeded: -count)) { return nil }
+        if Self.meansNoAttribute(count) { return nil }
         // Some file systems that know no attributes call it a failure to read one of a file.
         let asked = unsafe count == -Int(EIO) ? sys_get_attribute_at(state.root, ".", Self.attribute, nil, 0) : 0
         if asked == -Int(EOPNOTSUPP) { return nil }

@@ -1,0 +1,73 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What a file or directory has beside its content, its times and its dead properties.
+///
+/// Owner, permission bits, access lists, and what other programs keep in its extended attributes. Where a move has to
+/// copy, they come along, but for what the other file system does not take or we may not give: as with `mv`, the file
+/// itself is worth more.
+enum Belongings {
+    /// The most that the names of all attributes take.
+    private static let longestList = 65_536
+
+    /// - Parameters:
+    ///   - source: open for reading.
+    ///   - status: what the source is.
+    ///   - target: what was made of it, by us.
+    /// - Throws: what the disks say.
+    static func carry(from source: Int32, _ status: sys_attributes, to target: Int32) throws(RootError) {
+        let names = try attributes(of: source)
+        // While the target is ours.
+        for name in names where !accessLists.contains(name) { try carry(name, from: source, to: target) }
+        // What the folder there has for all that is new in it is not the source's.
+        for list in accessLists where !names.contains(list) { _ = unsafe sys_remove_attribute(target, list) }
+        if sys_chown(target, status.owner, status.group) != 0 { _ = sys_chown(target, .max, status.group) }
+        try check(sys_chmod(target, status.mode & 0o777), "fchmod")
+        // Last, since the bits are a part of an access list.
+        for name in names where accessLists.contains(name) { try carry(name, from: source, to: target) }
+    }
+
+    #if canImport(Darwin)
+        private static let ofPrograms: [CChar] = []
+        private static let accessLists: [[CChar]] = []
+    #else
+        private static let ofPrograms = Array("user.".utf8CString.dropLast())
+        private static let accessLists = ["system.posix_acl_access", "system.posix_acl_default"].map {
+            Array($0.utf8CString)
+        }
+    #endif
+
+    /// The names of those that are carried, each ended by NUL.
+    private static func attributes(of source: Int32) throws(RootError) -> [[CChar]] {
+        var list = [CChar](repeating: 0, count: longestList)
+        let count = unsafe sys_list_attributes(source, &list, list.count)
+        // EIO is what some file systems say that have none; ours is read next, and there a disk's error is told.
+        if PropertyStore.meansNoAttribute(count) || count == -Int(EIO) { return [] }
+        try check(count, "flistxattr")
+        return list[..<count].split(separator: 0).map { Array($0) + [0] }.filter { name in
+            (name.starts(with: ofPrograms) || accessLists.contains(name))
+                && !name.elementsEqual(PropertyStore.attribute.utf8CString)
+        }
+    }
+
+    private static func carry(_ name: [CChar], from source: Int32, to target: Int32) throws(RootError) {
+        let size = unsafe sys_get_attribute(source, name, nil, 0)
+        if PropertyStore.meansNoAttribute(size) { return }
+        var value = try [UInt8](repeating: 0, count: check(size, "fgetxattr"))
+        let count = unsafe value.withUnsafeMutableBytes { bytes in
+            unsafe sys_get_attribute(source, name, bytes.baseAddress, bytes.count)
+        }
+        if PropertyStore.meansNoAttribute(count) { return }
+        try check(count, "fgetxattr")
+        // Too large, of users whom nobody knows there, not for us to set: all of it is left out.
+        let answer = unsafe sys_set_attribute(target, name, value, count)
+        if answer == -EIO { try check(answer, "fsetxattr") }
+    }
+}

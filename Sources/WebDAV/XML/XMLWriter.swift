@@ -1,4 +1,5 @@
 internal import DirectoryRoot
+internal import ServerCore
 
 /// Builds XML as bytes, straight into one buffer; the only way that text gets into markup.
 ///
@@ -167,13 +168,18 @@ internal import DirectoryRoot
             appendReference(to: byte, isAttribute: isAttribute)
             return 1
         }
-        let length = unsafe UTF8Sequence.length(in: text, at: index)
-        guard length > 0 else {
+        let length = unsafe UTF8Scan.sequenceLength(text, at: index)
+        guard length > 0, unsafe !Self.isNoncharacter(text, at: index) else {
             append("\u{FFFD}")
             return 1
         }
         unsafe append(bytes: UnsafeBufferPointer(rebasing: text[index..<index + length]))
         return length
+    }
+
+    /// Whether U+FFFE or U+FFFF stands there, in a well-formed sequence: XML has neither.
+    private static func isNoncharacter(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        unsafe text[index] == 0xEF && text[index + 1] == 0xBF && text[index + 2] >= 0xBE
     }
 
     private mutating func appendReference(to byte: UInt8, isAttribute: Bool) {

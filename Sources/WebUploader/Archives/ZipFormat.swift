@@ -1,3 +1,5 @@
+import ServerCore
+
 /// ZIP with stored members, ZIP64 where a number asks for it, and checksums after the data.
 ///
 /// APPNOTE 6.3.10.

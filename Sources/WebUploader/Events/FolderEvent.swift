@@ -1,4 +1,5 @@
 import DirectoryRoot
+import ServerCore
 
 /// What an event stream tells.
 enum FolderEvent: Sendable {

@@ -1,3 +1,5 @@
+import ServerCore
+
 extension TextWriter {
     /// Writes text into markup or into a quoted attribute: `&`, `<`, `>`, `"`, `'` as references, controls and what is
     /// not UTF-8 as U+FFFD, and bidirectional controls as U+FFFD too, so that a name cannot turn its neighbours around.

@@ -1,3 +1,5 @@
+import ServerCore
+
 extension TextWriter {
     /// Writes a JSON string, also safe inside a `script` element of a page: `<`, `>` and `&` are escaped too.
     ///

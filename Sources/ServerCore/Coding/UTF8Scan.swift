@@ -1,9 +1,13 @@
 /// Finds the well-formed sequences in bytes that may be anything.
 ///
 /// Unicode 16, table 3-7.
-enum UTF8Scan {
-    /// The length of the well-formed sequence of two to four bytes that begins at `index`; 0 when there is none.
-    static func sequenceLength(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
+package enum UTF8Scan {
+    /// Looks at one character beyond ASCII.
+    /// - Parameters:
+    ///   - bytes: the text.
+    ///   - index: of a byte of it.
+    /// - Returns: the length of the well-formed sequence of two to four bytes that begins there; 0 when there is none.
+    package static func sequenceLength(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
         let first = unsafe bytes[index]
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF
@@ -23,7 +27,7 @@ enum UTF8Scan {
     }
 
     /// Whether all the bytes are well-formed UTF-8.
-    static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    package static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var index = 0
         while index < bytes.count {
             if unsafe bytes[index] < 0x80 {
@@ -38,7 +42,7 @@ enum UTF8Scan {
     }
 
     /// Whether all the bytes are well-formed UTF-8.
-    static func isValid(_ bytes: [UInt8]) -> Bool {
+    package static func isValid(_ bytes: [UInt8]) -> Bool {
         unsafe bytes.withUnsafeBufferPointer { unsafe isValid($0) }
     }
 }

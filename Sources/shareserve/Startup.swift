@@ -26,9 +26,10 @@ final class Startup: Sendable {
     /// Every URL of the server: none before it listens.
     ///
     /// An address that stands for all of them becomes those of the interfaces, so that any of the lines can be typed in
-    /// elsewhere.
+    /// elsewhere; IPv4 comes first, as the shorter to type.
     var urls: [String] {
-        var urls: [String] = []
+        var short: [String] = []
+        var long: [String] = []
         for address in listening.withLock({ $0 }) {
             guard case .internet(let host, let port) = address else { continue }
             let hosts =
@@ -38,9 +39,12 @@ final class Startup: Sendable {
                 default: [host]
                 }
             let scheme = configuration.tls == nil ? "http" : "https"
-            urls += hosts.map { "\(scheme)://\(ReachableAddresses.host($0)):\(port)\(configuration.pathPrefix)/" }
+            for host in hosts {
+                let url = "\(scheme)://\(ReachableAddresses.host(host)):\(port)\(configuration.pathPrefix)/"
+                if host.contains(":") { long.append(url) } else { short.append(url) }
+            }
         }
-        return urls
+        return short + long
     }
 
     /// Prints the addresses on standard output.
@@ -70,7 +74,7 @@ final class Startup: Sendable {
     private var urlForPhones: String? {
         let all = urls
         let far = all.filter { !$0.contains("//127.") && !$0.contains("//[::1]") && !$0.contains("//localhost") }
-        return far.first { !$0.contains("[") } ?? far.first ?? all.first
+        return far.first ?? all.first
     }
 
     /// What a person should know about who can get in.

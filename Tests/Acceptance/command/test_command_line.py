@@ -281,6 +281,8 @@ def test_every_printed_address_answers(serve):
     server = serve(bind=())
     addresses = [re.match(r"(https?)://(\[[^\]]+\]|[^:/]+):(\d+)/$", url) for url in server.urls]
     assert all(addresses), server.printed
+    # The ones that people type come first.
+    assert addresses == sorted(addresses, key=lambda match: match.group(2).startswith("["))
     hosts = {match.group(2).strip("[]") for match in addresses}
     assert "127.0.0.1" in hosts
     assert hosts & {"::1"} or not pathlib.Path("/proc/net/if_inet6").read_text()

@@ -117,6 +117,19 @@ final class Engine: Sendable {
         log.writer.add(record, log.format, pool)
     }
 
+    /// Records a GET that was answered with a whole file as soon as it came, without looking at the fields that only
+    /// the longer forms of the log tell.
+    func recordGet(of target: [UInt8], peer: String, bytes: Int64) {
+        counters.answered(200)
+        guard let log else { return }
+        let record = AccessRecord(
+            peer: peer, user: nil, method: Self.get, target: target[...], version: "HTTP/1.1", status: 200,
+            bytes: bytes, time: AccessRecord.now, milliseconds: 0, referer: nil, agent: nil)
+        log.writer.add(record, log.format, pool)
+    }
+
+    private static let get = Array("GET".utf8)[...]
+
     /// Takes one of the places for requests that tasks answer; false when all are taken.
     func enterFlight() -> Bool {
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= limits.requestsInFlight else {

@@ -33,9 +33,9 @@ extension HTTP1Connection {
     /// again would find was found already.
     /// - Returns: false when it is another one, or more than the answer is wanted.
     func answerAgain() -> Bool {
-        guard let composed = room.composed, composed.isSecure == isSecure, engine.log == nil, !parser.isInside else {
-            return false
-        }
+        guard let composed = room.composed, composed.isSecure == isSecure, !parser.isInside,
+            engine.log.map({ $0.format == .text && composed.span == nil }) ?? true
+        else { return false }
         let question = unsafe composed.question.bytes
         guard question.count > 0, composed.engine == ObjectIdentifier(engine), inbound.readableBytes >= question.count,
             !engine.isShuttingDown
@@ -55,7 +55,7 @@ extension HTTP1Connection {
             return true
         }
         give(composed)
-        engine.counters.answered(200)
+        engine.recordGet(of: composed.file.target, peer: peer, bytes: composed.file.entry.attributes.size)
         if outstanding == 0 { setDeadline(seconds: engine.idleSeconds) }
         return true
     }

@@ -4,6 +4,8 @@ import Synchronization
 final class LogWriter: Sendable {
     /// More than this waits only when the disk stands still; further lines are dropped, and counted.
     private static let limit = 4 * 1_024 * 1_024
+    /// Between two writes.
+    private static let pause = Duration.milliseconds(5)
 
     private struct State {
         var lines: [UInt8] = []
@@ -13,6 +15,8 @@ final class LogWriter: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Held while lines are taken and written, so that they keep their order.
+    private let output = Mutex(())
     private let write: @Sendable ([UInt8]) -> Void
 
     init(write: @escaping @Sendable ([UInt8]) -> Void) {
@@ -30,11 +34,23 @@ final class LogWriter: Sendable {
             defer { state.isWriting = true }
             return !state.isWriting
         }
-        if begins { pool.submit { self.drain() } }
+        if begins { Task(executorPreference: pool) { await self.drain() } }
     }
 
-    private func drain() {
-        while true {
+    /// Writes what is there still, at the end.
+    func flush() { _ = writeAll() }
+
+    private func drain() async {
+        while writeAll() {
+            // To wake a thread for each line would cost as much as a small answer: those of the next moments go
+            // together.
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// - Returns: false when there was nothing, and the next line needs somebody to write it.
+    private func writeAll() -> Bool {
+        output.withLock { _ in
             let lines = state.withLock { state -> [UInt8] in
                 var lines = state.lines
                 state.lines = []
@@ -45,8 +61,9 @@ final class LogWriter: Sendable {
                 if lines.isEmpty { state.isWriting = false }
                 return lines
             }
-            if lines.isEmpty { return }
+            if lines.isEmpty { return false }
             write(lines)
+            return true
         }
     }
 }

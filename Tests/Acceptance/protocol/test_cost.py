@@ -125,6 +125,23 @@ def test_calls_of_a_cached_get(warm, folder):
     assert total(calls) <= 4.2, calls
 
 
+def test_calls_of_a_line_in_the_log(serve, folder):
+    """Waking a thread for each would cost as much as a small answer: some go together, and each gets there."""
+    server = serve()
+    (server.root / "small").write_bytes(b"x" * 1_000)
+    costs = []
+    with Wire(server) as wire:
+        get(wire, 10, "/small")
+        for _ in range(5):
+            with Trace(server, folder) as trace:
+                get(wire, MANY, "/small")
+            calls = trace.each(MANY)
+            costs.append(calls.get("write", 0) + calls.get("futex", 0))
+    # How many depends on how long the requests take, so the quickest round tells.
+    assert min(costs) <= 0.5, costs
+    wait_until(lambda: server.logged().count("GET /small 200 1000 ") == 5 * MANY + 10, "each request has its line")
+
+
 def connect_and_get(server, count):
     for _ in range(count):
         with Wire(server) as wire:

@@ -21,6 +21,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// The last stream that its client began; 0 before there is one.
     private var lastStream = 0
     private var lastActivity: UInt32
+    /// Bytes of a head that is on its way, as counted.
+    private var heldHead = 0
     /// The client was told that nothing new is taken.
     private(set) var isEnding = false
     var roomIndex = -1
@@ -93,6 +95,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         room.leave(self)
         engine.counters.closed()
         engine.perAddress.leave(peer)
+        _ = holdHead(0)
         context = nil
         meter = nil
     }
@@ -118,6 +121,15 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         guard !isEnding else { return false }
         lastStream = max(lastStream, stream)
         return hasPlace
+    }
+
+    /// Counts the memory of a head that is on its way.
+    /// - Returns: false when there is no room for it.
+    func holdHead(_ bytes: Int) -> Bool {
+        guard bytes != heldHead else { return true }
+        guard engine.memory.change(from: heldHead, to: bytes) else { return false }
+        heldHead = bytes
+        return true
     }
 
     /// Whether an empty frame may be due.
@@ -198,7 +210,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     // MARK: - The room's calls
 
     func secondPassed(_ tick: UInt32) {
-        meter?.secondPassed()
+        if let meter, meter.secondPassed() > Limits.ticks(engine.limits.headTime) { return breakOff() }
         guard streams <= 0, tick &- lastActivity > Limits.ticks(engine.limits.idleTime) else { return }
         if isEnding { close() } else { end(.noError) }
     }

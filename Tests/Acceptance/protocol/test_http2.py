@@ -258,6 +258,42 @@ def test_cookies_may_come_one_by_one(secure):
     assert client.status(3) == "200" and client.bodies[3] == b"a" * 1000
 
 
+@pytest.mark.memory
+def test_writes_that_end_within_a_frame_cost_no_memory(secure):
+    server = secure("-q")
+    client = Client(server)
+    client.begin(1, "GET", "/a")
+    assert client.status(1) == "200"
+    # Of a kind that nobody knows, so that nothing is answered.
+    frame = (16_000).to_bytes(3, "big") + b"\x77\0" + bytes(4) + b"x" * 16_000
+    pieces = frame * 64
+    client.send(pieces[:-5])
+    before = server.peak_memory()
+    for _ in range(100):
+        client.send(pieces[-5:] + pieces[:-5])
+    assert server.peak_memory() - before < 20 << 20
+    client.send(pieces[-5:])
+    client.begin(3, "GET", "/a")
+    assert client.status(3) == "200" and client.bodies[3] == b"a" * 1000
+
+
+def test_fields_that_do_not_end_end_their_connection(secure):
+    server = secure("--head-timeout", "1s", "--idle-timeout", "60s")
+    client, other = Client(server), Client(server)
+    client.begin(1, "GET", "/a", flags=("END_STREAM",))
+    # A head each second is none that takes long.
+    began = time.monotonic()
+    for stream in range(1, 9, 2):
+        other.begin(stream, "GET", "/a")
+        assert other.status(stream) == "200"
+        time.sleep(0.9)
+    while client.step():
+        pass
+    assert client.goodbye is not None and 1 < time.monotonic() - began < 10
+    other.begin(9, "GET", "/a")
+    assert other.status(9) == "200"
+
+
 def test_client_cannot_make_the_table_of_fields_grow(secure):
     server = secure()
     for index in range(300):

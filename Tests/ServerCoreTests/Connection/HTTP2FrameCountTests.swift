@@ -9,6 +9,12 @@ import Testing
         [0, UInt8(length >> 8), UInt8(length & 255), type, 0, 0, 0, 0, 1] + [UInt8](repeating: 1, count: length)
     }
 
+    private func read(_ bytes: some Sequence<UInt8>) -> HTTP2FrameCount {
+        var count = HTTP2FrameCount()
+        unsafe (preface + bytes).withUnsafeBytes { unsafe count.read($0) }
+        return count
+    }
+
     private func count(_ frames: [UInt8], cut: Int = .max) -> HTTP2FrameCount {
         var count = HTTP2FrameCount()
         let bytes = preface + frames
@@ -78,6 +84,43 @@ import Testing
                     shrinkings([Array(request[..<cut]), Array(request[cut...]) + settings]) == [.none, .behindRequest])
             }
         }
+    }
+
+    @Test("What is read goes on up to a frame's end, and of bodies also pieces")
+    func unfinished() {
+        for type: UInt8 in [0, 1, 4, 9, 99] {
+            for flags: UInt8 in [0, 0x8] {
+                var frame = frame(type, 30)
+                frame[4] = flags
+                for cut in 1..<frame.count {
+                    let isPiece = type == 0 && flags == 0 && cut > 9
+                    #expect(read(frame[..<cut]).unfinished == (isPiece ? 0 : cut))
+                    #expect(read(frame + frame[..<cut]).unfinished == (isPiece ? 0 : cut))
+                }
+                #expect(read(frame).unfinished == 0)
+            }
+        }
+        // What is too large is refused by its head.
+        let large = frame(1, 16_385)
+        #expect(read(large[..<9]).unfinished == 0 && read(large[..<5_000]).unfinished == 0)
+        #expect(read(frame(1, 16_384)[..<5_000]).unfinished == 5_000)
+        var begun = HTTP2FrameCount()
+        unsafe preface[..<7].withUnsafeBytes { unsafe begun.read($0) }
+        #expect(begun.unfinished == 7)
+    }
+
+    @Test("The fields of a request are on their way until the last of them has come")
+    func fields() {
+        var first = frame(1, 30)
+        var last = frame(9, 20)
+        last[4] = 0x4
+        #expect(read([]).fieldBytes == 0 && read(first[..<8]).fieldBytes == 0)
+        #expect(read(first[..<9]).fieldBytes == 30 && read(first).fieldBytes == 30)
+        #expect(read(first + last[..<8]).fieldBytes == 30 && read(first + last[..<28]).fieldBytes == 50)
+        #expect(read(first + last).fieldBytes == 0 && read(first + last + frame(0, 9)[..<12]).fieldBytes == 0)
+        first[4] = 0x4
+        #expect(read(first[..<20]).fieldBytes == 30 && read(first).fieldBytes == 0)
+        #expect(read(first + first).requests == 2)
     }
 
     @Test("What was spent comes back with time, up to what there was at first")

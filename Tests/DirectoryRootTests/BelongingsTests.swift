@@ -38,10 +38,7 @@ import Testing
     @Test("Owner, bits and attributes of other programs come along to another file system")
     func everythingComesAlong() throws {
         let fixture = try Fixture()
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         try fixture.directory.write("1", to: "file")
         try fixture.directory.write("2", to: "t/a/b")
@@ -97,10 +94,7 @@ import Testing
     @Test("An access list comes along, and that of the folder there does not come instead")
     func accessLists() throws {
         let fixture = try Fixture()
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         let access = "system.posix_acl_access"
         try fixture.directory.write("1", to: "listed")
@@ -123,10 +117,7 @@ import Testing
     @Test("What the other file system has no room for stays behind, and the file moves")
     func largeAttribute() throws {
         let fixture = try Fixture()
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         try fixture.directory.write("content", to: "disk/file")
         // More than ext4 takes.
@@ -140,10 +131,7 @@ import Testing
     @Test("Holes stay holes, and nothing else", arguments: [SystemUnderTest.whole, .withNothing])
     func holes(_ system: SystemUnderTest) throws {
         let fixture = try Fixture(system)
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         // Bytes at the start, in the middle and at the end of far more than the disk holds.
         let size = 12 << 20

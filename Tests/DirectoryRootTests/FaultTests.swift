@@ -50,10 +50,7 @@ import Testing
     @Test("Moves and copies cross file systems", arguments: [SystemUnderTest.whole, .withNothing])
     func otherFileSystem(_ system: SystemUnderTest) throws {
         let fixture = try Fixture(system)
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         try fixture.directory.write("1", to: "t/a/one")
         try fixture.directory.write("2", to: "t/two")
@@ -74,10 +71,7 @@ import Testing
         var policy = RootPolicy()
         policy.hidden = ["*.secret"]
         let fixture = try Fixture(policy: policy)
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         try fixture.directory.write("hidden", to: "t/a/b.secret")
         try fixture.directory.link("t/nowhere", to: "missing/place")
@@ -94,10 +88,7 @@ import Testing
     @Test("What is written while it moves to another file system is not lost", arguments: [0, 1, 220])
     func writtenMeanwhile(_ depth: Int) throws {
         let fixture = try Fixture(.withNothing)
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk"), megabytes: 64) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture, megabytes: 64)
         defer { disk.unmount() }
         let old = [UInt8](repeating: 1, count: 1 << 19)
         let folder = "s" + String(repeating: "/d", count: max(0, depth - 1))
@@ -289,6 +280,15 @@ final class SmallDisk {
             return nil
         }
         self.path = path
+    }
+
+    /// A disk at `disk` in a share; cancels the test where none can be mounted.
+    static func below(_ fixture: Fixture, megabytes: Int = 3) throws -> SmallDisk {
+        try fixture.directory.makeDirectory("disk")
+        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk"), megabytes: megabytes) else {
+            try Test.cancel("needs root: mounts a file system")
+        }
+        return disk
     }
 
     func unmount() { umount2(path, Int32(MNT_DETACH)) }

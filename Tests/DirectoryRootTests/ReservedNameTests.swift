@@ -7,10 +7,7 @@ import Testing
     @Test("A move to another file system takes the state of a share inside along")
     func nestedState() throws {
         let fixture = try Fixture()
-        try fixture.directory.makeDirectory("disk")
-        guard let disk = SmallDisk(at: fixture.directory.path(of: "disk")) else {
-            try Test.cancel("needs root: mounts a file system")
-        }
+        let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         try fixture.directory.write("deleted", to: "t/.shareserve/trash/1.item")
         try fixture.directory.write("somebody's", to: "t/.shareserve-backup")

@@ -117,7 +117,7 @@ struct HTTP2FrameCount {
     /// for the frame layer to refuse.
     var unfinished: Int {
         if position > 0 { return position }
-        guard skipped > 0, size <= HTTP2FrameCount.largest else { return 0 }
+        guard skipped > 0, size <= Self.largest else { return 0 }
         let isBody = type == 0 && flags & 0x8 == 0
         return isBody && skipped < size - 9 ? 0 : size - skipped
     }

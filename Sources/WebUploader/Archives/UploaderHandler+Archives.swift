@@ -137,16 +137,8 @@ extension UploaderHandler {
         return list != .any && list.matchesStrongly(plan.entityTag)
     }
 
-    /// The chosen names: each `name` of the query, one component each.
-    func names(_ request: Request) throws(HTTPError) -> [[UInt8]] {
-        var names: [[UInt8]] = []
-        for field in PercentCoding.formFields((request.query ?? "").utf8) where field.name.elementsEqual("name".utf8) {
-            try names.append(Self.name(field.value))
-        }
-        return names
-    }
-
-    private static func name(_ value: [UInt8]) throws(HTTPError) -> [UInt8] {
+    /// A member's name as a query or a form has it.
+    static func name(_ value: [UInt8]) throws(HTTPError) -> [UInt8] {
         var name = value
         if name.last == UInt8(ascii: "/") { name.removeLast() }
         guard SharePath.isName(name) else { throw HTTPError(.badRequest, "“name” must be a name in this folder.") }

@@ -154,6 +154,15 @@ extension UploaderHandler {
         return try .chunks(ListingProducer(cursor, as: format(rights)), to: request, fields: fields, until: slot)
     }
 
+    /// The names that a listing is asked for: each `name` of the query, one component each.
+    private func names(_ request: Request) throws(HTTPError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        for field in PercentCoding.formFields((request.query ?? "").utf8) where field.name.elementsEqual("name".utf8) {
+            try names.append(Self.name(field.value))
+        }
+        return names
+    }
+
     /// A part of a large folder, in the disk's order, with links to the parts before and after it.
     private func htmlPage(_ request: Request) async throws -> Response {
         guard let from = request.queryValue("from").flatMap({ Int($0) }), (0...Int(Int32.max)).contains(from) else {

@@ -6,6 +6,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #ifdef __linux__
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <sys/sendfile.h>
 #include <sys/vfs.h>
 #endif
@@ -59,6 +62,20 @@ int sys_wait_readable(int socket, int milliseconds) {
     struct pollfd wanted = {.fd = socket, .events = POLLIN};
     int ready = poll(&wanted, 1, milliseconds);
     return ready < 0 ? -errno : ready;
+}
+
+int64_t sys_acknowledged(int socket) {
+#ifdef __linux__
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return -1;
+    // Older systems tell less.
+    if (size < offsetof(struct tcp_info, tcpi_notsent_bytes) + sizeof info.tcpi_notsent_bytes) return -1;
+    return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ? (int64_t)info.tcpi_bytes_acked : -1;
+#else
+    (void)socket;
+    return -1;
+#endif
 }
 
 int sys_is_memory(int file) {

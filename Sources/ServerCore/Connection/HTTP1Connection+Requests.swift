@@ -244,7 +244,7 @@ extension HTTP1Connection {
             return close()
         }
         phase = .lingering
-        setDeadline(outstanding > 0 ? engine.limits.readerStallTime : engine.limits.lingerTime)
+        if outstanding > 0 { timeTheReader() } else { setDeadline(engine.limits.lingerTime) }
         inbound.clear()
         context?.close(mode: .output, promise: nil)
         readIfUseful()

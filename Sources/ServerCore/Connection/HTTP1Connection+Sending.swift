@@ -117,7 +117,7 @@ extension HTTP1Connection {
             engine.unsent.hold(count)
         }
         // Between requests the time that runs is that of an idle client.
-        if deadline == .max || phase == .head { setDeadline(engine.limits.readerStallTime) }
+        if deadline == .max || phase == .head { timeTheReader() }
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         promise.futureResult.whenComplete { result in bound.value.written(count, counted: counted, result) }
@@ -134,7 +134,7 @@ extension HTTP1Connection {
         lastActivity = room.tick
         engine.counters.sent(count)
         if outstanding > 0 {
-            setDeadline(engine.limits.readerStallTime)
+            timeTheReader()
         } else {
             timeThePeer()
         }

@@ -93,6 +93,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     // Time
     var deadline: UInt32 = .max
+    private var reader = ReaderWatch()
     var lastActivity: UInt32
 
     init(engine: Engine, room: LoopRoom, isSecure: Bool) {
@@ -306,6 +307,12 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         deadline = room.tick &+ seconds &+ 1
     }
 
+    /// Limits the time in which the peer takes nothing of what was given to the channel.
+    func timeTheReader() {
+        reader.begin()
+        setDeadline(engine.limits.readerStallTime)
+    }
+
     /// Limits what is waited for, now that the socket has taken all that was given to it.
     func timeThePeer() {
         deadline = .max
@@ -322,7 +329,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     func secondPassed(_ tick: UInt32) {
         lease?.secondPassed()
+        if outstanding > 0 { reader.look(at: context?.channel) }
         guard tick >= deadline else { return }
+        if outstanding > 0, reader.hasGoneOn(on: context?.channel) { return timeTheReader() }
         deadline = .max
         switch phase {
         case .head:
@@ -377,7 +386,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         flush(more: false)
         if outstanding > 0 {
             phase = .lingering
-            setDeadline(engine.limits.readerStallTime)
+            timeTheReader()
             // Of a peer that has ended its side, this would end all at once, and what waits for the socket would be
             // lost.
             if !isInputClosed { context?.close(mode: .output, promise: nil) }

@@ -21,6 +21,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// The last stream that its client began; 0 before there is one.
     private var lastStream = 0
     private var lastActivity: UInt32
+    private var reader = ReaderWatch()
     /// Bytes of a head that is on its way, as counted.
     private var heldHead = 0
     /// The client was told that nothing new is taken.
@@ -113,6 +114,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     // MARK: - The streams' calls
 
+    /// The connection's own; nil once it has ended.
+    var channel: (any Channel)? { context?.channel }
+
     /// A stream has begun.
     /// - Returns: whether it is answered.
     func streamBegan(_ stream: Int) -> Bool {
@@ -152,6 +156,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func sent(_ count: Int) {
         load.give(count)
         lastActivity = room.tick
+        reader.begin()
         meter?.sent(count)
         closeWhenDone()
     }
@@ -211,7 +216,13 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     func secondPassed(_ tick: UInt32) {
         if let meter, meter.secondPassed() > Limits.ticks(engine.limits.headTime) { return breakOff() }
+        // The ends of answers may wait for the socket when their streams are over.
+        if streams <= 0, load.outstanding > 0 { reader.look(at: channel) }
         guard streams <= 0, tick &- lastActivity > Limits.ticks(engine.limits.idleTime) else { return }
+        if load.outstanding > 0, reader.hasGoneOn(on: channel) {
+            lastActivity = tick
+            return reader.begin()
+        }
         if isEnding { close() } else { end(.noError) }
     }
 

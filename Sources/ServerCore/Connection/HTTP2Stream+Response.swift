@@ -87,7 +87,7 @@ extension HTTP2Stream {
         load.hold(count)
         sentBody += Int64(count)
         engine.counters.sent(count)
-        if deadline == .max { setDeadline(engine.limits.readerStallTime) }
+        if deadline == .max { timeTheReader() }
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         promise.futureResult.whenComplete { result in
@@ -102,7 +102,7 @@ extension HTTP2Stream {
         outstanding -= count
         connection.sent(count)
         guard !isOver else { return }
-        if outstanding > 0 { setDeadline(engine.limits.readerStallTime) } else { deadline = .max }
+        if outstanding > 0 { timeTheReader() } else { deadline = .max }
         if owesReset { return stopRequest() }
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         room.loop.execute { bound.value.pump() }

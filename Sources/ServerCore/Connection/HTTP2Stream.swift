@@ -53,6 +53,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var status = 0
     var beganAt: Int64 = 0
     var deadline: UInt32 = .max
+    private var reader = ReaderWatch()
 
     /// A stream of `connection`.
     init(of connection: HTTP2Connection) {
@@ -142,8 +143,17 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         deadline = room.tick &+ Limits.ticks(time) &+ 1
     }
 
+    /// Limits the time in which the peer takes nothing of what was given to the connection.
+    func timeTheReader() {
+        reader.begin()
+        setDeadline(engine.limits.readerStallTime)
+    }
+
     func secondPassed(_ tick: UInt32) {
+        if outstanding > 0 { reader.look(at: connection.channel) }
         guard tick >= deadline else { return }
+        // What is before it on the way goes first, whichever stream it is of.
+        if outstanding > 0, reader.hasGoneOn(on: connection.channel) { return timeTheReader() }
         deadline = .max
         if isAnswering || !hasHead { return reset() }
         finishPipe(.failure(HTTPError(.requestTimeout, "The body of this request came too slowly.")))

@@ -11,7 +11,9 @@ import threading
 import time
 
 import pytest
+from hyperframe.frame import DataFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
 
+from frames import Frames
 from server import wait_until
 from wire import ConnectionClosed, Wire, ask
 
@@ -426,6 +428,46 @@ def test_who_takes_no_small_answers_has_the_time_of_a_slow_reader(serve):
 
     for wire in wires:
         wait_until(lambda: is_ended(wire), "the connection is ended", 15)
+
+
+@pytest.mark.parametrize("protocol", ["http", "https", "http2"])
+def test_the_time_of_a_slow_reader_begins_anew_with_each_byte_taken(serve, protocol):
+    """Of what the sockets hold, room is made in steps of a megabyte: a song takes minutes for one."""
+    server = serve("--quiet", "--read-timeout", "2s", *([] if protocol == "http" else ["--tls-self-signed"]))
+    content = os.urandom(16 << 20)
+    (server.root / "song").write_bytes(content)
+
+    def ask():
+        if protocol == "http2":
+            frames = Frames(server, receive_buffer=16_384)
+            wide = SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 1 << 29})
+            frames.send(wide.serialize() + WindowUpdateFrame(0, window_increment=1 << 29).serialize())
+            frames.send(frames.head(1, path="/song"))
+            return frames
+        wire = Wire(server, tls=protocol == "https" or None, receive_buffer=16_384)
+        wire.request("GET", "/song")
+        return wire
+
+    def rest(asked):
+        if protocol != "http2":
+            return asked.rest()
+        body = b""
+        while (frame := asked.next()) is not None and not isinstance(frame, RstStreamFrame):
+            body += frame.data if isinstance(frame, DataFrame) else b""
+            if "END_STREAM" in frame.flags:
+                break
+        return body
+
+    slow, stalled = ask(), ask()
+    end = time.monotonic() + 7
+    while time.monotonic() < end:
+        slow.buffer += slow.socket.recv(4096)
+        time.sleep(0.1)
+    if protocol != "http2":
+        slow.send(f"GET / HTTP/1.1\r\nHost: {slow.authority}\r\nConnection: close\r\n\r\n")
+    is_whole = content in rest(slow)
+    assert is_whole
+    assert len(rest(stalled)) < len(content)
 
 
 def test_slow_readers_of_small_files_leave_room_to_open_others(serve):

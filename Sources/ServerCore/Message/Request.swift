@@ -120,23 +120,24 @@ public struct Request: Sendable {
 
 /// What all copies of one ``Request`` share.
 ///
-/// Filled by the connection before the request is shown to a handler, and not changed afterwards.
+/// Nothing changes after `init` but `exchange`, which is set once, on the loop, before the task or pool job that reads
+/// it begins.
 package final class RequestStorage: @unchecked Sendable {
-    var head: RequestHead
-    var method: Method
-    var path: SharePath
-    var hasTrailingSlash: Bool
-    var query: Range<Int>?
-    var share: Share
-    var body: RequestBody
-    var io: IOPool
-    var prefix: String
-    var scheme: String
-    var authority: String
-    /// Set when a task begins to answer, before it runs.
+    let head: RequestHead
+    let method: Method
+    let path: SharePath
+    let hasTrailingSlash: Bool
+    let query: Range<Int>?
+    let share: Share
+    let body: RequestBody
+    let io: IOPool
+    let prefix: String
+    let scheme: String
+    let authority: String
+    /// What answers the request; nil where it is answered at once, or is answered already.
     weak var exchange: Exchange?
     /// The client's numeric address, as believed; `unix` for a Unix-domain socket.
-    var peer: String
+    let peer: String
 
     init(
         head: RequestHead, method: Method, path: SharePath, hasTrailingSlash: Bool, query: Range<Int>?, share: Share,

@@ -127,11 +127,11 @@ package struct FieldSlot: Sendable {
 }
 
 /// The fields that the connection reads itself, so that it need not look for them by name.
-package enum KnownField: UInt8, Sendable {
+package enum KnownField: UInt8, CaseIterable, Sendable {
     case host, range, expect, cookie, origin, accept, upgrade, ifMatch, ifRange, connection, authorization, ifNoneMatch
     case contentLength, acceptEncoding, contentEncoding, transferEncoding, ifModifiedSince, ifUnmodifiedSince
 
-    static let count = 18
+    static let count = allCases.count
 
     /// The field of that name, in any case; nil for one that the connection does not read.
     static func named(_ name: UnsafeRawBufferPointer) -> KnownField? {

@@ -112,15 +112,15 @@ extension Share {
     /// - Throws: what the disk says.
     func keepInTrash(_ location: borrowing Location, isReplaced: Bool = true) throws(RootError) -> Trash.Kept {
         guard root.policy.trashDays > 0, location.status != nil else { return .nothing }
-        let second = try keepSecondInTrash(location)
+        let second = keepSecondInTrash(location)
         if !second.isNothing { return second }
         return try root.state.trash.take(location, user: user, isReplaced: isReplaced).map { .only($0) } ?? .nothing
     }
 
     /// The same for a file that can have a second name; of anything else nothing.
-    func keepSecondInTrash(_ location: borrowing Location) throws(RootError) -> Trash.Kept {
+    func keepSecondInTrash(_ location: borrowing Location) -> Trash.Kept {
         guard root.policy.trashDays > 0, location.status?.isFile == true else { return .nothing }
-        return try root.state.trash.keep(location, user: user).map { .second($0) } ?? .nothing
+        return root.state.trash.keep(location, user: user).map { .second($0) } ?? .nothing
     }
 
     /// Makes a change of names durable; what it put into the trash first, or after a power cut that could be in neither

@@ -106,7 +106,7 @@ extension Share {
             try finish(from, to)
             return .done(created: false, replaced: nil)
         }
-        var kept = try keepSecondInTrash(to)
+        var kept = keepSecondInTrash(to)
         if kept.isNothing {
             if let exchanged = try exchangeAndKeep(from, with: to) {
                 try finish(from, to, exchanged)

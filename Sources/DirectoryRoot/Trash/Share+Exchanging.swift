@@ -15,7 +15,7 @@ extension Share {
     ) throws(RootError) -> Trash.Kept? {
         guard root.policy.trashDays > 0, let old = location.status else { return nil }
         // Where the file's owner or its disk allows no second name, as Linux does for a stranger's, it takes two steps.
-        if old.isFile, let record = try root.state.trash.keep(location, user: user) {
+        if old.isFile, let record = root.state.trash.keep(location, user: user) {
             do throws(RootError) {
                 try file.place(at: location, of: root)
             } catch {

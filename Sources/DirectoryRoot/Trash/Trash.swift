@@ -53,8 +53,9 @@ package final class Trash: Sendable {
     }
 
     /// Keeps a file that is about to be replaced, which has its name until then.
-    /// - Returns: the item's record; nil when the file system can't give it a second name.
-    func keep(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
+    /// - Returns: the item's record; nil when it can't have a second name there, for whatever reason: the caller moves it
+    ///   away first then, and hears why that fails, too.
+    func keep(_ location: borrowing Location, user: String?) -> TrashRecord? {
         let kept = try? add(location, user: user) { (name, directory, item) in
             unsafe location.withName { unsafe sys_linkat(location.directory.number, $0, directory, item) }
         }

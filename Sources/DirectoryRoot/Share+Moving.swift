@@ -32,7 +32,7 @@ extension Share {
             let from = try locateSource(source, followsLink: false)
             try requireRights(throughout: .delete, at: source, from.path)
             let to = try locateTarget(target, followsLink: false)
-            try requireMovable(from, to, asked: source, target, replacing)
+            try requireMovable(from, to, asked: target, replacing)
             let changed = to.status == nil ? WriteUse(bindings: [to.path]) : WriteUse(trees: [to.path])
             try checkLocks(
                 WriteUse(bindings: changed.bindings, trees: changed.trees + [from.path]))
@@ -58,8 +58,7 @@ extension Share {
 
     /// Everything that decides whether the one may take the place of the other.
     private func requireMovable(
-        _ from: borrowing Location, _ to: borrowing Location, asked source: SharePath, _ target: SharePath,
-        _ replacing: Replacement
+        _ from: borrowing Location, _ to: borrowing Location, asked target: SharePath, _ replacing: Replacement
     ) throws(RootError) {
         guard let moved = from.status else { throw .notFound }
         try requireSeparate(from, to)

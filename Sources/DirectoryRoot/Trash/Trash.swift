@@ -47,7 +47,7 @@ package final class Trash: Sendable {
     }
 
     private func move(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
-        try add(location, user: user) { (name, directory, item) in
+        try add(location, user: user) { (directory, item) in
             unsafe location.withName { unsafe sys_renameat(location.directory.number, $0, directory, item) }
         }
     }
@@ -56,7 +56,7 @@ package final class Trash: Sendable {
     /// - Returns: the item's record; nil when it can't have a second name there, for whatever reason: the caller moves it
     ///   away first then, and hears why that fails, too.
     func keep(_ location: borrowing Location, user: String?) -> TrashRecord? {
-        let kept = try? add(location, user: user) { (name, directory, item) in
+        let kept = try? add(location, user: user) { (directory, item) in
             unsafe location.withName { unsafe sys_linkat(location.directory.number, $0, directory, item) }
         }
         return kept.flatMap { $0 }
@@ -140,12 +140,12 @@ package final class Trash: Sendable {
     }
 
     private func add(
-        _ location: borrowing Location, user: String?, _ call: (String, Int32, String) -> Int32
+        _ location: borrowing Location, user: String?, _ call: (Int32, String) -> Int32
     ) throws(RootError) -> TrashRecord? {
         guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
         guard location.status?.device == trash.device else { return nil }
         let record = try newRecord(of: location, user: user, in: trash)
-        let answer = call(record.id, trash.number, record.id + ".item")
+        let answer = call(trash.number, record.id + ".item")
         if answer == 0 { return record }
         _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
         if answer == -EXDEV { return nil }

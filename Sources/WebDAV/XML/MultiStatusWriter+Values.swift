@@ -50,14 +50,12 @@ extension MultiStatusWriter {
             } else {
                 xml.appendLockDiscovery(locks, prefix: prefix)
             }
-        default: return appendUncommon(property, attributes, dead: dead)
+        default: return appendUncommon(property, attributes)
         }
         return true
     }
 
-    private mutating func appendUncommon(
-        _ property: LiveProperty, _ attributes: FileAttributes, dead: [DeadProperty]
-    ) -> Bool {
+    private mutating func appendUncommon(_ property: LiveProperty, _ attributes: FileAttributes) -> Bool {
         switch property {
         case .quotaAvailableBytes:
             guard let space else { return false }

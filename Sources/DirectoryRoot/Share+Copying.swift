@@ -96,7 +96,7 @@ extension Share {
             if location.status?.isDirectory == true {
                 let place = try file.nameInScratch(near: location.directory, of: root)
                 try check(root.swap(place, with: location), "renameat2")
-                file.didPlace()
+                file.giveUpName()
                 replaced = place
             } else {
                 try file.place(at: location, of: root)

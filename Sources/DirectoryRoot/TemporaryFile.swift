@@ -10,7 +10,8 @@ import CSyscalls
 
 /// A file on its way to a name: unnamed where the file system can, else under a reserved name.
 ///
-/// Dropped before it was ``place(at:of:)``d, it leaves nothing behind.
+/// Dropped before it was ``place(at:of:)``d, it leaves nothing behind. `@unchecked` since it goes from the task that makes
+/// it to those that write and name it; only one at a time has to do with it.
 final class TemporaryFile: @unchecked Sendable {
     let descriptor: Int32
     /// Where the file stands for now; nil while it is unnamed, and after it got its name.
@@ -18,7 +19,7 @@ final class TemporaryFile: @unchecked Sendable {
     /// Whether the disk could not keep all of it.
     private(set) var isDamaged = false
 
-    /// Whether it has no name at all.
+    /// Whether it stands nowhere yet; asked before ``place(at:of:)`` only, which forgets where it stood.
     var isUnnamed: Bool { scratch == nil }
 
     private init(descriptor: Int32, scratch: ScratchPlace?) {
@@ -65,9 +66,6 @@ final class TemporaryFile: @unchecked Sendable {
         try unsafe check(sys_fstat(descriptor, &status), "fstat")
         return status
     }
-
-    /// Leaves the file where it stands, named.
-    func leave() { scratch = nil }
 
     /// Waits until the data may not be overtaken by a name; see ``WriteBack``.
     func order(durably: Bool) throws(RootError) {
@@ -131,6 +129,6 @@ final class TemporaryFile: @unchecked Sendable {
         unsafe place.withName { unsafe sys_link_descriptor(descriptor, place.directory.number, $0) }
     }
 
-    /// The name has been given away: nothing is left to clean up.
-    func didPlace() { scratch = nil }
+    /// Leaves the name to others, who gave it to something else or want to find the file there: nothing is cleaned up.
+    func giveUpName() { scratch = nil }
 }

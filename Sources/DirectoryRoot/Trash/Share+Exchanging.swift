@@ -26,7 +26,7 @@ extension Share {
         }
         let place = try file.nameInScratch(near: location.directory, of: root)
         guard let kept = try exchangeThroughTrash(place, with: location) else { return nil }
-        file.didPlace()
+        file.giveUpName()
         return kept
     }
 

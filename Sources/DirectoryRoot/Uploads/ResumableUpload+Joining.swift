@@ -49,7 +49,7 @@ extension Share {
         do throws(RootError) {
             return try commit(file, to: target, replacing: replacing, modified: modified)
         } catch {
-            file.leave()
+            file.giveUpName()
             part.isDamaged = file.isDamaged
             throw error
         }

@@ -204,25 +204,20 @@ import Testing
         #expect(!kept.contains { $0.contains("file0") || $0.contains("folder/") })
     }
 
-    @Test("The server's own values and check sums are no properties, and a stale check sum never shows")
-    func ownValues() throws {
+    @Test("Check sums are no properties, and a stale check sum never shows")
+    func checksumsOfContents() throws {
         let share = try share()
         let path = SharePath("file0")
         let tag = try share.attributes(of: path).entityTag
         try share.updateProperties(of: path, [.set(property("a", "1"))])
-        try share.updateKeptValues(of: path, ["win32.attributes": [0x20]])
         try share.setChecksums(["sha1": [1, 2], "md5": [3]], of: path, for: tag)
         #expect(try share.properties(of: path) == [property("a", "1")])
-        #expect(try share.keptValues(of: path) == ["win32.attributes": [0x20]])
         #expect(try share.checksums(of: path) == ["sha1": [1, 2], "md5": [3]])
         try directory.write("other content", to: "file0")
         #expect(try share.checksums(of: path).isEmpty)
-        #expect(try share.keptValues(of: path) == ["win32.attributes": [0x20]])
         let next = try share.attributes(of: path).entityTag
         try share.setChecksums(["sha256": [9]], of: path, for: next)
         #expect(try share.checksums(of: path) == ["sha256": [9]])
-        try share.updateKeptValues(of: path, ["win32.attributes": nil])
-        #expect(try share.keptValues(of: path).isEmpty)
     }
 
     @Test("Rights, read-only shares and locks of others forbid a change")

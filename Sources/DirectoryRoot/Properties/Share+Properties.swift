@@ -12,21 +12,6 @@ extension Share {
         try change(path) { (set) throws(RootError) in try set.apply(changes) }
     }
 
-    /// Values that the server itself keeps beside a resource, by name (`win32.attributes`); never shown as
-    /// properties.
-    ///
-    /// They follow COPY and MOVE and survive a PUT, as dead properties do.
-    public func keptValues(of path: SharePath) throws(RootError) -> [String: [UInt8]] {
-        (try keptValues(of: path)?.set.values ?? [:]).filter { !$0.key.hasPrefix(Self.checksumPrefix) }
-    }
-
-    /// Sets, or removes by nil, values of the server's own; needs the right to overwrite.
-    public func updateKeptValues(of path: SharePath, _ changes: [String: [UInt8]?]) throws(RootError) {
-        try change(path) { set throws(RootError) in
-            set.apply(changes)
-        }
-    }
-
     /// Check sums of the content that is there now, by algorithm (`sha1`); one of an older content never shows.
     public func checksums(of path: SharePath) throws(RootError) -> [String: [UInt8]] {
         guard let (set, attributes) = try keptValues(of: path) else { return [:] }

@@ -47,9 +47,6 @@ public final class ResumableUpload: @unchecked Sendable {
     /// So many bytes are there whatever becomes of this process.
     public var settled: Int64 { record.settled ?? 0 }
 
-    /// Whether somebody else has resumed or removed the upload.
-    public var isTakenOver: Bool { !part.isOwn() }
-
     /// Whether all the bytes have come.
     public var isComplete: Bool { record.length == offset }
 

@@ -21,8 +21,6 @@ public struct Status: Hashable, Sendable {
     // swift-format-ignore: DontRepeatTypeInStaticProperties
     /// 207 Multi-Status.
     public static let multiStatus = Status(code: 207)
-    /// 301 Moved Permanently.
-    public static let movedPermanently = Status(code: 301)
     /// 303 See Other.
     public static let seeOther = Status(code: 303)
     /// 304 Not Modified.
@@ -49,8 +47,6 @@ public struct Status: Hashable, Sendable {
     public static let conflict = Status(code: 409)
     /// 410 Gone.
     public static let gone = Status(code: 410)
-    /// 411 Length Required.
-    public static let lengthRequired = Status(code: 411)
     /// 412 Precondition Failed.
     public static let preconditionFailed = Status(code: 412)
     /// 413 Content Too Large.
@@ -65,8 +61,6 @@ public struct Status: Hashable, Sendable {
     public static let expectationFailed = Status(code: 417)
     /// 421 Misdirected Request.
     public static let misdirectedRequest = Status(code: 421)
-    /// 422 Unprocessable Content.
-    public static let unprocessableContent = Status(code: 422)
     /// 423 Locked.
     public static let locked = Status(code: 423)
     /// 424 Failed Dependency.

@@ -95,11 +95,7 @@ final class BodySink: Sendable {
                 if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
-            let waiter = state.withLock { state in
-                let waiter = state.waiter
-                state.waiter = nil
-                return waiter
-            }
+            let waiter = state.withLock { $0.waiter.take() }
             waiter?.resume(throwing: CancellationError())
         }
     }
@@ -177,9 +173,7 @@ final class BodySink: Sendable {
     /// The writer, where it waits and need not any more.
     private static func waiter(_ state: inout State) -> CheckedContinuation<Void, any Error>? {
         guard state.queued < limit else { return nil }
-        let waiter = state.waiter
-        state.waiter = nil
-        return waiter
+        return state.waiter.take()
     }
 
     /// Bytes of the body, with the frames of a chunk that was cut, that the writer has sent by itself so far.
@@ -195,9 +189,7 @@ final class BodySink: Sendable {
             state.taken = 0
             state.queued = 0
             state.notify = nil
-            let waiter = state.waiter
-            state.waiter = nil
-            return waiter
+            return state.waiter.take()
         }
         waiter?.resume(throwing: CancellationError())
     }

@@ -88,11 +88,7 @@ final class SocketLease: Sendable {
                 if let outcome { continuation.resume(with: outcome) } else { ask() }
             }
         } onCancel: {
-            let waiter = state.withLock { state in
-                let waiter = state.waiter
-                state.waiter = nil
-                return waiter
-            }
+            let waiter = state.withLock { $0.waiter.take() }
             waiter?.resume(throwing: CancellationError())
         }
     }
@@ -150,9 +146,7 @@ final class SocketLease: Sendable {
                 state.mail.append(state.held)
                 state.held = []
             }
-            let waiter = state.waiter
-            state.waiter = nil
-            return waiter
+            return state.waiter.take()
         }
         waiter?.resume()
     }

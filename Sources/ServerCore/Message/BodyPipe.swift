@@ -56,10 +56,7 @@ final class BodyPipe: Sendable {
         guard !bytes.isEmpty else { return }
         let waiter = state.withLock { state -> CheckedContinuation<[UInt8]?, any Error>? in
             guard state.end == nil else { return nil }
-            if let waiter = state.waiter {
-                state.waiter = nil
-                return waiter
-            }
+            if let waiter = state.waiter.take() { return waiter }
             state.chunks.append(bytes)
             state.buffered += bytes.count
             return nil
@@ -75,9 +72,7 @@ final class BodyPipe: Sendable {
             guard state.end == nil else { return nil }
             state.end = end
             state.upstream = nil
-            let waiter = state.waiter
-            state.waiter = nil
-            return waiter
+            return state.waiter.take()
         }
         switch end {
         case .success: waiter?.resume(returning: nil)
@@ -127,11 +122,7 @@ final class BodyPipe: Sendable {
                 wait(with: continuation)
             }
         } onCancel: {
-            let waiter = state.withLock { state in
-                let waiter = state.waiter
-                state.waiter = nil
-                return waiter
-            }
+            let waiter = state.withLock { $0.waiter.take() }
             waiter?.resume(throwing: CancellationError())
         }
     }

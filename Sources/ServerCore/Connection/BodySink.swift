@@ -8,6 +8,14 @@ final class BodySink: Sendable {
     enum Piece: Sendable {
         case bytes([UInt8])
         case file(Entry, Range<Int64>)
+
+        /// Bytes of the body.
+        var count: Int64 {
+            switch self {
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(_, let range): Int64(range.count)
+            }
+        }
     }
 
     /// What the connection finds.

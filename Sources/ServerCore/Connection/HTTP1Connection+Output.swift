@@ -96,11 +96,7 @@ extension HTTP1Connection {
             finishAnswer()
             return true
         case .piece(let piece):
-            let count: Int64
-            switch piece {
-            case .bytes(let bytes): count = Int64(bytes.count)
-            case .file(_, let range): count = Int64(range.count)
-            }
+            let count = piece.count
             guard count > 0 else { return true }
             if let remaining {
                 guard count <= remaining else {

@@ -56,7 +56,7 @@ extension HTTP1Connection {
             sentBytes = Int64(range.count)
             send(FileSpan(entry, range), isPiece: false)
         case .stream:
-            outgoing = .stream(isChunked: framing == .chunked, remaining: framing == .counted ? framingLength : nil)
+            outgoing = framing.outgoing
             pump()
         }
     }
@@ -71,7 +71,20 @@ extension HTTP1Connection {
         closesAfter = true
     }
 
-    enum Framing { case none, counted, chunked, untilClose }
+    enum Framing {
+        case none, chunked, untilClose
+        case counted(Int64)
+
+        /// What is sent of a stream that is framed so.
+        var outgoing: Outgoing {
+            switch self {
+            case .none: .none
+            case .chunked: .stream(isChunked: true, remaining: nil)
+            case .untilClose: .stream(isChunked: false, remaining: nil)
+            case .counted(let length): .stream(isChunked: false, remaining: length)
+            }
+        }
+    }
 
     private func writeHead(_ response: inout Response) -> Framing {
         if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
@@ -130,19 +143,11 @@ extension HTTP1Connection {
 
     private func writeFraming(_ response: Response) -> Framing {
         guard response.status.allowsBody else { return .none }
-        let length: Int64?
-        switch response.body {
-        case .empty: length = 0
-        case .bytes(let bytes): length = Int64(bytes.count)
-        case .file(_, let range): length = Int64(range.count)
-        case .stream(let announced, _): length = announced
-        }
-        if let length {
-            framingLength = length
+        if let length = response.body.length {
             room.out.append("Content-Length: ")
             room.out.append(decimal: length)
             room.out.append("\r\n")
-            return .counted
+            return .counted(length)
         }
         guard head.minorVersion == 1 else {
             closesAfter = true

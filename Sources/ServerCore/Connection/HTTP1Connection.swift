@@ -82,8 +82,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var kept = 0
     /// Bytes of this response's body.
     var sentBytes: Int64 = 0
-    /// The announced length of a counted body.
-    var framingLength: Int64 = 0
     /// What to go back to when a file within a stream has been sent.
     var streamFraming = Outgoing.none
     var isPumpScheduled = false

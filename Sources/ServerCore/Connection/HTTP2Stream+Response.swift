@@ -36,13 +36,7 @@ extension HTTP2Stream {
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
         if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
         status = response.status.code
-        var length: Int64?
-        switch response.body {
-        case .empty: length = 0
-        case .bytes(let bytes): length = Int64(bytes.count)
-        case .file(_, let range): length = Int64(range.count)
-        case .stream(let announced, _): length = announced
-        }
+        let length = response.body.length
         var headers = HPACKHeaders()
         headers.add(name: ":status", value: String(response.status.code))
         headers.add(name: "date", value: HTTPDate.text(HTTPDate.now), indexing: .nonIndexable)
@@ -165,11 +159,7 @@ extension HTTP2Stream {
             finish()
             return false
         case .piece(let piece):
-            let count: Int64
-            switch piece {
-            case .bytes(let bytes): count = Int64(bytes.count)
-            case .file(_, let range): count = Int64(range.count)
-            }
+            let count = piece.count
             if let remaining, count > remaining {
                 reset()
                 return false

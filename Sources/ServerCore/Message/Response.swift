@@ -45,6 +45,16 @@ public struct Response: Sendable {
         /// Written while it is made; chunked when `length` is nil. When the writer throws or writes another number of
         /// bytes, the connection ends without a proper end of the body, so that nobody takes a part for the whole.
         case stream(length: Int64?, @Sendable (BodyWriter) async throws -> Void)
+
+        /// How many bytes it has; nil where only its writer will tell.
+        var length: Int64? {
+            switch self {
+            case .empty: 0
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(_, let range): Int64(range.count)
+            case .stream(let announced, _): announced
+            }
+        }
     }
 }
 

@@ -28,7 +28,8 @@ public enum RootError: Error, Equatable, Sendable {
     case noSpace
     /// More bytes than `--max-upload-size` (or the file system's or process's file-size limit) allows.
     case tooLarge
-    /// A limit on simultaneous uploads, locks or walks is reached; trying again later may work.
+    /// A limit is reached that all requesters share: on uploads, locks or links, on what is done at once, or on the memory
+    /// for it. Trying again later may work.
     case tooMany
     /// The requester has as many unfinished uploads as there are places left for all; finishing or removing one helps.
     case tooManyUploads

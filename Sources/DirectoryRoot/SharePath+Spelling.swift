@@ -51,7 +51,7 @@ extension SharePath {
         return SharePath(unchecked: Array(names.joined(separator: [Self.slash])))
     }
 
-    /// The folder that has the component `name` of this path.
+    /// The folder that has `name`, which must be one of ``components``: where it lies in the path tells which folder.
     func before(_ name: ArraySlice<UInt8>) -> SharePath {
         SharePath(unchecked: Array(bytes[..<max(bytes.startIndex, name.startIndex - 1)]))
     }

@@ -1,6 +1,9 @@
 // The system calls that Swift's C library overlays lack or cannot call (variadic ones), and those whose errors the
-// sandbox must tell apart. Each answers what the kernel does, and -errno instead of -1; each goes on after EINTR.
-// What a system lacks answers -ENOSYS, so that every caller needs a fallback anyway.
+// sandbox must tell apart. What answers a descriptor, a count or an int answers -errno instead of -1, and goes on after
+// EINTR; what a system lacks answers -ENOSYS, so that every caller needs a fallback anyway.
+//
+// Beside them: what a file system can do (sys_is_shared, sys_names_kind, sys_tells_holes, sys_likes_allocation), clocks,
+// and patterns of names.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

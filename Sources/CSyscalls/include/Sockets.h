@@ -1,5 +1,5 @@
-// The socket calls whose flags the C library overlays do not carry over. Each answers -errno instead of -1, and goes on
-// after EINTR.
+// Calls on sockets whose flags the C library overlays do not carry over, the limits of open files, and whether a file
+// is always in memory. What sends and waits answers -errno instead of -1, and goes on after EINTR.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

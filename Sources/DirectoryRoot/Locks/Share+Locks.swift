@@ -66,6 +66,7 @@ extension Share {
         } catch {
             // Somebody else made it just now: a lock on what exists.
             if error == .exists || error == .isDirectory { return (seen(lock), false) }
+            // Why the file could not be made matters more. Nobody has heard of this lock: it ends with its time-out.
             try? table.release(lock.root, token: lock.token, user: user, isUnknown: true)
             throw error
         }

@@ -40,7 +40,7 @@ final class Engine: Sendable {
     /// For what waits above the socket, on TLS and HTTP/2: files too.
     let unsent: AnswerMemory
 
-    // With another engine of the same server, this one shares what there is for all of its connections.
+    /// An engine; with another one of the same server, it shares what there is for all of its connections.
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
         eventLoops: Int, pool: PoolThreads, counters: Counters, sharing other: Engine? = nil

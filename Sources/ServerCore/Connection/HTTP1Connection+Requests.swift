@@ -158,7 +158,8 @@ extension HTTP1Connection {
     /// - Returns: false when there is none.
     func finishExchange() -> Bool {
         if !isBodyDone, !closesAfter {
-            // The rest of a body that nobody wanted; bounded by the choice made in `respond`.
+            // The rest of a body that nobody wanted is read and dropped: `settleUnreadBody` ends the connection after
+            // a large one.
             return false
         }
         record(status: status, bytes: isHeadOnly ? 0 : sentBytes)

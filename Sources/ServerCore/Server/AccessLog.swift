@@ -2,6 +2,8 @@
 ///
 /// Of an answer that was broken off it tells how much was sent; a request whose client went before any has status 499.
 /// Whatever a client sent stands in it escaped: no line holds another line, and nothing commands a terminal.
+///
+/// A line `# 12 lines lost`, in each of the forms, stands for those that came faster than they could be written.
 public struct AccessLog: Sendable {
     /// How a line looks.
     public enum Format: String, Sendable, CaseIterable {

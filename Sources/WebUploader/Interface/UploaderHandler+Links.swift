@@ -17,12 +17,17 @@ extension UploaderHandler {
     }
 
     private struct Wish: Decodable {
-        /// As text, or, where a name is no text, by its address.
+        /// From where the requester's share begins, as text.
         var path: String?
+        /// The same by its address, where a name is no text.
         var href: String?
+        /// Seconds from now; for ever without it.
         var expires: Double?
+        /// Whether who has the link may add files; only in a folder.
         var upload: Bool?
+        /// None when it is missing or empty.
         var password: String?
+        /// Files and archives; any number without it.
         var maxDownloads: Int64?
     }
 
@@ -70,6 +75,7 @@ extension UploaderHandler {
         return response
     }
 
+    // Of the kind that every libcrypt knows; `shareserve link` makes the stronger yescrypt. Both are checked alike.
     private static func hash(_ password: String) throws -> String {
         do {
             return try PasswordHash.sha512.make(password: password, user: "")

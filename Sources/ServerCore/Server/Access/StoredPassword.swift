@@ -142,7 +142,7 @@ enum PasswordCrypt {
     }
 }
 
-/// Makes the hashes that `--auth` and password files take.
+/// Makes the hashes that `--auth`, password files and links take.
 public enum PasswordHash: String, CaseIterable, Sendable {
     /// yescrypt, `$y$`: the strongest.
     case yescrypt

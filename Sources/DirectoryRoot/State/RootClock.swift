@@ -17,16 +17,19 @@ public struct RootClock: Sendable {
 
     /// The system's own clocks.
     public static let system = RootClock(
-        wall: {
-            var seconds: Int64 = 0
-            var nanoseconds: Int32 = 0
-            unsafe sys_now(&seconds, &nanoseconds)
-            return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
-        },
+        wall: { .now },
         uptime: { .milliseconds(sys_coarse_milliseconds()) })
 }
 
 extension Timestamp {
+    /// The time of day.
+    package static var now: Timestamp {
+        var seconds: Int64 = 0
+        var nanoseconds: Int32 = 0
+        unsafe sys_now(&seconds, &nanoseconds)
+        return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
+    }
+
     /// This moment and `duration` more, held at the ends of what 64 bits can say.
     package func advanced(by duration: Duration) -> Timestamp {
         let (whole, fraction) = duration.components

@@ -110,7 +110,7 @@ final class Engine: Sendable {
         let isBrief = log.format == .text
         let record = AccessRecord(
             peer: peer, user: user, method: head.bytes[head.methodRange], target: head.target, version: version,
-            status: status, bytes: bytes, time: AccessRecord.now,
+            status: status, bytes: bytes, time: .now,
             milliseconds: max(0, sys_coarse_milliseconds() - beganAt),
             referer: isBrief ? nil : head.lines("referer").first,
             agent: isBrief ? nil : head.lines("user-agent").first)
@@ -124,7 +124,7 @@ final class Engine: Sendable {
         guard let log else { return }
         let record = AccessRecord(
             peer: peer, user: nil, method: Self.get, target: target[...], version: "HTTP/1.1", status: 200,
-            bytes: bytes, time: AccessRecord.now, milliseconds: 0, referer: nil, agent: nil)
+            bytes: bytes, time: .now, milliseconds: 0, referer: nil, agent: nil)
         log.writer.add(record, log.format, pool)
     }
 

@@ -1,4 +1,4 @@
-import CSyscalls
+import DirectoryRoot
 
 /// What an access log says of one request.
 struct AccessRecord {
@@ -9,8 +9,9 @@ struct AccessRecord {
     var version: String
     var status: Int
     var bytes: Int64
-    /// Wall clock of the end, in milliseconds since 1970.
-    var time: Int64
+    /// Of the end.
+    var time: Timestamp
+    /// From the head to the end.
     var milliseconds: Int64
     var referer: ArraySlice<UInt8>?
     var agent: ArraySlice<UInt8>?
@@ -18,17 +19,9 @@ struct AccessRecord {
     /// The status of a request whose client went before it was answered, as nginx writes it.
     static let abandoned = 499
 
-    /// The wall clock, in milliseconds since 1970.
-    static var now: Int64 {
-        var seconds: Int64 = 0
-        var nanoseconds: Int32 = 0
-        unsafe sys_now(&seconds, &nanoseconds)
-        return seconds * 1_000 + Int64(nanoseconds / 1_000_000)
-    }
-
     /// Adds the line, with its end.
     func write(_ format: AccessLog.Format, at clock: inout LogClock, to line: inout [UInt8]) {
-        clock.turn(to: time / 1_000)
+        clock.turn(to: time.seconds)
         switch format {
         case .text: writeText(clock, to: &line)
         case .combined: writeCombined(clock, to: &line)
@@ -114,9 +107,9 @@ struct AccessRecord {
     /// As in `2026-11-21T00:12:33.123Z`, always UTC.
     private func stamp(_ clock: LogClock, to line: inout [UInt8]) {
         line += clock.stamp
-        let fraction = time % 1_000
+        let fraction = time.nanoseconds / 1_000_000
         line.append(UInt8(ascii: "."))
-        for divisor: Int64 in [100, 10, 1] { line.append(48 + UInt8(truncatingIfNeeded: fraction / divisor % 10)) }
+        for divisor: Int32 in [100, 10, 1] { line.append(48 + UInt8(truncatingIfNeeded: fraction / divisor % 10)) }
         line.append(UInt8(ascii: "Z"))
     }
 

@@ -113,7 +113,7 @@ package final class Gate: AccessControl {
 
     /// Milliseconds since 1970.
     package static let timeOfDay: @Sendable () -> Int64 = {
-        let now = RootClock.system.wall()
+        let now = Timestamp.now
         return now.seconds * 1000 + Int64(now.nanoseconds) / 1_000_000
     }
 

@@ -14,10 +14,10 @@ public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConverti
     /// What a server answers with 501 is what none of its own handlers names in ``Handler/methods``.
     public var isKnown: Bool { Self.known.contains(self) }
 
-    private static let known: Set<Method> = [
+    /// Every method that some service of this project knows.
+    static let known: [Method] = [
         .get, .head, .post, .put, .patch, .delete, .options, .propfind, .proppatch, .mkcol, .copy, .move, .lock,
-        .unlock,
-        .report,
+        .unlock, .report,
     ]
 
     /// Read a file or a folder.

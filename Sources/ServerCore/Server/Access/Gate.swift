@@ -319,9 +319,7 @@ package final class Gate: AccessControl {
     static let linkMark = Array(".shareserve/s/".utf8)
     /// Needed by who is not yet logged in, and by who watches the server.
     private static let openPlaces = ["assets/", "login", "logout", "health"]
-    private static let corsMethods = """
-        GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, PROPFIND, PROPPATCH, MKCOL, COPY, MOVE, LOCK, UNLOCK, REPORT
-        """
+    private static let corsMethods = Method.known.map(\.rawValue).joined(separator: ", ")
 
     /// Methods that a page of another site can make a browser use without harm.
     static func isSafe(_ method: Method) -> Bool {

@@ -16,14 +16,16 @@
 package struct HTTP1HeadParser {
     /// How much of a head is taken.
     package struct Limits: Sendable {
-        /// The whole head; 431 beyond it.
-        package var headBytes = 64 * 1_024
-        /// Field lines; 431 beyond it.
-        package var fieldCount = 128
-        /// The request target; 414 beyond it.
-        package var targetBytes = 32 * 1_024
+        let headBytes: Int
+        let fieldCount: Int
+        let targetBytes: Int
 
-        package init() {}
+        /// Those of a server.
+        package init(_ limits: ServerCore.Limits = ServerCore.Limits()) {
+            headBytes = limits.headBytes
+            fieldCount = limits.fieldCount
+            targetBytes = limits.targetBytes
+        }
     }
 
     private let limits: Limits

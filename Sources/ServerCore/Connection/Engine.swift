@@ -77,11 +77,7 @@ final class Engine: Sendable {
             threads: pool,
             bounds: IOPool.Bounds(passwords: passwords, walks: walks, looks: looks, ranges: limits.ranges))
         logger = configuration.logger
-        var headLimits = HTTP1HeadParser.Limits()
-        headLimits.headBytes = limits.headBytes
-        headLimits.fieldCount = limits.fieldCount
-        headLimits.targetBytes = limits.targetBytes
-        self.headLimits = headLimits
+        headLimits = HTTP1HeadParser.Limits(limits)
         var methods: Set<Method> = [.options]
         for handler in handlers { methods.formUnion(handler.methods) }
         if methods.contains(.get) { methods.insert(.head) }

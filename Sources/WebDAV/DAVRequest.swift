@@ -18,9 +18,7 @@ struct DAVRequest: Sendable {
     init(_ request: Request, to service: DAVService) throws(HTTPError) {
         self.request = request
         self.service = service
-        let header = request.fields["if"]
-        let ifHeader = header == nil ? nil : try IfHeader(header: header ?? "")
-        self.ifHeader = ifHeader
+        ifHeader = try request.fields["if"].map(IfHeader.init(header:))
         conditions = Conditions(request.fields)
         share = ifHeader.map { request.submitting($0).share } ?? request.share
     }

@@ -1,6 +1,7 @@
 // The system calls that Swift's C library overlays lack or cannot call (variadic ones), and those whose errors the
 // sandbox must tell apart. What answers a descriptor, a count or an int answers -errno instead of -1, and goes on after
-// EINTR; what a system lacks answers -ENOSYS, so that every caller needs a fallback anyway.
+// EINTR; what a system lacks answers -ENOSYS, so that every caller needs a fallback anyway. What they open is closed in
+// programs that this one starts.
 //
 // Beside them: what a file system can do (sys_is_shared, sys_names_kind, sys_tells_holes, sys_likes_allocation), clocks,
 // and patterns of names.

@@ -56,7 +56,7 @@ package struct SnapshotStore: Sendable {
     }
 
     private func touch(_ name: String, in folder: OpenDescriptor) -> Bool {
-        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         guard opened >= 0 else { return false }
         defer { _ = sys_close(opened) }
         let now = clock.wall()

@@ -78,7 +78,7 @@ struct StateFile: Sendable {
     }
 
     private func read(in folder: OpenDescriptor) throws(RootError) -> Contents? {
-        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         var opened = unsafe sys_openat(folder.number, name, flags, 0)
         // Replaced on a network file system while we looked.
         if opened == -ESTALE { opened = unsafe sys_openat(folder.number, name, flags, 0) }
@@ -108,7 +108,7 @@ struct StateFile: Sendable {
     static func bytes(
         of name: String, in folder: OpenDescriptor, upTo limit: UInt64 = .max
     ) throws(RootError) -> [UInt8]? {
-        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let opened = unsafe sys_openat(folder.number, name, flags, 0)
         // A name that is too long came from outside.
         if opened == -ENOENT || opened == -ENAMETOOLONG { return nil }
@@ -187,7 +187,7 @@ struct StateFile: Sendable {
         _ name: String, in folder: OpenDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool,
         survivesPowerCut: Bool = true
     ) throws(RootError) -> Identity {
-        let opened = unsafe sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let opened = unsafe sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         try check(opened, "create a state file")
         defer { _ = sys_close(opened) }
         do throws(RootError) {

@@ -76,7 +76,7 @@ extension StateFolder {
     }
 
     private static func makeSpareFile(_ name: String, in spare: OpenDescriptor) throws(RootError) {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         let file = try unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
         do throws(RootError) {
             // No two bytes are foretold: a file system that compresses would keep no room for zeros.

@@ -59,7 +59,7 @@ package final class StateFolder: Sendable {
                 let made = unsafe sys_mkdirat(root, Self.name, 0o700)
                 if made != -EEXIST { try check(made, "mkdirat .shareserve") }
             }
-            let opened = unsafe sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+            let opened = unsafe sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
             guard opened >= 0 else {
                 if opened == -ENOENT && !creating { return nil }
                 incidents.report(.unusableFolder(errno: -opened))
@@ -86,7 +86,7 @@ package final class StateFolder: Sendable {
         } else if status < 0 {
             throw RootError(status, "statat state")
         }
-        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+        let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         if opened == -ENOENT && !creating { return nil }
         if opened < 0 {
             incidents.report(.unusableFolder(errno: -opened))
@@ -107,7 +107,7 @@ package final class StateFolder: Sendable {
     static func names(in folder: OpenDescriptor) throws(RootError) -> [String] {
         // A position of its own, whoever else reads the folder.
         let reading = try unsafe Descriptor(
-            sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), "open a folder in .shareserve")
+            sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0), "open a folder in .shareserve")
         var reader = DirectoryReader(descriptor: reading.number)
         var names: [String] = []
         while let record = try unsafe reader.next() {

@@ -85,7 +85,7 @@ struct StateLock {
     private static func open(
         _ name: String, in folder: OpenDescriptor, creating: Bool
     ) throws(RootError) -> OpenDescriptor {
-        let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (creating ? O_CREAT : 0)
+        let flags = O_RDWR | O_NOFOLLOW | (creating ? O_CREAT : 0)
         let opened = unsafe sys_openat(folder.number, name, flags, 0o600)
         try check(opened, "open a lock in .shareserve")
         return try OpenDescriptor(adopting: opened)

@@ -67,7 +67,7 @@ package final class UploadStore: Sendable {
         }
         // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
         let opened = unsafe sys_openat(
-            folder.number, record.id + ".part", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+            folder.number, record.id + ".part", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
         let part = UploadPart(
             store: self, folder: folder, id: record.id,
             file: try OpenDescriptor(adopting: check(opened, "create a part")))
@@ -132,7 +132,7 @@ package final class UploadStore: Sendable {
     func open(_ id: String, allowing isAllowed: (UploadRecord) -> Bool) throws(RootError) -> (UploadPart, UploadRecord)
     {
         guard let (folder, record) = try find(id), isAllowed(record) else { throw .unknownToken }
-        let opened = unsafe sys_openat(folder.number, id + ".part", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(folder.number, id + ".part", O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)
         if opened == -ENOENT { throw .unknownToken }
         let part = UploadPart(
             store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))

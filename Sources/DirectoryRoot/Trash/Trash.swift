@@ -14,6 +14,10 @@ import CSyscalls
 /// rename; the record is written first, and one without an item is nothing.
 package final class Trash: Sendable {
     private static let folder = "trash"
+    /// What an item's name ends in, behind its id.
+    private static let item = ".item"
+    /// What the name of its record ends in.
+    private static let record = ".record"
     /// What an item's name ends in while it is removed for good.
     private static let doomed = ".doomed"
     /// How long the page's deletes can be undone when nothing else is kept.
@@ -93,14 +97,14 @@ package final class Trash: Sendable {
         case .nothing: return
         case .second(let item):
             record = item
-            answer = unsafe sys_unlinkat(trash.number, item.id + ".item", 0)
+            answer = unsafe sys_unlinkat(trash.number, item.id + Self.item, 0)
         case .only(let item):
             record = item
-            answer = unsafe (item.id + ".item").withCString {
+            answer = unsafe (item.id + Self.item).withCString {
                 unsafe root.renameToFreeName(trash.number, $0, location)
             }
         }
-        if answer == 0 { _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0) }
+        if answer == 0 { _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0) }
     }
 
     /// A place for something that is about to be replaced: its record is there, and makes an item of what comes.
@@ -125,7 +129,7 @@ package final class Trash: Sendable {
     /// Nothing came.
     func release(_ reserved: Reserved) {
         let directory = reserved.place.directory.number
-        _ = unsafe sys_unlinkat(directory, reserved.record.id + ".record", 0)
+        _ = unsafe sys_unlinkat(directory, reserved.record.id + Self.record, 0)
     }
 
     private func newRecord(
@@ -135,7 +139,7 @@ package final class Trash: Sendable {
             id: StateFile.randomName(), path: location.path, deleted: clock.wall(), user: user)
         let bytes = StateEnvelope(generation: 1, payload: record.payload).encoded()
         _ = try StateFile.create(
-            record.id + ".record", in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
+            record.id + Self.record, in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
         return record
     }
 
@@ -145,9 +149,9 @@ package final class Trash: Sendable {
         guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
         guard location.status?.device == trash.device else { return nil }
         let record = try newRecord(of: location, user: user, in: trash)
-        let answer = call(trash.number, record.id + ".item")
+        let answer = call(trash.number, record.id + Self.item)
         if answer == 0 { return record }
-        _ = unsafe sys_unlinkat(trash.number, record.id + ".record", 0)
+        _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
         if answer == -EXDEV { return nil }
         throw RootError(answer, "renameat to the trash")
     }
@@ -156,8 +160,8 @@ package final class Trash: Sendable {
     func all() throws(RootError) -> [(record: TrashRecord, status: sys_attributes)] {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return [] }
         var items: [(TrashRecord, sys_attributes)] = []
-        for name in try StateFolder.names(in: trash) where name.hasSuffix(".item") {
-            guard let item = try find(String(name.dropLast(5)), in: trash) else { continue }
+        for name in try StateFolder.names(in: trash) where name.hasSuffix(Self.item) {
+            guard let item = try find(String(name.dropLast(Self.item.count)), in: trash) else { continue }
             items.append(item)
         }
         return items
@@ -172,13 +176,14 @@ package final class Trash: Sendable {
     func place(of id: String) throws(RootError) -> ScratchPlace {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { throw .unknownToken }
         return ScratchPlace(
-            directory: SharedDescriptor(try Descriptor(sys_dup(trash.number), "dup")), name: Array((id + ".item").utf8))
+            directory: SharedDescriptor(try Descriptor(sys_dup(trash.number), "dup")),
+            name: Array((id + Self.item).utf8))
     }
 
     /// An item has left the trash.
     func forget(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        let status = unsafe sys_unlinkat(trash.number, id + ".record", 0)
+        let status = unsafe sys_unlinkat(trash.number, id + Self.record, 0)
         if status != -ENOENT { try check(status, "unlink a trash record") }
     }
 
@@ -195,13 +200,13 @@ package final class Trash: Sendable {
         let forgetting = try properties.forgetting()
         // Nobody has it back while it is taken apart. Another name may take another block of the folder.
         try state.usingSpareRoom { () throws(RootError) in
-            let hidden = unsafe sys_renameat(trash.number, id + ".item", trash.number, id + Self.doomed)
+            let hidden = unsafe sys_renameat(trash.number, id + Self.item, trash.number, id + Self.doomed)
             if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
         }
         let failures = TreeRemoval.remove(Array((id + Self.doomed).utf8), in: trash.number, forget: forgetting)
         if let failure = failures.first {
             // Where that fails, too, the next purge goes on with it.
-            _ = unsafe sys_renameat(trash.number, id + Self.doomed, trash.number, id + ".item")
+            _ = unsafe sys_renameat(trash.number, id + Self.doomed, trash.number, id + Self.item)
             throw failure.error
         }
         try forget(id)
@@ -232,7 +237,7 @@ package final class Trash: Sendable {
             giveUpNameless(name, id, in: trash, now)
             return
         }
-        guard name.hasSuffix(".record"), record.deleted.advanced(by: keeps) <= now else { return }
+        guard name.hasSuffix(Self.record), record.deleted.advanced(by: keeps) <= now else { return }
         // One that can't be removed stays, and is tried again.
         _ = try? delete(id)
     }
@@ -242,7 +247,8 @@ package final class Trash: Sendable {
     /// An item whose record is lost or damaged is kept as long as any other, from its last change; so is such a record.
     private func giveUpNameless(_ name: String, _ id: String, in trash: OpenDescriptor, _ now: Timestamp) {
         var status = sys_attributes()
-        guard name.hasSuffix(".item") || name.hasSuffix(".record"), unsafe sys_statat(trash.number, name, &status) == 0
+        guard name.hasSuffix(Self.item) || name.hasSuffix(Self.record),
+            unsafe sys_statat(trash.number, name, &status) == 0
         else { return }
         let changed = Timestamp(seconds: status.changed)
         if changed.advanced(by: max(keeps, .seconds(86_400))) <= now { _ = try? delete(id) }
@@ -255,18 +261,18 @@ package final class Trash: Sendable {
             return nil
         }
         var status = sys_attributes()
-        guard unsafe sys_statat(trash.number, id + ".item", &status) == 0, expires(record) > clock.wall() else {
+        guard unsafe sys_statat(trash.number, id + Self.item, &status) == 0, expires(record) > clock.wall() else {
             return nil
         }
         return (record, status)
     }
 
     private func read(_ id: String, in trash: OpenDescriptor) throws(RootError) -> TrashRecord? {
-        guard let bytes = try StateFile.bytes(of: id + ".record", in: trash) else { return nil }
+        guard let bytes = try StateFile.bytes(of: id + Self.record, in: trash) else { return nil }
         guard let envelope = try? StateEnvelope(file: bytes),
             let record = try? TrashRecord(id: id, payload: envelope.payload)
         else {
-            state.incidents.report(.damagedFile(name: id + ".record"))
+            state.incidents.report(.damagedFile(name: id + Self.record))
             return nil
         }
         return record

@@ -77,7 +77,7 @@ extension Share {
     public func upload(id: String) throws(RootError) -> UploadProgress {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
         var status = sys_attributes()
-        if unsafe sys_statat(folder.number, id + ".part", &status) == 0 {
+        if unsafe sys_statat(folder.number, id + UploadStore.part, &status) == 0 {
             let offset = found.proven(of: Int64(clamping: status.size), for: root.state.uploads.process)
             return UploadProgress(record: found, offset: offset)
         }

@@ -20,7 +20,7 @@ final class UploadPart: @unchecked Sendable {
         self.file = file
     }
 
-    var name: String { id + ".part" }
+    var name: String { id + UploadStore.part }
 
     /// What has come.
     func length() throws(RootError) -> Int64 {
@@ -54,7 +54,8 @@ final class UploadPart: @unchecked Sendable {
     /// Whether we are the last who took the upload.
     func isOwn() -> Bool {
         var status = sys_attributes()
-        return unsafe sys_statat(folder.number, id + ".record", &status) == 0 && status.modificationTime == stamp
+        return unsafe sys_statat(folder.number, id + UploadStore.record, &status) == 0
+            && status.modificationTime == stamp
     }
 
     /// Makes the upload ours: whoever had it before sees that at the next write.
@@ -88,7 +89,8 @@ final class UploadPart: @unchecked Sendable {
             try unsafe check(sys_statat(folder.number, temporary, &kept), "statat an upload record")
             stamp = kept.modificationTime
             try unsafe check(
-                sys_renameat(folder.number, temporary, folder.number, id + ".record"), "rename an upload record")
+                sys_renameat(folder.number, temporary, folder.number, id + UploadStore.record),
+                "rename an upload record")
         } catch {
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw error

@@ -18,6 +18,10 @@ import Synchronization
 /// that comes back takes its upload over from its own lost connection at once, also on another process or host.
 package final class UploadStore: Sendable {
     static let folder = "uploads"
+    /// What the name of an upload's bytes ends in, behind its id.
+    static let part = ".part"
+    /// What the name of its record ends in.
+    static let record = ".record"
     /// How long a finished upload is remembered.
     static let remembersFinished: Duration = .seconds(3_600)
 
@@ -67,7 +71,7 @@ package final class UploadStore: Sendable {
         }
         // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
         let opened = unsafe sys_openat(
-            folder.number, record.id + ".part", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
+            folder.number, record.id + Self.part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
         let part = UploadPart(
             store: self, folder: folder, id: record.id,
             file: try OpenDescriptor(adopting: check(opened, "create a part")))
@@ -104,7 +108,9 @@ package final class UploadStore: Sendable {
     }
 
     private static func parts(in folder: OpenDescriptor) throws(RootError) -> [String] {
-        try StateFolder.names(in: folder).filter { $0.hasSuffix(".part") }.map { String($0.dropLast(5)) }
+        try StateFolder.names(in: folder).filter { $0.hasSuffix(Self.part) }.map {
+            String($0.dropLast(Self.part.count))
+        }
     }
 
     /// Who takes a place: a user, or a network of those without a name.
@@ -132,7 +138,7 @@ package final class UploadStore: Sendable {
     func open(_ id: String, allowing isAllowed: (UploadRecord) -> Bool) throws(RootError) -> (UploadPart, UploadRecord)
     {
         guard let (folder, record) = try find(id), isAllowed(record) else { throw .unknownToken }
-        let opened = unsafe sys_openat(folder.number, id + ".part", O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)
+        let opened = unsafe sys_openat(folder.number, id + Self.part, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)
         if opened == -ENOENT { throw .unknownToken }
         let part = UploadPart(
             store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
@@ -165,11 +171,11 @@ package final class UploadStore: Sendable {
     func all() throws(RootError) -> [UploadProgress] {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return [] }
         var found: [UploadProgress] = []
-        for name in try StateFolder.names(in: folder) where name.hasSuffix(".record") {
-            let id = String(name.dropLast(7))
+        for name in try StateFolder.names(in: folder) where name.hasSuffix(Self.record) {
+            let id = String(name.dropLast(Self.record.count))
             guard Self.isID(id), let record = try read(id, in: folder), !isOver(record, in: folder) else { continue }
             var status = sys_attributes()
-            let isThere = unsafe sys_statat(folder.number, id + ".part", &status) == 0
+            let isThere = unsafe sys_statat(folder.number, id + Self.part, &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.
             guard isThere || record.isFinished else { continue }
             let offset = isThere ? record.proven(of: Int64(clamping: status.size), for: process) : 0
@@ -199,9 +205,8 @@ package final class UploadStore: Sendable {
     }
 
     private func tidy(_ name: String, in folder: OpenDescriptor) throws(RootError) {
-        let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
-        let id = String(pieces[0])
-        if pieces.count == 2, pieces[1] == "record" {
+        let id = String(name.prefix { $0 != "." })
+        if name == id + Self.record {
             guard let record = try read(id, in: folder) else { return }
             if isOver(record, in: folder) { try remove(id, in: folder) }
         } else if isStray(name, of: id, in: folder) {
@@ -214,7 +219,7 @@ package final class UploadStore: Sendable {
         var last = record.touched
         if record.isFinished { return last.advanced(by: min(expiry, Self.remembersFinished)) }
         var status = sys_attributes()
-        if unsafe sys_statat(folder.number, record.id + ".part", &status) == 0 {
+        if unsafe sys_statat(folder.number, record.id + Self.part, &status) == 0 {
             let written = status.modificationTime
             // Bytes that were refused their name have the time that the file was to have: some clients' clocks are
             // years ahead.
@@ -224,7 +229,7 @@ package final class UploadStore: Sendable {
     }
 
     func read(_ id: String, in folder: OpenDescriptor) throws(RootError) -> UploadRecord? {
-        guard let bytes = try StateFile.bytes(of: id + ".record", in: folder) else { return nil }
+        guard let bytes = try StateFile.bytes(of: id + Self.record, in: folder) else { return nil }
         do {
             guard let line = try StateRecord.all(in: StateEnvelope(file: bytes).payload).first else {
                 throw DamagedState()
@@ -232,8 +237,8 @@ package final class UploadStore: Sendable {
             return try UploadRecord(line, id: id)
         } catch {
             let kept = "\(id).damaged"
-            if !state.isReadOnly { _ = unsafe sys_renameat(folder.number, id + ".record", folder.number, kept) }
-            state.incidents.report(.damagedFile(name: id + ".record", keptAs: kept))
+            if !state.isReadOnly { _ = unsafe sys_renameat(folder.number, id + Self.record, folder.number, kept) }
+            state.incidents.report(.damagedFile(name: id + Self.record, keptAs: kept))
             return nil
         }
     }
@@ -245,7 +250,7 @@ package final class UploadStore: Sendable {
     /// A part without a record, or a temporary file, that nobody touched for long.
     private func isStray(_ name: String, of id: String, in folder: OpenDescriptor) -> Bool {
         var status = sys_attributes()
-        if name.hasSuffix(".part"), unsafe sys_statat(folder.number, id + ".record", &status) == 0 { return false }
+        if name.hasSuffix(Self.part), unsafe sys_statat(folder.number, id + Self.record, &status) == 0 { return false }
         guard !name.hasSuffix(".damaged"), unsafe sys_statat(folder.number, name, &status) == 0 else { return false }
         return clock.wall().since(Timestamp(seconds: status.changed)) > .seconds(86_400)
     }
@@ -253,7 +258,7 @@ package final class UploadStore: Sendable {
     /// The uploads that go on, and all that are remembered.
     private func count(in folder: OpenDescriptor) throws(RootError) -> (parts: Int, records: Int) {
         let names = try StateFolder.names(in: folder)
-        return (names.count { $0.hasSuffix(".part") }, names.count { $0.hasSuffix(".record") })
+        return (names.count { $0.hasSuffix(Self.part) }, names.count { $0.hasSuffix(Self.record) })
     }
 
     /// Forgets the older half of the finished uploads.
@@ -264,7 +269,7 @@ package final class UploadStore: Sendable {
 
     /// The record first: a part without one is nothing.
     private func remove(_ id: String, in folder: OpenDescriptor) throws(RootError) {
-        for name in [id + ".record", id + ".part"] {
+        for name in [id + Self.record, id + Self.part] {
             let status = unsafe sys_unlinkat(folder.number, name, 0)
             if status != -ENOENT { try check(status, "unlink an upload") }
         }

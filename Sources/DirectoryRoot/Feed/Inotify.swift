@@ -21,21 +21,42 @@ import CSyscalls
         /// Only the content or the attributes changed, of something named as the kernel names files without a name:
         /// `#12`.
         var mayBeOfUnnamedFile: Bool {
-            mask & ~UInt32(0x2 | 0x4 | 0x8) == 0 && name.count > 1 && name[0] == UInt8(ascii: "#")
+            mask & ~(Mask.modified | Mask.attributes | Mask.closedWritten) == 0
+                && name.count > 1 && name[0] == UInt8(ascii: "#")
                 && name.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
         }
 
         /// Events were lost.
-        var isOverflow: Bool { mask & 0x4000 != 0 }
+        var isOverflow: Bool { mask & Mask.overflow != 0 }
         /// The watch is gone: the directory was deleted, or its file system unmounted.
-        var endsWatch: Bool { mask & 0x8000 != 0 }
+        var endsWatch: Bool { mask & Mask.ignored != 0 }
         /// The directory itself was deleted, moved or unmounted.
-        var isOfDirectory: Bool { mask & (0x400 | 0x800 | 0x2000) != 0 }
+        var isOfDirectory: Bool { mask & (Mask.deletedSelf | Mask.movedSelf | Mask.unmounted) != 0 }
     }
 
-    /// MODIFY, ATTRIB, CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE, DELETE_SELF, MOVE_SELF; ONLYDIR, EXCL_UNLINK.
-    private static let mask: UInt32 =
-        0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800 | 0x100_0000 | 0x400_0000
+    /// The bits of `inotify(7)`, which other systems do not have.
+    private enum Mask {
+        static let modified: UInt32 = 0x2
+        static let attributes: UInt32 = 0x4
+        static let closedWritten: UInt32 = 0x8
+        static let movedFrom: UInt32 = 0x40
+        static let movedTo: UInt32 = 0x80
+        static let created: UInt32 = 0x100
+        static let deleted: UInt32 = 0x200
+        static let deletedSelf: UInt32 = 0x400
+        static let movedSelf: UInt32 = 0x800
+        static let unmounted: UInt32 = 0x2000
+        static let overflow: UInt32 = 0x4000
+        static let ignored: UInt32 = 0x8000
+        static let onlyDirectory: UInt32 = 0x100_0000
+        /// Nothing of files that are open and have no name any more.
+        static let excludeUnlinked: UInt32 = 0x400_0000
+
+        /// What is watched of each directory.
+        static let watched =
+            modified | attributes | closedWritten | movedFrom | movedTo | created | deleted | deletedSelf | movedSelf
+            | onlyDirectory | excludeUnlinked
+    }
 
     private let descriptor: Int32
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
@@ -59,7 +80,7 @@ import CSyscalls
     ///
     /// Nil when no more can be watched.
     func watch(_ directory: Int32) -> Int32? {
-        let watch = sys_inotify_add(descriptor, directory, Self.mask)
+        let watch = sys_inotify_add(descriptor, directory, Mask.watched)
         return watch >= 0 ? watch : nil
     }
 

@@ -129,7 +129,7 @@ extension HTTP1Connection {
         switch engine.route(request) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
         case .now(let response):
-            if !Gate.isSafe(request.method) { room.forgetComposed() }
+            if !request.method.isSafe { room.forgetComposed() }
             if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
                 start(request) { _ in response }
             } else {

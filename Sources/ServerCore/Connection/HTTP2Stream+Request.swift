@@ -126,7 +126,7 @@ extension HTTP2Stream {
         switch engine.route(request) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
         case .now(let response):
-            if !Gate.isSafe(request.method) { room.forgetComposed() }
+            if !request.method.isSafe { room.forgetComposed() }
             if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
                 exchange.start(request, sendsBody: true) { _ in response }
             } else {

@@ -14,6 +14,13 @@ public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConverti
     /// What a server answers with 501 is what none of its own handlers names in ``Handler/methods``.
     public var isKnown: Bool { Self.known.contains(self) }
 
+    /// Whether nothing changes by it, so that pages of other sites may make a browser use it.
+    ///
+    /// RFC 9110 §9.2.1.
+    var isSafe: Bool {
+        self == .get || self == .head || self == .options || self == .propfind || self == .report
+    }
+
     /// Every method that some service of this project knows.
     static let known: [Method] = [
         .get, .head, .post, .put, .patch, .delete, .options, .propfind, .proppatch, .mkcol, .copy, .move, .lock,

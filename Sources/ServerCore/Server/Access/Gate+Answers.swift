@@ -83,7 +83,7 @@ extension Gate {
     /// Whether somebody who was refused is nobody yet, and somebody else may more.
     private func mayHelpToLogIn(_ head: RequestHeadView, _ rules: Rules) -> Bool {
         guard !rules.book.isEmpty, head.fields["authorization"] == nil, !root.policy.isReadOnly,
-            Self.isSafe(head.method) || rules.origins.admits(head.fields, authority: head.authority),
+            head.method.isSafe || rules.origins.admits(head.fields, authority: head.authority),
             !head.head.contains("access-control-request-method"),
             let path = try? RequestTarget.decode(path: head.target.path, below: prefix).path,
             !path.bytes.starts(with: Self.linkMark)

@@ -5,45 +5,6 @@ import Synchronization
 ///
 /// Asked before any handler, on every door.
 package final class Gate: AccessControl {
-    /// One set of rules.
-    ///
-    /// A class, so that asking for it costs one reference.
-    final class Rules: Sendable {
-        let book: AccountBook
-        let origins: Origins
-        let hsts: String?
-        let logInPage: (@Sendable (LogInPrompt) -> Response)?
-        private let hosts: HostNames
-        /// What came last and was known: nearly always the next one too.
-        private let lastHost = Mutex("")
-        /// The same as it came.
-        private let lastHostBytes = Mutex<[UInt8]>([])
-        /// Another number for each set of rules.
-        let number = UInt64.random(in: 0 ... .max)
-
-        init(_ rules: AccessRules, bound: [String], certified: [String]) {
-            book = AccountBook(rules)
-            hosts = HostNames(allowed: rules.allowedHosts, bound: bound, certified: certified)
-            origins = Origins(allowed: rules.corsOrigins)
-            hsts = rules.hstsSeconds.map { "max-age=\($0)" }
-            logInPage = rules.logInPage
-        }
-
-        func knows(host: ArraySlice<UInt8>) -> Bool {
-            if lastHostBytes.withLock({ $0.elementsEqual(host) }) { return true }
-            guard hosts.knows(authority: RequestHead.text(host)) else { return false }
-            lastHostBytes.withLock { $0 = Array(host) }
-            return true
-        }
-
-        func knows(authority: String) -> Bool {
-            if lastHost.withLock({ $0 == authority }) { return true }
-            guard hosts.knows(authority: authority) else { return false }
-            lastHost.withLock { $0 = authority }
-            return true
-        }
-    }
-
     /// The rules in force, and what they are made of.
     private struct Setup {
         var given: AccessRules
@@ -156,7 +117,7 @@ package final class Gate: AccessControl {
             return .refuse(rules.origins.preflight(fields, methods: Self.corsMethods))
         }
         if let misdirected = misdirection(of: head, rules) { return .refuse(misdirected) }
-        if !Self.isSafe(head.method), !rules.origins.admits(fields, authority: head.authority) {
+        if !head.method.isSafe, !rules.origins.admits(fields, authority: head.authority) {
             return .refuse(
                 .text(.forbidden, "A page of another site asked for this. Its owner can be allowed to with --cors."))
         }
@@ -320,11 +281,6 @@ package final class Gate: AccessControl {
     /// Needed by who is not yet logged in, and by who watches the server.
     private static let openPlaces = ["assets/", "login", "logout", "health"]
     private static let corsMethods = Method.known.map(\.rawValue).joined(separator: ", ")
-
-    /// Methods that a page of another site can make a browser use without harm.
-    static func isSafe(_ method: Method) -> Bool {
-        method == .get || method == .head || method == .options || method == .propfind || method == .report
-    }
 
     /// Whether a browser may have sent this, for a page that may be anybody's.
     ///

@@ -84,6 +84,21 @@ public struct SharePath: Hashable, Sendable {
         return try isRoot ? path : joined(path.bytes)
     }
 
+    /// The directories above this path whose paths have a length that is asked for, from the parent to the root.
+    ///
+    /// A path has room for two thousand folders: only what is asked for is taken out of it.
+    /// - Parameter isWanted: whether a path of so many bytes may be meant.
+    /// - Returns: as few as are wanted.
+    package func ancestors(ofLength isWanted: (Int) -> Bool) -> [SharePath] {
+        var found: [SharePath] = []
+        var end = bytes.count
+        while end > 0 {
+            end = bytes[..<end].lastIndex(of: Self.slash) ?? 0
+            if isWanted(end) { found.append(SharePath(unchecked: Array(bytes[..<end]))) }
+        }
+        return found
+    }
+
     /// Whether these bytes can be one component.
     public static func isName(_ name: some Collection<UInt8>) -> Bool {
         guard !name.isEmpty, name.count <= longestName, !name.contains(where: { $0 == slash || $0 == 0 }) else {

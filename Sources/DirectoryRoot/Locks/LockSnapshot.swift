@@ -158,20 +158,3 @@ extension StoredLock {
     /// RFC 4918 §6.4.
     func obeys(_ user: String?) -> Bool { self.user == nil || self.user == user }
 }
-
-extension SharePath {
-    /// The directories above this path whose paths have a length that is asked for, from the parent to the root.
-    ///
-    /// A path has room for two thousand folders: only what is asked for is taken out of it.
-    /// - Parameter isWanted: whether a path of so many bytes may be meant.
-    /// - Returns: as few as are wanted.
-    package func ancestors(ofLength isWanted: (Int) -> Bool) -> [SharePath] {
-        var found: [SharePath] = []
-        var end = bytes.count
-        while end > 0 {
-            end = bytes[..<end].lastIndex(of: Self.slash) ?? 0
-            if isWanted(end) { found.append(SharePath(unchecked: Array(bytes[..<end]))) }
-        }
-        return found
-    }
-}

@@ -130,10 +130,3 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         task = nil
     }
 }
-
-extension Status {
-    /// Whether an answer of this status has a body at all.
-    ///
-    /// RFC 9110 §6.4.1.
-    var allowsBody: Bool { code >= 200 && code != 204 && code != 304 }
-}

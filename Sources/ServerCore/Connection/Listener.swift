@@ -198,11 +198,3 @@ private final class OverflowHandler: ChannelInboundHandler {
         }
     }
 }
-
-extension ListenAddress {
-    /// nil of a Unix-domain socket.
-    var port: Int? {
-        if case .internet(_, let port) = self { return port }
-        return nil
-    }
-}

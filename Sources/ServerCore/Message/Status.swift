@@ -8,6 +8,11 @@ public struct Status: Hashable, Sendable {
     /// The status with that code.
     public init(code: Int) { self.code = code }
 
+    /// Whether an answer of this status has a body at all.
+    ///
+    /// RFC 9110 §6.4.1.
+    var allowsBody: Bool { code >= 200 && code != 204 && code != 304 }
+
     /// 100 Continue.
     static let `continue` = Status(code: 100)
     /// 200 OK.

@@ -49,6 +49,12 @@ public enum ListenAddress: Hashable, Sendable {
 
     /// Every IPv6 address of this machine, and no IPv4 ones.
     public static func anyIPv6(port: Int) -> ListenAddress { .internet(host: "::", port: port) }
+
+    /// nil of a Unix-domain socket.
+    var port: Int? {
+        if case .internet(_, let port) = self { return port }
+        return nil
+    }
 }
 
 /// Why a server could not listen.

@@ -1,8 +1,8 @@
-# shareserve. Try: make serve DIR=./share PORT=8080
+# shareserve. Try: make serve DIR=./share PORT=8080, or make help
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: serve test build lint format clean install bench fuzz needs-build needs-test needs-bench
+.PHONY: help serve test build lint format clean install bench fuzz needs-build needs-test needs-bench
 
 # make serve
 DIR ?= ./share
@@ -11,7 +11,8 @@ ARGS ?=
 # make test: SANITIZE=address|thread, FILTER=words that a test's name holds
 SANITIZE ?=
 FILTER ?=
-# make bench: ONLY=put,propfind
+# make bench: ONLY=put,propfind for some workloads
+# make fuzz: ONLY=head,json for some targets; SECONDS for each, 60 without it
 ONLY ?=
 # make install
 PREFIX ?= /usr/local
@@ -34,13 +35,18 @@ server := $(CURDIR)/.build/release/shareserve
 format := $(SWIFT) format --configuration config/swift-format.json
 swift_sources := Package.swift Sources Tests
 
+## Lists what can be made.
+help:
+	@awk '/^## / { about = substr($$0, 4); next } \
+	    about != "" { sub(/:.*/, "", $$1); printf "make %-8s %s\n", $$1, about; about = "" }' $(MAKEFILE_LIST)
+
 needs-build:
 	@config/require-swift.sh "$(SWIFT)"
 	@config/require-packages.sh $(build_packages)
 
 # By the environment: a name may hold a quote or a dollar sign.
 serve: export SHARED = $(value DIR)
-## Serves DIR on PORT; more options in ARGS.
+## Serves the directory DIR on PORT; more options in ARGS.
 serve: build
 	@[ -e "$$SHARED" ] || mkdir -p -- "$$SHARED"
 	@exec "$(server)" --port "$(PORT)" $(ARGS) -- "$$SHARED"
@@ -56,7 +62,7 @@ needs-test: needs-build
 	@config/require-packages.sh $$(sed 's/#.*//' Tests/Acceptance/debian-packages.txt)
 	@Tests/Tools/venv.sh .test/venv Tests/Acceptance/requirements.txt
 
-## Runs every test: unit, integration, acceptance. The last line counts them.
+## Runs every test: unit, integration, acceptance; the last line counts them. FILTER=words takes some.
 test: needs-test
 	@SWIFT="$(SWIFT)" .test/venv/bin/python Tests/Tools/run_tests.py --sanitize "$(SANITIZE)" --filter "$(FILTER)"
 
@@ -68,14 +74,17 @@ lint:
 	@$(SWIFT) format lint --strict --parallel --configuration config/swift-format.json -r $(swift_sources)
 	@python3 Tests/Tools/lint.py
 
+## Formats the Swift sources.
 format:
 	@config/require-swift.sh "$(SWIFT)"
 	@$(format) --in-place --parallel -r $(swift_sources)
 
+## Removes all that was built and all that tests left.
 clean:
 	rm -rf .build .test
 
 # Root has no Swift in its PATH where sudo is used: then what was built before is what is installed.
+## Installs the program, its manual, a systemd unit and completions below DESTDIR and PREFIX.
 install: $(shell ! command -v "$(SWIFT)" >/dev/null && test -x "$(server)" || echo build)
 	install -D -s -m 755 "$(server)" "$(DESTDIR)$(PREFIX)/bin/shareserve"
 	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
@@ -92,11 +101,11 @@ needs-bench: build
 	@config/require-packages.sh $$(sed 's/#.*//' Tests/Benchmarks/debian-packages.txt)
 	@Tests/Tools/venv.sh .test/bench-venv Tests/Benchmarks/requirements.txt
 
-## Measures against other servers, in one run; tables and plots under .test/bench.
+## Measures against other servers, in one run: tables and plots under .test/bench. ONLY=put takes some workloads.
 bench: needs-bench
 	@.test/bench-venv/bin/python Tests/Benchmarks/bench.py --server "$(server)" --only "$(ONLY)"
 
-## Fuzzes every target for SECONDS each.
+## Fuzzes every target for SECONDS each, or those in ONLY.
 fuzz: needs-build
 	@config/require-packages.sh python3
 	@python3 Tests/Fuzz/fuzz.py --seconds "$(or $(SECONDS),60)" --only "$(ONLY)"

@@ -8,9 +8,10 @@ enum PrefixFolders {
     /// The answer for such a folder.
     /// - Parameters:
     ///   - head: a request whose target is not below the prefix.
-    ///   - prefix: `/a/b`, of characters that mean nothing in XML.
+    ///   - prefix: `/a/b`.
+    ///   - isReadOnly: whether the share is.
     /// - Returns: nil for every other place and method.
-    static func answer(_ head: RequestHeadView, above prefix: String) -> Response? {
+    static func answer(_ head: RequestHeadView, above prefix: String, isReadOnly: Bool) -> Response? {
         var path = head.target.path
         while path.last == UInt8(ascii: "/") { path.removeLast() }
         guard let (here, next) = place(of: path, above: prefix) else { return nil }
@@ -18,7 +19,7 @@ enum PrefixFolders {
         switch head.method {
         case .options:
             var fields = allowed
-            fields.add("DAV", "1, 2, 3")
+            fields.add("DAV", DAVClasses.field(isReadOnly: isReadOnly))
             fields.add("MS-Author-Via", "DAV")
             return Response(.ok, fields: fields)
         case .mkcol:
@@ -47,12 +48,23 @@ enum PrefixFolders {
         var xml = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">"
         for place in places {
             xml += """
-                <D:response><D:href>\(place)</D:href><D:propstat><D:prop><D:resourcetype><D:collection/></D:resourcetype>\
+                <D:response><D:href>\(escaped(place))</D:href><D:propstat><D:prop><D:resourcetype><D:collection/></D:resourcetype>\
                 </D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>
                 """
         }
         xml += "</D:multistatus>"
         return Response(
             .multiStatus, fields: ["Content-Type": "application/xml; charset=utf-8"], body: .bytes(Array(xml.utf8)))
+    }
+
+    private static func escaped(_ place: String) -> String {
+        place.reduce(into: "") { text, character in
+            switch character {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            default: text.append(character)
+            }
+        }
     }
 }

@@ -17,8 +17,7 @@ extension DAVRequest {
             allowed += ", PUT, MKCOL"
         }
         var fields: ResponseFields = [
-            // Locks need a place to be kept, and a read-only share has none.
-            "DAV": isReadOnly ? "1, 3" : "1, 2, 3",
+            "DAV": DAVClasses.field(isReadOnly: isReadOnly),
             "MS-Author-Via": "DAV",
             "Accept-Ranges": "bytes",
             "Allow": allowed,

@@ -129,6 +129,12 @@ def test_windows_comes_down_to_a_share_under_a_prefix(serve):
         assert ask(server, method, target).status == 404, (method, target)
 
 
+def test_what_lies_above_a_prefix_promises_no_locks_that_the_share_has_not(serve):
+    server = serve("--path-prefix", "/deep/files", "--read-only")
+    said = {target: ask(server, "OPTIONS", target, *WINDOWS)["DAV"] for target in ("/", "/deep/", "/deep/files/")}
+    assert set(said.values()) == {"1, 3"}, said
+
+
 def test_what_lies_above_a_prefix_is_behind_the_same_door(serve):
     server = serve("--path-prefix", "/deep/files", "--auth", "anna:secret@/:rw")
     assert ask(server, "PROPFIND", "/deep", "Depth: 1").status == 401

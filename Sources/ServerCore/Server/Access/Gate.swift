@@ -128,7 +128,7 @@ package final class Gate: AccessControl {
         do {
             path = try RequestTarget.decode(path: head.target.path, below: prefix).path
         } catch {
-            if let folder = PrefixFolders.answer(head, above: prefix) {
+            if let folder = PrefixFolders.answer(head, above: prefix, isReadOnly: root.policy.isReadOnly) {
                 return admit(head, to: .root, rules).answering(folder)
             }
             return .refuse(Response(error))

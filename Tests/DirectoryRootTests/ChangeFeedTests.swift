@@ -94,7 +94,7 @@ import Testing
     func moved() async throws {
         let streams = try (0..<2).map { _ in try share.changes(in: SharePath("a")) }
         try directory.rename("a", to: "elsewhere")
-        try await Task.sleep(for: .milliseconds(400))
+        while share.root.state.feed.watchCount > 0 { try await Task.sleep(for: .milliseconds(20)) }
         try directory.write("x", to: "elsewhere/new")
         for stream in streams {
             var said: [FolderChange] = []

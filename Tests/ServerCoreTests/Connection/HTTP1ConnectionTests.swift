@@ -485,8 +485,11 @@ import Testing
         let idle = try server.wire()
         #expect(try idle.ask(get).status == 200)
         let busy = try server.wire()
-        try busy.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na")
-        try await Task.sleep(for: .milliseconds(100))
+        // It is in work once its body is asked for.
+        #expect(
+            try busy.ask("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n").status
+                == 100)
+        try busy.send("a")
         // On threads of their own: while this one waits for its socket, other tests may hold all that tasks have.
         let threads = PoolThreads(count: 2)
         try await withTaskExecutorPreference(threads) {

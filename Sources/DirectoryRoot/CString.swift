@@ -16,7 +16,7 @@ enum CString {
             let bytes = UnsafeMutableRawBufferPointer(copy)
             unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(source))
             unsafe bytes[source.count] = 0
-            return unsafe copy.withUnsafeBufferPointerToStart(body)
+            return unsafe copy.withUnsafeStart(body)
         }
     }
 
@@ -32,7 +32,7 @@ enum CString {
 
 extension UnsafeMutableBufferPointer<CChar> {
     /// Hands out the start of a buffer that is known not to be empty.
-    fileprivate func withUnsafeBufferPointerToStart<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
+    fileprivate func withUnsafeStart<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
         guard let start = baseAddress else { return unsafe body("") }
         return unsafe body(UnsafePointer(start))
     }

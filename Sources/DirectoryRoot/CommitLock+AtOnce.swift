@@ -66,7 +66,7 @@ extension CommitLock {
     /// What has the folder's name now; nil when it is not the folder, or not in memory.
     private static func stamp(of folder: OpenDescriptor, in root: DirectoryRoot) -> StateGlance.Stamp? {
         var found = sys_attributes()
-        guard unsafe sys_statat(root.descriptor, StateFolder.name, &found) == 0, folder.is(found),
+        guard unsafe sys_statat(root.descriptor, StateFolder.name, &found) == 0, folder.isSame(as: found),
             found.device == root.memoryDevice
         else { return nil }
         return StateGlance.Stamp(found)

@@ -59,7 +59,7 @@ struct DAVRequest: Sendable {
     ///   - work: what is done.
     /// - Returns: what `work` does.
     /// - Throws: ``RootError/preconditionFailed``, ``RootError/notFound``.
-    func onDiskIfAsked<T: Sendable>(
+    func onDiskIfConditionsHold<T: Sendable>(
         inTurn: Bool = false, needsTarget: Bool = false, needsFreeName: Bool = false,
         _ work: @escaping @Sendable (Share) throws -> T
     ) async throws -> T {

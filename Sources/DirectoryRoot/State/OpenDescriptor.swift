@@ -21,7 +21,7 @@ final class OpenDescriptor: Sendable {
         mount = attributes.mount
     }
 
-    func `is`(_ other: sys_attributes) -> Bool { inode == other.inode && device == other.device }
+    func isSame(as other: sys_attributes) -> Bool { inode == other.inode && device == other.device }
 
     deinit { _ = sys_close(number) }
 }

@@ -50,7 +50,7 @@ package final class StateFolder: Sendable {
         return try folder.withLock { (folder) throws(RootError) -> OpenDescriptor? in
             var found = sys_attributes()
             let status = unsafe sys_statat(root, Self.name, &found)
-            if status == 0, let folder, folder.is(found) { return folder }
+            if status == 0, let folder, folder.isSame(as: found) { return folder }
             folder = nil
             subfolders.withLock { $0.removeAll() }
             if status < 0 && status != -ENOENT { throw RootError(status, "statat .shareserve") }
@@ -78,7 +78,7 @@ package final class StateFolder: Sendable {
         guard let folder = try descriptor(creating: creating) else { return nil }
         var found = sys_attributes()
         let status = unsafe sys_statat(folder.number, name, &found)
-        if status == 0, let known = subfolders.withLock({ $0[name] }), known.is(found) { return known }
+        if status == 0, let known = subfolders.withLock({ $0[name] }), known.isSame(as: found) { return known }
         if status == -ENOENT {
             guard creating else { return nil }
             let made = unsafe sys_mkdirat(folder.number, name, 0o700)

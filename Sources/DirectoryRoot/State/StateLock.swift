@@ -43,7 +43,7 @@ struct StateLock {
             let isHeld = try Self.acquire(file, until: deadline)
             // Whoever removed the file while we waited has made our lock one on nothing.
             var found = sys_attributes()
-            if unsafe sys_statat(folder.number, name, &found) == 0, file.is(found) {
+            if unsafe sys_statat(folder.number, name, &found) == 0, file.isSame(as: found) {
                 self.file = file
                 isMarked = isHeld && found.size > 0
                 return

@@ -32,7 +32,7 @@ final class UploadPart: @unchecked Sendable {
     /// Whether the open file still is the one under the part's name.
     func isNamed() -> Bool {
         var status = sys_attributes()
-        return unsafe sys_statat(folder.number, name, &status) == 0 && file.is(status)
+        return unsafe sys_statat(folder.number, name, &status) == 0 && file.isSame(as: status)
     }
 
     /// Runs `body` while nobody else writes, in whichever process.

@@ -7,8 +7,8 @@ package final class RequestHead: @unchecked Sendable {
     var bytes: [UInt8] = []
     /// Where each field line lies, in order.
     var slots: [FieldSlot] = []
-    /// The line of each known field that came once or more; the first one.
-    var first: [UInt8]
+    /// Of each known field that came, which of ``slots`` has its first line.
+    private var firstSlots: [UInt8]
     /// The known fields that came at all, as a set of bits.
     var known = KnownFields()
     /// The known fields that came more than once.
@@ -28,7 +28,7 @@ package final class RequestHead: @unchecked Sendable {
     var expectsContinue = false
 
     package init() {
-        first = [UInt8](repeating: 0, count: KnownField.count)
+        firstSlots = [UInt8](repeating: 0, count: KnownField.count)
     }
 
     /// Makes this object ready for the next head; keeps its room.
@@ -55,7 +55,7 @@ package final class RequestHead: @unchecked Sendable {
                 repeated.insert(field)
             } else {
                 known.insert(field)
-                first[Int(field.rawValue)] = UInt8(truncatingIfNeeded: min(slots.count, 255))
+                firstSlots[Int(field.rawValue)] = UInt8(truncatingIfNeeded: min(slots.count, 255))
             }
         }
         lengths |= Self.mark(slot.name.count)
@@ -73,7 +73,7 @@ package final class RequestHead: @unchecked Sendable {
     /// The bytes of the first line of a known field; nil when it did not come.
     package subscript(field: KnownField) -> ArraySlice<UInt8>? {
         guard known.contains(field) else { return nil }
-        let hint = Int(first[Int(field.rawValue)])
+        let hint = Int(firstSlots[Int(field.rawValue)])
         if hint < 255, hint < slots.count { return bytes[slots[hint].value] }
         return slots.first { $0.known == field }.map { bytes[$0.value] }
     }

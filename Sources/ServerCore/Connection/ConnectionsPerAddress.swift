@@ -21,7 +21,7 @@ final class ConnectionsPerAddress: Sendable {
     /// - Returns: false when there are too many from there; to be given to ``leave(_:)`` all the same.
     func enter(_ address: String) -> Bool {
         guard most > 0 else { return true }
-        let network = NetworkAddress(address)?.customer
+        let network = NetworkAddress(address)?.network
         return counts.withLock { counts in
             counts[network, default: 0] += 1
             return counts[network, default: 0] <= most
@@ -31,7 +31,7 @@ final class ConnectionsPerAddress: Sendable {
     /// A connection that was counted has gone.
     func leave(_ address: String) {
         guard most > 0 else { return }
-        let network = NetworkAddress(address)?.customer
+        let network = NetworkAddress(address)?.network
         counts.withLock { counts in
             guard let count = counts[network] else { return }
             if count > 1 { counts[network] = count - 1 } else { counts.removeValue(forKey: network) }

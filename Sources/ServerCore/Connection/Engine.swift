@@ -27,7 +27,7 @@ final class Engine: Sendable {
     private let streams = Atomic<Int>(0)
 
     let counters: Counters
-    let log: AccessLog?
+    let accessLog: AccessLog?
     /// Connections in all.
     let maxConnections: Int
     /// How long a connection may be idle: asked for with every request.
@@ -47,7 +47,7 @@ final class Engine: Sendable {
     ) {
         self.counters = counters
         rate = other?.rate ?? RateBucket(configuration.limits.totalRate)
-        log = configuration.accessLog
+        accessLog = configuration.accessLog
         let room = DescriptorRoom(
             limit: Int(sys_raise_file_limit()),
             connections: configuration.limits.connections(areSecure: configuration.tls != nil), eventLoops: eventLoops)
@@ -102,26 +102,26 @@ final class Engine: Sendable {
         _ head: RequestHead, peer: String, user: String?, version: String, status: Int, bytes: Int64, beganAt: Int64
     ) {
         if status != AccessRecord.abandoned { counters.answered(status) }
-        guard let log else { return }
-        let isBrief = log.format == .text
+        guard let accessLog else { return }
+        let isBrief = accessLog.format == .text
         let record = AccessRecord(
             peer: peer, user: user, method: head.bytes[head.methodRange], target: head.target, version: version,
             status: status, bytes: bytes, time: .now,
             milliseconds: max(0, sys_coarse_milliseconds() - beganAt),
             referer: isBrief ? nil : head.lines("referer").first,
             agent: isBrief ? nil : head.lines("user-agent").first)
-        log.writer.add(record, log.format, pool)
+        accessLog.writer.add(record, accessLog.format, pool)
     }
 
     /// Records a GET that was answered with a whole file as soon as it came, without looking at the fields that only
     /// the longer forms of the log tell.
     func recordGet(of target: [UInt8], peer: String, bytes: Int64) {
         counters.answered(200)
-        guard let log else { return }
+        guard let accessLog else { return }
         let record = AccessRecord(
             peer: peer, user: nil, method: Self.get, target: target[...], version: "HTTP/1.1", status: 200,
             bytes: bytes, time: .now, milliseconds: 0, referer: nil, agent: nil)
-        log.writer.add(record, log.format, pool)
+        accessLog.writer.add(record, accessLog.format, pool)
     }
 
     private static let get = Array("GET".utf8)[...]

@@ -34,7 +34,7 @@ extension HTTP1Connection {
     /// - Returns: false when it is another one, or more than the answer is wanted.
     func answerAgain() -> Bool {
         guard let composed = room.composed, composed.isSecure == isSecure, !parser.isInside,
-            engine.log.map({ $0.format == .text && composed.span == nil }) ?? true
+            engine.accessLog.map({ $0.format == .text && composed.span == nil }) ?? true
         else { return false }
         let question = unsafe composed.question.bytes
         guard question.count > 0, composed.engine == ObjectIdentifier(engine), inbound.readableBytes >= question.count,

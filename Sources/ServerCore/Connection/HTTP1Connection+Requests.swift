@@ -46,7 +46,7 @@ extension HTTP1Connection {
 
     private func beginExchange() throws(HTTPError) {
         engine.counters.request()
-        if engine.log != nil { beganAt = sys_coarse_milliseconds() }
+        if engine.accessLog != nil { beganAt = sys_coarse_milliseconds() }
         phase = .exchange
         isAnswering = false
         isAnswered = false
@@ -217,7 +217,7 @@ extension HTTP1Connection {
             isAnswered = false
             sentBytes = 0
             isHeadOnly = wantsNoBody
-            if engine.log != nil { beganAt = sys_coarse_milliseconds() }
+            if engine.accessLog != nil { beganAt = sys_coarse_milliseconds() }
         }
         phase = .exchange
         closesAfter = true

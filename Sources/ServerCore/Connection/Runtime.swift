@@ -158,7 +158,7 @@ final class Runtime: Sendable {
         while clock.now < last, engine.isInFlight { try? await clock.sleep(for: .milliseconds(5)) }
         try? await group.shutdownGracefully()
         await engine.pool.shutDown()
-        engine.log?.writer.flush()
+        engine.accessLog?.writer.flush()
         let waiters = ending.withLock { ending in
             ending.isOver = true
             let waiters = ending.waiters

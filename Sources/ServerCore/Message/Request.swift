@@ -33,7 +33,7 @@ public struct Request: Sendable {
     /// The network that the client is in, as text that only serves to tell one from another: for IPv6 the first 64
     /// bits.
     package var network: String {
-        NetworkAddress(storage.peer).map { String($0.customer.bits, radix: 16) } ?? storage.peer
+        NetworkAddress(storage.peer).map { String($0.network.bits, radix: 16) } ?? storage.peer
     }
 
     /// The percent-encoded prefix that every address of this server starts with: empty, or `/p` without a last slash.

@@ -46,7 +46,7 @@ extension DAVRequest {
             throw HTTPError(.forbidden, "Source and destination are the same.")
         }
         let isLong = try await onDisk { isLong?($0, target) ?? true }
-        return try await onDiskIfAsked(inTurn: isLong, needsTarget: true) { share in
+        return try await onDiskIfConditionsHold(inTurn: isLong, needsTarget: true) { share in
             do {
                 let result = try run(share, target, overwrite.isAllowed ? .anything : .nothing)
                 guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }

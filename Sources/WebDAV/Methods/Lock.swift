@@ -16,7 +16,7 @@ extension DAVRequest {
         let info = try LockInfo(root(of: body, maxDepth: LockInfo.maxDepth))
         let wish = LockRequest(
             isExclusive: info.isExclusive, isRecursive: depth == .infinity, owner: info.owner, timeout: timeout)
-        return try await onDiskIfAsked { share in
+        return try await onDiskIfConditionsHold { share in
             do {
                 let (lock, created) = try share.lock(path, wish)
                 // The lock stands: whoever does not hear of its token could not end it.
@@ -40,7 +40,7 @@ extension DAVRequest {
             throw HTTPError(
                 .badRequest, "LOCK needs a body that says what lock, or an If field with the one to refresh.")
         }
-        return try await onDiskIfAsked { share in
+        return try await onDiskIfConditionsHold { share in
             do {
                 let locks = try share.refreshLocks(at: path, timeout: timeout)
                 guard !locks.isEmpty else { throw RootError.preconditionFailed }

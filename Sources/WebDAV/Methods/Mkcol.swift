@@ -7,7 +7,7 @@ extension DAVRequest {
     /// RFC 4918 §9.3.
     func mkcol() async throws -> Response {
         let body = try await body()
-        return try await onDiskIfAsked(needsFreeName: true) { share in
+        return try await onDiskIfConditionsHold(needsFreeName: true) { share in
             if let target = try existing(path) {
                 throw notAllowed("Something is at this address already.", for: target)
             }

@@ -11,7 +11,7 @@ extension DAVRequest {
         let digests = try UploadDigests(
             reprDigest: nil, contentDigest: request.fields["content-digest"], ocChecksum: nil,
             isEncoded: request.body.isEncoded)
-        let entry = try await onDiskIfAsked(needsTarget: true) { share in
+        let entry = try await onDiskIfConditionsHold(needsTarget: true) { share in
             let entry = try share.open(path)
             guard !entry.attributes.isDirectory else {
                 throw notAllowed("A folder is at this address.", for: entry.attributes)
@@ -67,7 +67,7 @@ extension DAVRequest {
         guard let algorithm = OwnCloudChecksum.Algorithm(rawValue: name.lowercased()), algorithm != .adler32 else {
             throw HTTPError(.badRequest, "X-Recalculate-Hash is one of sha1, md5 and sha256.")
         }
-        let entry = try await onDiskIfAsked(needsTarget: true) { share in
+        let entry = try await onDiskIfConditionsHold(needsTarget: true) { share in
             let entry = try share.open(path)
             // For who may not keep the sum, nothing is read.
             if !entry.attributes.isDirectory {
@@ -80,7 +80,7 @@ extension DAVRequest {
         }
         let digest = try await ReprDigest(of: entry, algorithm.digest, io: request.io).digests[algorithm.digest]
         let sums = [algorithm.rawValue: digest ?? []]
-        try await onDiskIfAsked(needsTarget: true) { share in
+        try await onDiskIfConditionsHold(needsTarget: true) { share in
             try share.updateChecksums(of: path, sums, for: entry.attributes.entityTag)
         }
         return Response(.noContent, fields: ["OC-Checksum": OwnCloudChecksum.text(of: sums)])

@@ -9,7 +9,7 @@ extension DAVRequest {
         // A listing holds a property one element deeper than the request.
         let root = try root(of: try await body(), maxDepth: XMLBounds.maxDepth - 1)
         let prefer = Prefer(of: request)
-        return try await onDiskIfAsked(needsTarget: true) { share in
+        return try await onDiskIfConditionsHold(needsTarget: true) { share in
             let target = try share.attributes(of: path)
             let update = try PropertyUpdate(root, of: target)
             if update.refusals.isEmpty { try apply(update, to: target, in: share) }

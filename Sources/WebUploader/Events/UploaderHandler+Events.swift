@@ -24,10 +24,10 @@ extension UploaderHandler {
         let continuation = queue.continuation
         guard eventStreams.add(continuation) else { throw RootError.tooMany }
         let changes: AsyncStream<FolderChange>
-        let told: ToldFolder
+        let told: WatchedFolder
         do {
             (changes, told) = try await io.run {
-                (try share.changes(in: folder), try ToldFolder(path: folder, share: share))
+                (try share.changes(in: folder), try WatchedFolder(path: folder, share: share))
             }
         } catch {
             continuation.finish()
@@ -73,7 +73,7 @@ extension UploaderHandler {
     }
 
     private static func watchUploads(
-        below folder: ToldFolder, for request: Request, _ board: UploadsBoard, _ queue: EventQueue
+        below folder: WatchedFolder, for request: Request, _ board: UploadsBoard, _ queue: EventQueue
     ) async throws {
         var last = Array("[]".utf8)
         var quiet = Duration.zero
@@ -104,7 +104,7 @@ extension UploaderHandler {
 
 /// The folder that a stream tells of, as long as it is at its address: with a folder above it, it may go where its names
 /// are not for this requester to know.
-private struct ToldFolder: Sendable {
+private struct WatchedFolder: Sendable {
     let path: SharePath
     /// As it was once its changes were listened to.
     let version: String

@@ -142,7 +142,7 @@ extension UploaderHandler {
         // What is told need not be sent again: what a checksum has yet to vouch for may be taken back, and what is not
         // on the disk can be lost.
         let isTold = DraftVersion(request.fields) != nil && version.number >= 5 && checksums.isEmpty
-        let told = Told(upload.offset)
+        let told = ToldOffset(upload.offset)
         do {
             try await UploadTransfer(upload: upload, checksums: checksums, mismatch: .badRequest).run(request) {
                 offset in
@@ -249,7 +249,7 @@ extension UploaderHandler {
 /// How far the client was told that its upload has come.
 ///
 /// Used by one task at a time.
-private final class Told: @unchecked Sendable {
+private final class ToldOffset: @unchecked Sendable {
     private var last: Int64
 
     init(_ offset: Int64) { last = offset }

@@ -74,7 +74,7 @@ extension Gate {
         }
         if link.downloadsLeft != nil, try isContent(inside, in: share, head) {
             let download = CountedDownloads.Key(
-                link: link.id, address: NetworkAddress(head.peer)?.customer,
+                link: link.id, address: NetworkAddress(head.peer)?.network,
                 target: inside.bytes + [0] + (head.target.query ?? []))
             if head.method != .get || !Self.goesOn(head) || !downloads.contains(download) {
                 do throws(RootError) {

@@ -84,7 +84,7 @@ final class GuessingBrake: Sendable {
         let home = Self.home(address, user)
         state.withLock { state in
             // Most of the time there is nothing to forgive.
-            if !state.entries.isEmpty { state.entries[Key(address: address.customer, user: nil)] = nil }
+            if !state.entries.isEmpty { state.entries[Key(address: address.network, user: nil)] = nil }
             if state.homes[home] == nil, state.homes.count >= Self.limit {
                 state.homes = state.homes.filter { now - $0.value < Self.homeMemory }
                 if state.homes.count >= Self.limit { state.homes.removeAll() }
@@ -94,7 +94,7 @@ final class GuessingBrake: Sendable {
     }
 
     private static func home(_ address: NetworkAddress?, _ user: String) -> Key {
-        Key(address: address?.customer, user: bounded(user))
+        Key(address: address?.network, user: bounded(user))
     }
 
     private static func bounded(_ user: String) -> String { String(decoding: user.utf8.prefix(128), as: UTF8.self) }
@@ -102,7 +102,7 @@ final class GuessingBrake: Sendable {
     private static func keys(_ address: NetworkAddress?, _ user: String) -> [Key] {
         let user = Key(address: nil, user: bounded(user))
         guard let address else { return [user] }
-        return [Key(address: address.customer, user: nil), user]
+        return [Key(address: address.network, user: nil), user]
     }
 
     /// Forgets what is old; when nothing is, the half that failed least.

@@ -26,7 +26,7 @@ package struct NetworkAddress: Hashable, Sendable {
     }
 
     /// The network that one customer has: for IPv6 its first 64 bits, for IPv4 the address itself.
-    package var customer: NetworkAddress {
+    package var network: NetworkAddress {
         isIPv4 ? self : NetworkAddress(bits: (bits >> 64) << 64)
     }
 

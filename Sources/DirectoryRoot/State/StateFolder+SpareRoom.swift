@@ -79,7 +79,7 @@ extension StateFolder {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         let file = try unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
         do throws(RootError) {
-            // No two bytes are foretold: a file system that compresses would keep no room for zeros.
+            // Random bytes: a file system that compresses would keep no room for zeros.
             var bytes: [UInt8] = []
             while bytes.count < spareSize {
                 unsafe withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { unsafe bytes += $0 }

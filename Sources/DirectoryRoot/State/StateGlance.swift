@@ -2,12 +2,12 @@ import CSyscalls
 
 /// What the last look for the state folder and the tables in it found, and how to see that another would find the same.
 ///
-/// To look for a name that is not there costs several times as much as to ask a directory when its names changed last:
-/// file systems in memory keep nothing of such a look. That change time moves with every name that comes, goes or is
-/// replaced. It is only relied on where it lies so far back that the next change is sure to get another one, and only
-/// for file systems in memory, whose clock is this machine's.
+/// A look for a name that is not there costs several times as much as one at the directory's change time, since file
+/// systems in memory do not remember that a name is missing. The change time moves with every name that comes, goes or is
+/// replaced. It is relied on only when it is old enough for the next change to get another one, and only on file systems
+/// in memory, whose clock is this machine's.
 struct StateGlance {
-    /// What who holds the commit lock may go by.
+    /// What the holder of the commit lock may rely on.
     enum Finding {
         /// There is no state folder: no lock is in force and nothing has properties, but no other process is kept out.
         case nothing

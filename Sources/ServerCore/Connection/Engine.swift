@@ -148,7 +148,7 @@ final class Engine: Sendable {
     /// Counts a stream of HTTP/2 that is over.
     func leaveStreams() { streams.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// What the rules of access decide about: a head as its client sent it, whatever proxies are in between.
+    /// A head as the rules of access see it: from the client itself, where trusted proxies tell of it.
     /// - Throws: 413 when it announces a larger body than there may be.
     func view(
         of head: RequestHead, _ target: RequestTarget, peer: String, scheme: String

@@ -6,13 +6,12 @@ import NIOCore
 /// The frame layer bounds what waits for a reader in bytes of bodies, and a frame with one byte takes a hundred of
 /// memory; frames that open windows by a byte cost time and nothing else.
 ///
-/// A client that makes its windows smaller may leave one of them less than nothing, as RFC 9113 §6.9.2 lets it, and the
-/// frame layer traps when an empty frame is due there. Such frames end the answers whose length is not known before, so
-/// that a connection ends when its windows shrink within one of these. All others are served.
+/// A client that makes its windows smaller may make one of them negative: RFC 9113 §6.9.2 allows it. The frame layer
+/// traps when it sends an empty frame into such a window, and an empty frame ends each answer whose length was not known
+/// before. So a connection ends when its windows shrink during such an answer; all others are served.
 ///
-/// Frames go on whole, bodies also in pieces. The frame layer keeps each byte that it was ever given of a connection
-/// until one of its reads ends where a frame does: a client that saw to it that none did took as much memory as it sent,
-/// and ended the process at 4 GiB.
+/// Frames go on whole, bodies also in pieces. The frame layer keeps all bytes of a connection until one of its reads ends
+/// where a frame ends. A client that never let that happen took as much memory as it sent, and ended the process at 4 GiB.
 final class HTTP2FrameMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

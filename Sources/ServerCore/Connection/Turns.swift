@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Lets a few tasks at a time do what holds their thread for long, so that most of the pool's threads stay for others.
+/// Lets few tasks at a time hold a thread for long, so that most of the pool's threads stay for others.
 ///
-/// As ``WaitingLine``, for what goes on in its own task, where it hears that nobody waits for it any more. Who comes is
-/// bounded elsewhere.
+/// As ``WaitingLine``, but the work goes on in the task that asks for it, and hears when that is cancelled. How many may
+/// wait is bounded elsewhere.
 final class Turns: Sendable {
     private struct State {
         var free: Int

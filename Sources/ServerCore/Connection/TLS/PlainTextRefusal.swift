@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Tells who speaks HTTP without TLS to a port of TLS what is wrong: browsers, where nothing comes back, say only that the
-/// page does not work.
+/// Answers HTTP without TLS, at a port of TLS, with what is wrong.
 ///
-/// Below TLS, until the first bytes have come; how long these may take, and the refusal, is up to ``TLSGreeter``.
+/// Without an answer, browsers say only that the page does not work. It stands below TLS until the first bytes have come;
+/// ``TLSGreeter`` bounds the time for these and for the refusal.
 final class PlainTextRefusal: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -2,38 +2,30 @@ import Glibc
 
 /// Lines for people and scripts, each written whole and at once, so that lines of several threads never mix.
 enum StandardStreams {
+    private static let output = LineOutput(STDOUT_FILENO)
+    private static let errors = LineOutput(STDERR_FILENO)
+
     /// Where the addresses go.
-    static func print(_ line: String) {
-        write(line + "\n", to: STDOUT_FILENO)
+    ///
+    /// - Parameters:
+    ///   - line: what to write, without its end.
+    ///   - patience: how long nobody may read; nil to wait for good.
+    static func print(_ line: String, patience: Duration? = nil) {
+        output.write(Array((line + "\n").utf8), patience: patience)
     }
 
-    /// Where everything else goes.
+    /// Where everything else goes; dropped when nobody reads.
     static func complain(_ line: String) {
-        write(line + "\n", to: STDERR_FILENO)
+        errors.write(Array((line + "\n").utf8), patience: .seconds(1))
     }
 
-    /// Whole lines, with their ends, for standard error.
+    /// Whole lines, with their ends, for standard error; waits for whoever reads them.
     static func complain(bytes: [UInt8]) {
-        write(bytes[...], to: STDERR_FILENO)
+        errors.write(bytes)
     }
 
     /// A question on the terminal, to be answered on the same line.
     static func ask(_ question: String) {
-        write(question, to: STDERR_FILENO)
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) {
-        write(Array(text.utf8)[...], to: descriptor)
-    }
-
-    private static func write(_ whole: ArraySlice<UInt8>, to descriptor: Int32) {
-        var bytes = whole
-        while !bytes.isEmpty {
-            let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if written < 0, errno == EINTR { continue }
-            // A closed or full terminal is no reason to stop serving.
-            guard written > 0 else { return }
-            bytes = bytes.dropFirst(written)
-        }
+        errors.write(Array(question.utf8))
     }
 }

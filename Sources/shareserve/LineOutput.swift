@@ -27,6 +27,7 @@ final class LineOutput: Sendable {
     private let lost = Atomic<Int>(0)
     /// Somebody has waited in vain, and nothing has been written since.
     private let standsStill = Atomic<Bool>(false)
+    private let writers = Atomic<Int>(0)
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
@@ -34,6 +35,9 @@ final class LineOutput: Sendable {
         let kind = unsafe fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0
         takesAll = kind == S_IFREG || kind == S_IFCHR && isatty(descriptor) == 0
     }
+
+    /// Whether some thread is in a call that writes.
+    var isWriting: Bool { writers.load(ordering: .relaxed) > 0 }
 
     /// Writes whole lines.
     ///
@@ -101,6 +105,8 @@ final class LineOutput: Sendable {
     private func put(
         _ piece: ArraySlice<UInt8>, until deadline: ContinuousClock.Instant?
     ) -> (count: Int, error: Int32) {
+        writers.wrappingAdd(1, ordering: .relaxed)
+        defer { writers.wrappingSubtract(1, ordering: .relaxed) }
         var rest = piece
         while !rest.isEmpty {
             if !takesAll, rest.count < piece.count, !waitForRoom(until: deadline) { break }

@@ -107,16 +107,17 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         } catch let error as AccessRuleError {
             throw StartError.usage("trusted-proxy: \(error.reason)")
         }
-        let signals = Task {
-            await Signals(arriving: arriving, server: server, grace: grace, logger: logger) {
-                var rules = try AccessRules(settings)
-                rules.logInPage = uploader.logInPage
-                server.replaceAccess(rules)
-            }
-            .obey()
+        let signals = Signals(
+            arriving: arriving, server: server, grace: grace, logger: logger, accessLog: configuration.accessLog
+        ) {
+            var rules = try AccessRules(settings)
+            rules.logInPage = uploader.logInPage
+            server.replaceAccess(rules)
         }
+        let obeying = Task { await signals.obey() }
         try await server.run()
-        signals.cancel()
+        obeying.cancel()
+        signals.finish()
     }
 
     private static func openRoot(_ settings: Settings) throws(StartError) -> DirectoryRoot {

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Logging
 import ServerCore
@@ -11,8 +12,23 @@ struct Signals {
     /// How long running transfers may go on after the first signal to end.
     let grace: Duration
     let logger: Logger
+    let accessLog: AccessLog?
     /// Reads anew what may change while the server runs.
-    let reload: @Sendable () throws -> Void
+    let reread: @Sendable () throws -> Void
+    /// A thread for what is logged here: signals must be obeyed though nobody reads the log.
+    private let speaking = DispatchQueue(label: "signals")
+
+    init(
+        arriving: UnixSignalsSequence, server: Server, grace: Duration, logger: Logger, accessLog: AccessLog?,
+        reread: @escaping @Sendable () throws -> Void
+    ) {
+        self.arriving = arriving
+        self.server = server
+        self.grace = grace
+        self.logger = logger
+        self.accessLog = accessLog
+        self.reread = reread
+    }
 
     /// Signals that must not end a daemon: a peer that has gone, and a file over the process's size limit.
     static func ignoreFatalOnes() {
@@ -32,25 +48,49 @@ struct Signals {
         var isEnding = false
         for await signal in arriving {
             switch signal {
-            case .sighup:
-                do {
-                    try reload()
-                    logger.info("reloaded")
-                } catch {
-                    // What was good before stays in force.
-                    let reason = (error as? StartError)?.message ?? "\(error)"
-                    logger.error("not reloaded", metadata: ["reason": "\(reason)"])
-                }
+            case .sighup: reload()
             case _ where isEnding:
+                accessLog?.flush(within: .seconds(1))
+                finish()
                 // The status of a process that a signal ended, as shells show it.
                 exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
             default:
                 isEnding = true
-                logger.info("ending; once more to end at once")
                 let server = server
                 let grace = grace
                 Task { await server.shutDown(grace: grace) }
+                log(.info, "ending; once more to end at once")
+                endWhateverIsWritten()
             }
+        }
+    }
+
+    /// Waits a moment for what is still to be logged.
+    func finish() { speaking.run(within: .seconds(1)) {} }
+
+    private func reload() {
+        do {
+            try reread()
+            log(.info, "reloaded")
+        } catch {
+            // What was good before stays in force.
+            let reason = (error as? StartError)?.message ?? "\(error)"
+            log(.error, "not reloaded", metadata: ["reason": "\(reason)"])
+        }
+    }
+
+    private func log(_ level: Logger.Level, _ message: Logger.Message, metadata: Logger.Metadata? = nil) {
+        let logger = logger
+        speaking.async { logger.log(level: level, message, metadata: metadata) }
+    }
+
+    /// Ends the process after the grace time if what keeps it is a line that nobody reads: some thread of the server may
+    /// be writing one.
+    private func endWhateverIsWritten() {
+        let seconds = Int(grace / .seconds(1)) + 5
+        DispatchQueue(label: "end").asyncAfter(deadline: .now() + .seconds(seconds)) {
+            while !StandardStreams.isWriting { sleep(1) }
+            _exit(0)
         }
     }
 }

@@ -28,4 +28,7 @@ enum StandardStreams {
     static func ask(_ question: String) {
         errors.write(Array(question.utf8))
     }
+
+    /// Whether some thread is in a call that writes, and may stay there for as long as nobody reads.
+    static var isWriting: Bool { output.isWriting || errors.isWriting }
 }

@@ -67,7 +67,7 @@ final class Startup: Sendable {
             lines.append("No setting is called so, in the environment: \(unknownVariables.joined(separator: ", "))")
         }
         if showsCode, let url = urlForPhones, let code = QRCode(url) { lines.append("\(url)\n\(code.terminal)") }
-        StandardStreams.print(lines.joined(separator: "\n"))
+        StandardStreams.print(lines.joined(separator: "\n"), patience: .seconds(2))
     }
 
     /// The address that a phone most likely reaches: of another machine's view, and short.

@@ -110,7 +110,7 @@ final class Engine: Sendable {
             milliseconds: max(0, sys_coarse_milliseconds() - beganAt),
             referer: isBrief ? nil : head.lines("referer").first,
             agent: isBrief ? nil : head.lines("user-agent").first)
-        accessLog.writer.add(record, accessLog.format, pool)
+        accessLog.writer.add(record, accessLog.format)
     }
 
     /// Records a GET that was answered with a whole file as soon as it came, without looking at the fields that only
@@ -121,7 +121,7 @@ final class Engine: Sendable {
         let record = AccessRecord(
             peer: peer, user: nil, method: Self.get, target: target[...], version: "HTTP/1.1", status: 200,
             bytes: bytes, time: .now, milliseconds: 0, referer: nil, agent: nil)
-        accessLog.writer.add(record, accessLog.format, pool)
+        accessLog.writer.add(record, accessLog.format)
     }
 
     private static let get = Array("GET".utf8)[...]

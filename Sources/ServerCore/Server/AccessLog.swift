@@ -3,7 +3,7 @@
 /// Of an answer that was broken off it tells how much was sent; a request whose client went before any has status 499.
 /// Whatever a client sent stands in it escaped: no line holds another line, and nothing commands a terminal.
 ///
-/// A line `# 12 lines lost`, in each of the forms, stands for those that came faster than they could be written.
+/// A line `# 12 lines lost`, in each of the forms, stands for those that could not be written, or came faster.
 public struct AccessLog: Sendable {
     /// How a line looks.
     public enum Format: String, Sendable, CaseIterable {
@@ -27,4 +27,7 @@ public struct AccessLog: Sendable {
         self.format = format
         writer = LogWriter(write: write)
     }
+
+    /// Writes the lines that wait still, before the process ends; those that take longer than `limit` are given up.
+    public func flush(within limit: Duration) { writer.flush(within: limit) }
 }

@@ -1,11 +1,20 @@
+import Dispatch
 import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Lines on their way to where they are kept; never waited for by who logs.
 final class LogWriter: Sendable {
     /// More than this waits only when the disk stands still; further lines are dropped, and counted.
     private static let limit = 4 * 1_024 * 1_024
-    /// Between two writes.
-    private static let pause = Duration.milliseconds(5)
+    /// Between two writes, in microseconds.
+    private static let pause: useconds_t = 5_000
 
     private struct State {
         var lines: [UInt8] = []
@@ -15,16 +24,17 @@ final class LogWriter: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Held while lines are taken and written, so that they keep their order.
-    private let output = Mutex(())
-    private let write: @Sendable ([UInt8]) -> Void
+    /// What writes; held while lines are taken and written, so that they keep their order.
+    private let output: Mutex<@Sendable ([UInt8]) -> Void>
+    /// A thread of their own: whoever reads them may stop, and nothing else shall wait for that.
+    private let queue = DispatchQueue(label: "access log")
 
     init(write: @escaping @Sendable ([UInt8]) -> Void) {
-        self.write = write
+        output = Mutex(write)
     }
 
-    /// Adds a line, and has `pool` write it soon.
-    func add(_ record: AccessRecord, _ format: AccessLog.Format, _ pool: PoolThreads) {
+    /// Adds a line, to be written soon.
+    func add(_ record: AccessRecord, _ format: AccessLog.Format) {
         let begins = state.withLock { state -> Bool in
             guard state.lines.count < Self.limit else {
                 state.dropped += 1
@@ -34,23 +44,26 @@ final class LogWriter: Sendable {
             defer { state.isWriting = true }
             return !state.isWriting
         }
-        if begins { Task(executorPreference: pool) { await self.drain() } }
+        if begins { queue.async { self.drain() } }
     }
 
-    /// Writes what is there still, at the end.
-    func flush() { _ = writeAll() }
+    /// Writes what is there still, at the end, unless that takes longer.
+    func flush(within limit: Duration) {
+        // The other thread may be waiting for good.
+        DispatchQueue(label: "end of the access log").run(within: limit) { _ = self.writeAll() }
+    }
 
-    private func drain() async {
+    private func drain() {
         while writeAll() {
             // To wake a thread for each line would cost as much as a small answer: those of the next moments go
             // together.
-            try? await Task.sleep(for: Self.pause)
+            usleep(Self.pause)
         }
     }
 
     /// - Returns: false when there was nothing, and the next line needs somebody to write it.
     private func writeAll() -> Bool {
-        output.withLock { _ in
+        output.withLock { write in
             let lines = state.withLock { state -> [UInt8] in
                 var lines = state.lines
                 state.lines = []

@@ -2,12 +2,15 @@
 
 import fcntl
 import os
+import pathlib
 import re
 import resource
 import signal
 import threading
 
-from server import wait_until
+import pytest
+
+from server import SANITIZED, free_port, wait_until
 from wire import Wire
 
 LINE = re.compile(rb"\d{4}-\d\d-\d\dT\S+Z (\S+ - GET /small\S* \d+ \d+ \d+ms|(info|warning) .*)")
@@ -21,6 +24,56 @@ def get_many(server, count, target="/small"):
                 wire.request("GET", target)
             for _ in range(begin, min(begin + 100, count)):
                 wire.response("GET")
+
+
+def full_pipe():
+    """A pipe in which there is room for nothing more."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    for piece in (b"x" * 4096, b"x"):
+        try:
+            while True:
+                os.write(writer, piece)
+        except BlockingIOError:
+            pass
+    os.set_blocking(writer, True)
+    return reader, writer
+
+
+@pytest.mark.parametrize("descriptor, requests", [(2, 0), (2, 3000), (1, 0)], ids=["full", "filled by itself", "addresses"])
+def test_ends_though_nobody_reads(serve, descriptor, requests):
+    reader, writer = full_pipe() if requests == 0 else os.pipe()
+    port = free_port()
+    server = serve("--shutdown-timeout", "1s", port=port, wait=False, preexec=lambda: os.dup2(writer, descriptor))
+    os.close(writer)
+    wait_until(lambda: obeys_signals(server.pid), "signals no longer have their usual effect")
+    get_many(("127.0.0.1", port), requests)
+    server.signal(signal.SIGTERM)
+    assert server.process.wait(12) == 0
+    os.close(reader)
+
+
+def obeys_signals(process):
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    kept = [int(mask, 16) for mask in re.findall(r"^Sig(?:Blk|Ign|Cgt):\s+(\w+)$", status, re.MULTILINE)]
+    return any(mask & 1 << signal.SIGTERM - 1 for mask in kept)
+
+
+def test_second_signal_loses_no_lines(serve):
+    for _ in range(10):
+        server = serve()
+        (server.root / "small").write_bytes(b"x")
+        with open(server.root / "big", "wb") as big:
+            big.truncate(1 << 30)
+        # A transfer that does not end, so that the first signal does not end the process.
+        with Wire(server, receive_buffer=4096) as slow:
+            slow.request("GET", "/big")
+            slow.read(1000)
+            get_many(server, 300)
+            server.signal(signal.SIGTERM)
+            server.signal(signal.SIGINT)
+            assert server.process.wait(10) in (130, 143)
+        assert server.logged().count("GET /small ") == 300
 
 
 class Reader(threading.Thread):
@@ -100,6 +153,7 @@ def test_a_pipe_that_does_not_wait(serve):
     assert sum(b"GET /small" in line for line in lines) == 5000
 
 
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers write larger files of their own")
 def test_a_full_disk(serve):
     """What is missing in the log is counted, and no line is glued to the half of another."""
     limit = 50_001

@@ -8,6 +8,7 @@ import Glibc
 enum Program {
     /// Runs the command that the words name, and ends the process.
     static func run() -> Never {
+        StandardStreams.openMissing()
         let words: [String]
         do {
             words = Array(try commandLine().dropFirst())

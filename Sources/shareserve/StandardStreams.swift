@@ -5,6 +5,17 @@ enum StandardStreams {
     private static let output = LineOutput(STDOUT_FILENO)
     private static let errors = LineOutput(STDERR_FILENO)
 
+    /// Opens the null device for those that whoever started the program has closed: otherwise one of the share's files,
+    /// or a socket, would take the number, and lines would be written into it.
+    ///
+    /// To be called before anything else opens.
+    static func openMissing() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest number that is free is this one.
+            _ = unsafe open("/dev/null", O_RDWR)
+        }
+    }
+
     /// Where the addresses go.
     ///
     /// - Parameters:

@@ -176,3 +176,10 @@ def test_confined_over_tls_and_a_socket(serve, folder):
     with Wire(server, tls=True) as wire:
         assert wire.ask("PUT", "/a", body="x").status == 201
     assert server.stop() == 0
+
+
+def test_standard_streams_that_are_closed(serve):
+    """A file of the share, opened next, would have the number; lines would be written into it."""
+    server = serve(preexec=lambda: (os.close(0), os.close(2)))
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    assert {os.readlink(f"/proc/{server.pid}/fd/{number}") for number in (0, 2)} == {"/dev/null"}

@@ -58,6 +58,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             path throws(StartError) in try SettingFile.read(path, as: "configuration file")
         }
         let logger = try Logger(settings)
+        try Surroundings.check(settings)
         try Confinement.enter(settings, logger: logger)
         return (settings, logger)
     }
@@ -66,7 +67,6 @@ struct ServeCommand: ParsableCommand, SettingsReader {
     ///
     /// - Throws: ``StartError`` when there is nothing to serve or nowhere to serve it.
     static func serve(_ settings: Settings, _ logger: Logger) async throws {
-        if let most = try settings.number("max-open-files", in: 96...1_048_576) { sys_lower_file_limit(Int64(most)) }
         let root = try openRoot(settings)
         var configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)

@@ -5,6 +5,7 @@ import contextlib
 import os
 import pathlib
 import re
+import resource
 import ssl
 import subprocess
 import threading
@@ -183,3 +184,18 @@ def test_standard_streams_that_are_closed(serve):
     server = serve(preexec=lambda: (os.close(0), os.close(2)))
     assert ask(server, "PUT", "/a", body="x").status == 201
     assert {os.readlink(f"/proc/{server.pid}/fd/{number}") for number in (0, 2)} == {"/dev/null"}
+
+
+@pytest.mark.parametrize("most", [12, 32, 95])
+def test_too_few_open_files_are_one_line(folder, most):
+    ended = subprocess.run(
+        [str(binary()), str(folder), "--port", "0", "--bind", "127.0.0.1"], capture_output=True, text=True, timeout=20,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+    assert ended.returncode == 70
+    assert len(ended.stderr.splitlines()) == 1 and f"may have {most} files open, and needs 96" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_as_few_open_files_as_it_needs(serve):
+    server = serve(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (12, 96)))
+    assert ask(server, "PUT", "/a", body="x").status == 201

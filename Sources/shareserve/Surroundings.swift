@@ -1,0 +1,24 @@
+import CSyscalls
+
+/// What the process cannot run without, looked at before it serves: without it, it would end in the middle of its work.
+enum Surroundings {
+    /// As many files as the sharing out of them counts with; see the setting's own bounds.
+    private static let fewestFiles = 96
+
+    /// Takes as many open files as there may be and the settings allow, and looks whether these are enough.
+    ///
+    /// - Throws: ``StartError`` that says what is missing.
+    static func check(_ settings: Settings) throws(StartError) {
+        if let most = try settings.number("max-open-files", in: fewestFiles...1_048_576) {
+            sys_lower_file_limit(Int64(most))
+        }
+        let files = sys_raise_file_limit()
+        guard files >= Int64(fewestFiles) else {
+            throw StartError(
+                status: .failed,
+                message:
+                    "the process may have \(files) files open, and needs \(fewestFiles): raise it (ulimit -n, LimitNOFILE=)"
+            )
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import CSyscalls
+import Glibc
 
 /// What the process cannot run without, looked at before it serves: without it, it would end in the middle of its work.
 enum Surroundings {
@@ -20,5 +21,13 @@ enum Surroundings {
                     "the process may have \(files) files open, and needs \(fewestFiles): raise it (ulimit -n, LimitNOFILE=)"
             )
         }
+        // libdispatch reads of its threads there, and ends the process when it cannot. The first thread has the
+        // number of the process.
+        let place = unsafe sys_openat(AT_FDCWD, "/proc/self/task/\(getpid())/stat", O_RDONLY, 0)
+        guard place >= 0 else {
+            throw StartError(
+                status: .failed, message: "/proc is not mounted here, and the program cannot run without it")
+        }
+        _ = sys_close(place)
     }
 }

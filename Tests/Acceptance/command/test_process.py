@@ -199,3 +199,29 @@ def test_too_few_open_files_are_one_line(folder, most):
 def test_as_few_open_files_as_it_needs(serve):
     server = serve(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (12, 96)))
     assert ask(server, "PUT", "/a", body="x").status == 201
+
+
+def with_proc(command):
+    """Words before a command that have it run where /proc was changed."""
+    words = ["unshare", "--mount", "sh", "-c", f'{command} && exec "$@"', "sh"]
+    if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    return words
+
+
+@pytest.mark.root
+def test_without_proc_it_does_not_begin(folder):
+    words = [*with_proc("umount --lazy /proc"), str(binary()), str(folder), "--port", "0", "--bind", "127.0.0.1"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 70
+    assert ended.stderr == "shareserve: /proc is not mounted here, and the program cannot run without it\n"
+
+
+@pytest.mark.root
+def test_with_a_proc_that_shows_little(serve, folder):
+    root = folder / "share"
+    root.mkdir()
+    os.chown(root, 65534, 65534)
+    server = serve("--user", "nobody", wrapper=with_proc("mount -t proc -o hidepid=2,subset=pid proc /proc"))
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    assert server.stop() == 0

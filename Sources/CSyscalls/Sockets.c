@@ -2,9 +2,13 @@
 #include "Sockets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 #ifdef __linux__
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -12,6 +16,20 @@
 #include <sys/sendfile.h>
 #include <sys/vfs.h>
 #endif
+
+int sys_socket_at(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(path);
+    if (length >= sizeof address.sun_path) return -ENAMETOOLONG;
+    memcpy(address.sun_path, path, length);
+    int made = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (made < 0) return -errno;
+    (void)fcntl(made, F_SETFD, FD_CLOEXEC);
+    if (bind(made, (const struct sockaddr *)&address, sizeof address) == 0) return made;
+    int error = errno;
+    close(made);
+    return -error;
+}
 
 ssize_t sys_send(int socket, const void *bytes, size_t count, int more) {
     int flags = MSG_DONTWAIT;

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+// A new socket, closed in programs that this one starts, at this path, which nothing else may have; -ENAMETOOLONG for one
+// of more than 107 bytes.
+int sys_socket_at(const char *path);
 // Sends without waiting and without SIGPIPE; `more` holds the packet back for what follows at once.
 ssize_t sys_send(int socket, const void *bytes, size_t count, int more);
 // The same with what stands before and behind the bytes.

@@ -1,3 +1,4 @@
+import CSyscalls
 import NIOCore
 import NIOPosix
 internal import NIOSSL
@@ -10,6 +11,20 @@ internal import NIOSSL
     import Glibc
 #endif
 
+/// What a server listens on.
+struct Doors {
+    var channels: [any Channel] = []
+    /// Of those channels that have one.
+    var files: [SocketFile] = []
+
+    /// Takes no connection any more.
+    func close() async {
+        // While a socket is open, no other file can have the number of its own.
+        for file in files { file.remove() }
+        for channel in channels { try? await channel.close() }
+    }
+}
+
 /// Opens the listening sockets of a server, which take no connection yet.
 struct Listener {
     let group: MultiThreadedEventLoopGroup
@@ -17,11 +32,13 @@ struct Listener {
     let rooms: Rooms
     /// TLS for what comes over the network; nil for none.
     var contexts: TLSContexts?
+    /// Connections that wait to be taken.
+    private static let backlog: Int32 = 1_024
 
     /// Listens on every address; on none when one fails.
-    /// - Returns: the listening channels, and the addresses with their real ports.
+    /// - Returns: what listens, and the addresses with their real ports.
     /// - Throws: ``ListenError``.
-    func bindAll(_ addresses: [ListenAddress]) async throws -> ([any Channel], [ListenAddress]) {
+    func bindAll(_ addresses: [ListenAddress]) async throws -> (Doors, [ListenAddress]) {
         var attempt = 0
         while true {
             do {
@@ -33,35 +50,35 @@ struct Listener {
         }
     }
 
-    private func bindOnce(_ addresses: [ListenAddress]) async throws -> ([any Channel], [ListenAddress]) {
-        var channels: [any Channel] = []
+    private func bindOnce(_ addresses: [ListenAddress]) async throws -> (Doors, [ListenAddress]) {
+        var doors = Doors()
         var bound: [ListenAddress] = []
         var chosenPort = 0
         do {
             for address in addresses {
                 switch address {
                 case .unix(let path):
-                    channels.append(try await bind(path: path))
+                    try await bind(path: path, adding: &doors)
                     bound.append(address)
                 case .internet(let host, let port):
                     let wanted = port == 0 ? chosenPort : port
                     guard
                         let channel = try await bind(host: host, port: wanted, isOptional: addresses.count > 1)
                     else { continue }
-                    channels.append(channel)
+                    doors.channels.append(channel)
                     let real = channel.localAddress?.port ?? wanted
                     if port == 0 { chosenPort = real }
                     bound.append(.internet(host: host, port: real))
                 }
             }
-            guard !channels.isEmpty else {
+            guard !doors.channels.isEmpty else {
                 throw ListenError.refused(address: "", reason: "there is no address to listen on")
             }
         } catch {
-            for channel in channels { try? await channel.close() }
+            await doors.close()
             throw error
         }
-        return (channels, bound)
+        return (doors, bound)
     }
 
     private func bind(host: String, port: Int, isOptional: Bool) async throws -> (any Channel)? {
@@ -91,16 +108,23 @@ struct Listener {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    private func bind(path: String) async throws -> any Channel {
+    /// Not bound by NIO, which removes whatever is at the path when it closes the socket.
+    private func bind(path: String, adding doors: inout Doors) async throws {
         try await clearStaleSocket(path)
+        let socket = unsafe sys_socket_at(path)
+        switch -socket {
+        case EADDRINUSE: throw ListenError.socketInUse(path: path)
+        case ENAMETOOLONG: throw ListenError.refused(address: path, reason: "a socket's path ends at 107 bytes")
+        case let error where error > 0:
+            throw unsafe ListenError.refused(address: path, reason: String(cString: strerror(error)))
+        default: break
+        }
+        if let file = SocketFile(path) { doors.files.append(file) }
         do {
-            return try await bootstrap(isIPv6: false, contexts: nil).bind(unixDomainSocketPath: path).get()
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw ListenError.socketInUse(path: path)
-        } catch let error as IOError {
-            throw unsafe ListenError.refused(address: path, reason: String(cString: strerror(error.errnoCode)))
-        } catch SocketAddressError.unixDomainSocketPathTooLong {
-            throw ListenError.refused(address: path, reason: "a socket's path ends at 107 bytes")
+            doors.channels.append(
+                try await bootstrap(isIPv6: false, contexts: nil).withBoundSocket(socket).get())
+            // NIO has called it with a number of its own; the last one counts.
+            _ = listen(socket, Self.backlog)
         } catch {
             throw ListenError.refused(address: path, reason: "\(error)")
         }
@@ -127,7 +151,7 @@ struct Listener {
         let engine = engine
         let rooms = rooms
         return ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 1_024)
+            .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.autoRead, value: false)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // What is accepted has it from here: a system call less for each connection.

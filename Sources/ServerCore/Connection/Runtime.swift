@@ -23,7 +23,7 @@ final class Runtime: Sendable {
     let redirectPort: Int?
     private let group: MultiThreadedEventLoopGroup
     private let rooms: Rooms
-    private let listeners: [any Channel]
+    private let doors: Doors
     /// TLS, where there is any.
     let contexts: TLSContexts?
     private let ending = Mutex(Ending())
@@ -36,7 +36,7 @@ final class Runtime: Sendable {
 
     private init(
         engine: Engine, redirecting: Engine?, addresses: [ListenAddress], redirectPort: Int?,
-        group: MultiThreadedEventLoopGroup, rooms: Rooms, listeners: [any Channel], contexts: TLSContexts?
+        group: MultiThreadedEventLoopGroup, rooms: Rooms, doors: Doors, contexts: TLSContexts?
     ) {
         self.engine = engine
         self.redirecting = redirecting
@@ -44,7 +44,7 @@ final class Runtime: Sendable {
         self.redirectPort = redirectPort
         self.group = group
         self.rooms = rooms
-        self.listeners = listeners
+        self.doors = doors
         self.contexts = contexts
     }
 
@@ -69,7 +69,7 @@ final class Runtime: Sendable {
                     tls, root: configuration.root, protocols: protocols, learn: access.learn(ownNames:))
             }
             let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
-            var (channels, addresses) = try await listener.bindAll(configuration.addresses)
+            var (doors, addresses) = try await listener.bindAll(configuration.addresses)
             var redirecting: Engine?
             var redirectPort: Int?
             if contexts != nil, let port = configuration.redirectPort {
@@ -77,10 +77,10 @@ final class Runtime: Sendable {
                     let (plain, more, places) = try await redirect(
                         to: addresses, from: port, configuration, engine, group, rooms)
                     redirecting = plain
-                    channels += more
+                    doors.channels += more.channels
                     redirectPort = places.first?.port
                 } catch {
-                    for channel in channels { try? await channel.close() }
+                    await doors.close()
                     throw error
                 }
             }
@@ -88,7 +88,7 @@ final class Runtime: Sendable {
             sys_forget_code()
             return Runtime(
                 engine: engine, redirecting: redirecting, addresses: addresses, redirectPort: redirectPort,
-                group: group, rooms: rooms, listeners: channels, contexts: contexts)
+                group: group, rooms: rooms, doors: doors, contexts: contexts)
         } catch {
             try? await group.shutdownGracefully()
             await pool.shutDown()
@@ -98,14 +98,14 @@ final class Runtime: Sendable {
 
     /// Lets in those who come, and those who came already.
     func accept() async throws {
-        for listener in listeners { try await listener.setOption(.autoRead, value: true).get() }
+        for listener in doors.channels { try await listener.setOption(.autoRead, value: true).get() }
     }
 
     /// Listens without TLS at the hosts of `addresses`, and sends everybody to where it is.
     private static func redirect(
         to addresses: [ListenAddress], from port: Int, _ configuration: ServerConfiguration, _ engine: Engine,
         _ group: MultiThreadedEventLoopGroup, _ rooms: Rooms
-    ) async throws -> (Engine, [any Channel], [ListenAddress]) {
+    ) async throws -> (Engine, Doors, [ListenAddress]) {
         var target = 443
         let hosts: [ListenAddress] = addresses.compactMap { address in
             guard case .internet(let host, let number) = address else { return nil }
@@ -116,9 +116,9 @@ final class Runtime: Sendable {
             configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
             proxies: engine.proxies, eventLoops: rooms.count, pool: engine.pool, counters: engine.counters,
             sharing: engine)
-        let (channels, places) = try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil)
+        let (doors, places) = try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil)
             .bindAll(hosts)
-        return (plain, channels, places)
+        return (plain, doors, places)
     }
 
     /// Returns when everything has ended.
@@ -140,11 +140,10 @@ final class Runtime: Sendable {
             return isFirst
         }
         guard isFirst else { return await untilEnded() }
-        for listener in listeners { try? await listener.close() }
+        await doors.close()
         // Only now, so that nobody whose connection ends for it comes back to be taken once more.
         engine.beginShutDown()
         redirecting?.beginShutDown()
-        for case .unix(let path) in addresses { unsafe unlink(path) }
         let clock = ContinuousClock()
         let end = clock.now + grace
         await rooms.inEach { $0.eachMember { $0.drain() } }

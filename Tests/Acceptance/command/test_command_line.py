@@ -372,6 +372,17 @@ def test_unix_socket_of_a_killed_server_is_taken_over(serve, folder):
     assert subprocess.run(["curl", "-sS", "--unix-socket", str(path), "http://localhost/"]).returncode == 0
 
 
+def test_unix_socket_of_a_successor_stays(serve, folder):
+    path = folder / "socket"
+    first = serve(bind=("127.0.0.1", str(path)))
+    path.unlink()
+    second = serve(bind=("127.0.0.1", str(path)))
+    assert first.stop() == 0
+    assert subprocess.run(["curl", "-sS", "--unix-socket", str(path), "http://localhost/"]).returncode == 0
+    assert second.stop() == 0
+    assert not path.exists()
+
+
 def test_flag_over_environment_over_file_over_default(serve, folder):
     """`--path-prefix` from each source, with the weaker ones present too."""
     file = folder / "settings.json"

@@ -1,0 +1,34 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The file of a socket that this server listens on.
+///
+/// Another server may have put one of its own in its place meanwhile, which must stay.
+struct SocketFile {
+    private let path: String
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// The file that is there now; nil for none.
+    init?(_ path: String) {
+        var found = sys_attributes()
+        guard unsafe sys_statat(AT_FDCWD, path, &found) == 0 else { return nil }
+        self.path = path
+        device = found.device
+        inode = found.inode
+    }
+
+    /// Removes it, if it is still the same.
+    func remove() {
+        var found = sys_attributes()
+        guard unsafe sys_statat(AT_FDCWD, path, &found) == 0 else { return }
+        if found.device == device, found.inode == inode { unsafe unlink(path) }
+    }
+}

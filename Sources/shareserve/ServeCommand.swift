@@ -108,16 +108,34 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             throw StartError.usage("trusted-proxy: \(error.reason)")
         }
         let signals = Signals(
-            arriving: arriving, server: server, grace: grace, logger: logger, accessLog: configuration.accessLog
-        ) {
-            var rules = try AccessRules(settings)
-            rules.logInPage = uploader.logInPage
-            server.replaceAccess(rules)
-        }
+            arriving: arriving, server: server, grace: grace, logger: logger, accessLog: configuration.accessLog,
+            readings: readings(of: settings, for: server, logInPage: uploader.logInPage))
         let obeying = Task { await signals.obey() }
         try await server.run()
         obeying.cancel()
         signals.finish()
+    }
+
+    /// What is read again while the server runs.
+    private static func readings(
+        of settings: Settings, for server: Server, logInPage: @escaping @Sendable (LogInPrompt) -> Response
+    ) -> [Signals.Reading] {
+        var readings: [Signals.Reading] = []
+        if settings.text("auth-file") != nil {
+            readings.append(
+                Signals.Reading(done: "reloaded the rules", failed: "not reloaded") {
+                    var rules = try AccessRules(settings)
+                    rules.logInPage = logInPage
+                    server.replaceAccess(rules)
+                })
+        }
+        if server.certificateFingerprint != nil {
+            readings.append(
+                Signals.Reading(done: "reloaded the certificate", failed: "could not reload the certificate") {
+                    try server.reloadCertificate()
+                })
+        }
+        return readings
     }
 
     private static func openRoot(_ settings: Settings) throws(StartError) -> DirectoryRoot {

@@ -6,6 +6,15 @@ import UnixSignals
 
 /// What the process does when it is told something from outside.
 struct Signals {
+    /// Something that is read again while the server runs.
+    struct Reading: Sendable {
+        /// What the log says after it.
+        let done: Logger.Message
+        /// What it says when that went wrong; what was good before then stays in force.
+        let failed: Logger.Message
+        let read: @Sendable () throws -> Void
+    }
+
     /// What ``trap()`` gave.
     let arriving: UnixSignalsSequence
     let server: Server
@@ -13,21 +22,20 @@ struct Signals {
     let grace: Duration
     let logger: Logger
     let accessLog: AccessLog?
-    /// Reads anew what may change while the server runs.
-    let reread: @Sendable () throws -> Void
+    let readings: [Reading]
     /// A thread for what is logged here: signals must be obeyed though nobody reads the log.
     private let speaking = DispatchQueue(label: "signals")
 
     init(
         arriving: UnixSignalsSequence, server: Server, grace: Duration, logger: Logger, accessLog: AccessLog?,
-        reread: @escaping @Sendable () throws -> Void
+        readings: [Reading]
     ) {
         self.arriving = arriving
         self.server = server
         self.grace = grace
         self.logger = logger
         self.accessLog = accessLog
-        self.reread = reread
+        self.readings = readings
     }
 
     /// Signals that must not end a daemon: a peer that has gone, and a file over the process's size limit.
@@ -69,13 +77,15 @@ struct Signals {
     func finish() { speaking.run(within: .seconds(1)) {} }
 
     private func reload() {
-        do {
-            try reread()
-            log(.info, "reloaded")
-        } catch {
-            // What was good before stays in force.
-            let reason = (error as? StartError)?.message ?? "\(error)"
-            log(.error, "not reloaded", metadata: ["reason": "\(reason)"])
+        if readings.isEmpty { log(.info, "there is nothing to reload") }
+        for reading in readings {
+            do {
+                try reading.read()
+                log(.info, reading.done)
+            } catch {
+                let reason = (error as? StartError)?.message ?? "\(error)"
+                log(.error, reading.failed, metadata: ["reason": "\(reason)"])
+            }
         }
     }
 

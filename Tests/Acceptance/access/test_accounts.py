@@ -288,10 +288,18 @@ def test_the_password_file_is_read_again(serve, folder):
     server.signal(signal.SIGHUP)
     wait_until(lambda: ask(server, "GET", "/", basic("anna", "two")).status == 200, "the new password opens")
     assert ask(server, "GET", "/", basic("anna", "one")).status == 401
+    wait_until(lambda: "reloaded the rules" in server.logged(), "it says what was read")
     path.write_text("nonsense\n")
     server.signal(signal.SIGHUP)
     wait_until(lambda: "not reloaded" in server.logged(), "the bad file is told")
     assert ask(server, "GET", "/", basic("anna", "two")).status == 200
+
+
+def test_sighup_without_anything_to_read(serve):
+    server = serve("--auth", "anna:one@/:rw")
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: "there is nothing to reload" in server.logged(), "it says so")
+    assert ask(server, "GET", "/", basic("anna", "one")).status == 200
 
 
 def test_who_is_out_hears_no_more(serve, folder):

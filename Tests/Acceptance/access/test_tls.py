@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import select
+import signal
 import socket
 import ssl
 import subprocess
@@ -147,6 +148,29 @@ def test_renewal(serve, folder):
     assert kept.ask("GET", "/").status == 200, "open connections go on"
     made.write_text("broken")
     wait_until(lambda: "could not reload" in server.logged(), "the broken file is told")
+    assert ask(server, "GET", "/", tls=ssl._create_unverified_context()).status == 200
+
+
+def test_sighup_renews_at_once(serve, folder):
+    """The files are watched besides, but who says so waits for nothing."""
+    made, key = certificate(folder, "a")
+    server = serve("--tls-cert", made, "--tls-key", key)
+    new_made, new_key = certificate(folder, "b")
+    os.replace(new_key, key)
+    os.replace(new_made, made)
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: "reloaded" in server.logged(), "it says that something was read")
+    assert ask(server, "GET", "/", tls=trusting(made)).status == 200
+    assert "reloaded the certificate" in server.logged() and "reloaded the rules" not in server.logged()
+
+
+def test_sighup_with_a_broken_certificate(serve, folder):
+    made, key = certificate(folder, "a")
+    server = serve("--tls-cert", made, "--tls-key", key)
+    made.write_text("broken")
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: "could not reload the certificate" in server.logged(), "the broken file is told")
+    assert "reloaded" not in server.logged()
     assert ask(server, "GET", "/", tls=ssl._create_unverified_context()).status == 200
 
 

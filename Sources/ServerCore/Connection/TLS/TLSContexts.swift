@@ -70,9 +70,16 @@ final class TLSContexts: Sendable {
 
     /// Reads everything again; what is in force stays when that fails.
     func reload() throws(TLSError) {
-        let new = try Self.load(settings, root: root, protocols: protocols)
-        state.withLock { $0 = new }
-        learn(new.names)
+        let stamps = Self.stamps(settings)
+        do {
+            let new = try Self.load(settings, root: root, protocols: protocols)
+            state.withLock { $0 = new }
+            learn(new.names)
+        } catch {
+            // Half of a renewal may be written; the next look sees the rest. Not to be told again until then.
+            state.withLock { $0.stamps = stamps }
+            throw error
+        }
     }
 
     /// Reloads when files have changed, until the task is cancelled.
@@ -85,8 +92,6 @@ final class TLSContexts: Sendable {
                 try reload()
                 logger.notice("reloaded the certificate")
             } catch {
-                // Half of a renewal may be written; the next look sees the rest. Not to be told again until then.
-                state.withLock { $0.stamps = stamps }
                 logger.error("could not reload the certificate", metadata: ["reason": "\(error)"])
             }
         }

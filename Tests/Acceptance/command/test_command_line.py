@@ -309,6 +309,17 @@ def test_several_addresses(serve):
             assert wire.ask("GET", "/", f"Host: localhost:{server.port}", host=False).status == 200
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_machine_without_an_address(serve, scheme):
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode != 0:
+        pytest.skip("there can be no network of the test's own here")
+    options = ["--tls-self-signed"] if scheme == "https" else []
+    server = serve(*options, bind=("0.0.0.0",), port=8123, wrapper=["unshare", "--net"], wait=False)
+    wait_until(lambda: len(server.printed) > 2, "the address is told, and who reaches it")
+    assert server.printed[1] == "  port 8123; this machine has no address at the moment"
+
+
 def test_an_address_that_is_named_twice_is_one(serve):
     server = serve(bind=("127.0.0.1", "127.0.0.1,[::1]", "::1"), port=free_port())
     assert len(server.urls) == 2

@@ -28,7 +28,9 @@ build_packages := zlib1g-dev libxml2-dev pkg-config 'libstdc++-dev|g++'
 # catches any. Without debug information the file is 48 MB instead of 109 before it is stripped, and 1.2 MB smaller after;
 # debuggers still find each function's name and its callers, by frame pointers.
 # Libraries come from the system alone, never from the folder that the program lies in.
-export RELEASE := -c release --static-swift-stdlib --disable-local-rpath -debug-info-format none \
+# Colours are off: they are an option of each compilation, so that a build in a terminal would compile again all that one
+# without had compiled.
+export RELEASE := -c release --no-color-diagnostics --static-swift-stdlib --disable-local-rpath -debug-info-format none \
     -Xswiftc -use-ld=lld -Xlinker --icf=safe -Xlinker --gc-sections \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker --version-script=config/exports.map
 server := $(CURDIR)/.build/release/shareserve

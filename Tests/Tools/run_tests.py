@@ -23,7 +23,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = PROJECT / ".test" / "results"
 SWIFT = os.environ.get("SWIFT", "swift")
 # The options of `make build`, so that what is tested is what ships.
-RELEASE = os.environ.get("RELEASE", "-c release --static-swift-stdlib").split()
+RELEASE = os.environ.get("RELEASE", "-c release --no-color-diagnostics --static-swift-stdlib").split()
 BUILD_FOR_RELEASE = [SWIFT, "build", *RELEASE, "--product", "shareserve"]
 
 # Locked while the build for release goes on.
@@ -183,10 +183,13 @@ def environment_of_shared_objects():
 
 
 def build_options(sanitize):
-    """How the Swift tests are built: in a place of their own, so that no build waits for another or makes it start anew."""
+    """How the Swift tests are built: in a place of their own, so that no build waits for another or makes it start anew.
+
+    Without colours, as for release: a build in a terminal would compile again all that one without had compiled.
+    """
     if not sanitize:
-        return ["--scratch-path", ".build/tests"]
-    chosen = [f"--sanitize={sanitize}", "--scratch-path", f".build/sanitize-{sanitize}"]
+        return ["--no-color-diagnostics", "--scratch-path", ".build/tests"]
+    chosen = ["--no-color-diagnostics", f"--sanitize={sanitize}", "--scratch-path", f".build/sanitize-{sanitize}"]
     if sanitize == "thread":
         # Locks that the sanitizer can see; see TracedMutex.
         chosen += ["-Xswiftc", "-DSANITIZE_THREAD"]

@@ -95,6 +95,7 @@ let package = Package(
             name: "ServerCoreTests",
             dependencies: [
                 "ServerCore", "DirectoryRoot", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -94,6 +94,9 @@ public final class DirectoryRoot: Sendable {
     /// Waits for the disk.
     public var pathLeft: String? { resolver.leftHome }
 
+    /// Whether the shared directory was removed, and no other was at its path when it was last looked for.
+    public var isGone: Bool { resolver.isHomeGone }
+
     private func acting<Answer, Failure>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {
         guard let owner = policy.stateOwner else { return try body() }
         return try owner.acting(body)

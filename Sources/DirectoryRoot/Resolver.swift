@@ -68,12 +68,14 @@ package struct Resolver: Sendable {
     ///   - flags: of `open`; `O_CLOEXEC` is added.
     ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk.
     /// - Returns: the descriptor, and the real path where links were on the way.
-    /// - Throws: ``RootError/notFound`` for all that does not exist beneath the root, and what the disk says.
+    /// - Throws: ``RootError/notFound`` for all that does not exist beneath the root, ``RootError/rootGone``, and what
+    ///   the disk says.
     func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
-        // Nothing is left to be found in a directory that was removed; itself it can still be opened.
         if waiting, path.isRoot || looksHomeNext { home.look() }
+        // A directory that was removed can still be opened and is empty: who keeps a copy of it would empty that, too.
+        if path.isRoot, home.isGone { throw waiting ? .rootGone : .wouldBlock }
         guard waiting || !path.hasShortNames else { throw .wouldBlock }
         let found = try findAgain(path, flags: flags, waiting: waiting)
         if (found.realPath ?? path).hasShortNames { try refuseShortNames(in: found.realPath ?? path) }
@@ -81,11 +83,14 @@ package struct Resolver: Sendable {
     }
 
     /// As ``find(_:flags:waiting:)``, in a new directory where the one that was open is gone.
+    ///
+    /// Where there is none, no name is said to be missing: who keeps a copy would take that for removed.
     private func findAgain(_ path: SharePath, flags: Int32, waiting: Bool) throws(RootError) -> Resolved {
         do throws(RootError) {
             return try find(path, flags: flags, waiting: waiting)
         } catch .notFound where waiting && home.isGone {
             home.look()
+            guard !home.isGone else { throw .rootGone }
             return try find(path, flags: flags, waiting: true)
         }
     }

@@ -65,7 +65,7 @@ extension Share {
             return Visible(descriptor: opened.descriptor, attributes: attributes, realPath: realPath)
         } catch {
             // Who may not read here must not learn either what exists.
-            throw mayRead || error == .wouldBlock ? error : refusal(at: path)
+            throw mayRead || error == .wouldBlock || error == .rootGone ? error : refusal(at: path)
         }
     }
 

@@ -69,9 +69,9 @@ extension Share {
     /// - Throws: ``RootError/wouldBlock`` or another error for all else, there or not.
     package func plainAttributes(of path: SharePath) throws(RootError) -> FileAttributes {
         let full = try absolute(path)
-        guard !root.resolver.looksHomeNext, !full.isRoot || !root.resolver.isHomeGone,
-            root.state.locks.isEmptyAtOnce(isInMemory: root.isInMemory)
-        else { throw .wouldBlock }
+        guard !root.resolver.looksHomeNext, root.state.locks.isEmptyAtOnce(isInMemory: root.isInMemory) else {
+            throw .wouldBlock
+        }
         let hints = try root.state.properties.hintsAtOnce(isInMemory: root.isInMemory)
         let attributes = try openVisible(full, flags: sys_o_path, waiting: false).attributes
         guard !hints.mayHaveProperties(attributes) else { throw .wouldBlock }

@@ -20,11 +20,18 @@ import Testing
         let path = try SharePath(text: "/file")
         _ = try share.open(path)
         try directory.removeTree("root")
-        #expect(throws: RootError.notFound) { try share.open(path) }
-        #expect(throws: (any Error).self) { try share.beginUpload(to: path, replacing: .anything) }
+        #expect(root.isGone)
+        for path in [path, .root] {
+            #expect(throws: RootError.rootGone, "it is not empty") { try share.open(path) }
+            #expect(throws: RootError.wouldBlock) { try share.open(path, waiting: false) }
+        }
+        #expect(throws: RootError.rootGone) { try share.list(.root) }
+        #expect(throws: RootError.rootGone) { try share.remove(path) }
+        #expect(throws: RootError.rootGone) { try share.beginUpload(to: path, replacing: .anything) }
         try directory.write("new!", to: "root/file")
         #expect(throws: RootError.wouldBlock) { try share.open(path, waiting: false) }
         #expect(try share.open(path).attributes.size == 4)
+        #expect(!root.isGone)
         #expect(try share.remove(path) == [])
     }
 

@@ -57,6 +57,8 @@ package final class StateFolder: Sendable {
             if status == -ENOENT {
                 guard creating else { return nil }
                 let made = unsafe sys_mkdirat(root, Self.name, 0o700)
+                // Nothing can be made in a directory that was removed.
+                if made == -ENOENT { throw .rootGone }
                 if made != -EEXIST { try check(made, "mkdirat .shareserve") }
             }
             let opened = unsafe sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)

@@ -62,6 +62,9 @@ public struct HTTPError: Error, Sendable {
                 .tooManyRequests,
                 "You have too many unfinished uploads for others to find a place. Finish or remove one, and try again.",
                 fields: ["Retry-After": "60"])
+        case .rootGone:
+            self.init(
+                .serviceUnavailable, "The shared directory is not there at the moment.", fields: ["Retry-After": "5"])
         case .wouldBlock:
             self.init(
                 .serviceUnavailable, "The disk is busy. Try again in a second.", fields: ["Retry-After": "1"])

@@ -16,6 +16,7 @@ struct Housekeeping: Sendable {
     func keep() async {
         var hadRoom = true
         var left: String?
+        var wasGone = false
         while !Task.isCancelled {
             do {
                 try await io.run { [root] in
@@ -40,6 +41,10 @@ struct Housekeeping: Sendable {
                     metadata: ["place": "\(path)"])
             }
             left = path
+            if root.isGone, !wasGone {
+                logger.warning("the shared directory was removed: until it is there again, nothing is served")
+            }
+            wasGone = root.isGone
             try? await Task.sleep(for: Self.interval)
         }
     }

@@ -15,7 +15,7 @@ import urllib.parse
 import pytest
 
 import workload
-from server import SANITIZED, wait_until
+from server import SANITIZED, rclone_program, wait_until
 from tracing import failing, traced
 from wire import ConnectionClosed, Wire, ask
 
@@ -232,16 +232,51 @@ def test_permission_denied(serve, folder):
     assert (root / "fixed" / "file").exists()
 
 
-def test_root_removed_and_made_again(serve, folder):
+def test_root_removed_and_made_again(serve):
+    """Who keeps a copy of the share must not take it for an empty one, nor anything in it for removed."""
     server = serve()
     assert ask(server, "PUT", "/a", body="x").status == 201
+    assert ask(server, "GET", "/a").text == "x"
     shutil.rmtree(server.root)
-    for method in ("GET", "PROPFIND", "PUT", "DELETE", "MKCOL", "MOVE"):
-        answer = ask(server, method, "/a", "Destination: /b", body="x" if method == "PUT" else None)
-        assert 400 <= answer.status < 600, (method, answer)
-    assert ask(server, "GET", "/").status >= 200
+    for method in ("GET", "HEAD", "PROPFIND", "PUT", "DELETE", "MKCOL", "COPY", "MOVE", "LOCK"):
+        body = {"PUT": b"x", "LOCK": LOCK}.get(method)
+        answer = ask(server, method, "/a", "Destination: /b", body=body)
+        assert answer.status == 503, (method, answer)
+    for method, target in [("GET", "/"), ("HEAD", "/"), ("GET", "/?json"), ("GET", "/?archive=zip"), ("PROPFIND", "/"),
+                           ("GET", "/a/deep"), ("PROPFIND", "/a/deep")]:
+        answer = ask(server, method, target, "Depth: 1")
+        assert answer.status == 503, (method, target, answer)
+    assert "not there" in ask(server, "GET", "/").text
     assert server.alive()
-    assert ask(server, "GET", "/.shareserve/health").status in (200, 503)
+    assert ask(server, "GET", "/.shareserve/health").status == 200
+    server.root.mkdir()
+    (server.root / "b").write_text("new")
+    assert ask(server, "GET", "/b").text == "new"
+    assert ask(server, "GET", "/a").status == 404
+    assert ask(server, "PROPFIND", "/", "Depth: 1").text.count("<D:response>") == 2
+    assert ask(server, "PUT", "/a", body="x").status == 201
+
+
+def test_a_copy_of_a_root_that_was_removed_is_not_emptied(serve, folder):
+    program = rclone_program()
+    if program is None:
+        pytest.skip("needs rclone")
+    server = serve()
+    (server.root / "d").mkdir()
+    (server.root / "d" / "a").write_text("x")
+    copy = folder / "copy"
+
+    def sync():
+        return subprocess.run(
+            [program, "sync", ":webdav:", str(copy), f"--webdav-url={server.url}", "--retries=1", "--low-level-retries=1",
+             "--config", str(folder / "rclone.conf")], capture_output=True, text=True, timeout=120)
+
+    assert sync().returncode == 0
+    assert (copy / "d" / "a").read_text() == "x"
+    shutil.rmtree(server.root)
+    ended = sync()
+    assert ended.returncode != 0, ended.stderr
+    assert (copy / "d" / "a").read_text() == "x"
 
 
 @pytest.mark.root

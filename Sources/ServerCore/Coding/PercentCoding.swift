@@ -22,22 +22,21 @@ package enum PercentCoding {
 
     /// Undoes the encoding of `application/x-www-form-urlencoded`: `+` is a space, a `%` without digits stands for
     /// itself.
-    package static func decodeForm(_ text: some Collection<UInt8>) -> [UInt8] {
+    package static func decodeForm(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        // Of one type, since a form may have megabytes: generic code of another module takes a hundred times as long.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
-        var rest = text[...]
-        while let byte = rest.popFirst() {
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            index += 1
             if byte == UInt8(ascii: "+") {
                 bytes.append(0x20)
-                continue
-            }
-            let digits = rest.prefix(2)
-            if byte == UInt8(ascii: "%"), digits.count == 2,
-                let high = digits.first.flatMap(ASCII.hexValue),
-                let low = digits.dropFirst().first.flatMap(ASCII.hexValue)
+            } else if byte == UInt8(ascii: "%"), text.endIndex - index >= 2,
+                let high = ASCII.hexValue(text[index]), let low = ASCII.hexValue(text[index + 1])
             {
                 bytes.append(high << 4 | low)
-                rest = rest.dropFirst(2)
+                index += 2
             } else {
                 bytes.append(byte)
             }
@@ -53,11 +52,14 @@ package enum PercentCoding {
     package static func formFields(
         _ text: some Collection<UInt8>, limit: Int = 100_000
     ) -> [(name: [UInt8], value: [UInt8])] {
-        text.split(separator: UInt8(ascii: "&"), maxSplits: limit, omittingEmptySubsequences: true)
+        Array(text).split(separator: UInt8(ascii: "&"), maxSplits: limit, omittingEmptySubsequences: true)
             .prefix(limit)
-            .map { field in
-                let parts = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-                return (decodeForm(parts[0]), parts.count > 1 ? decodeForm(parts[1]) : [])
-            }
+            .map(formField)
+    }
+
+    /// One field of a form, `a=b`, decoded; without `=` it has an empty value.
+    package static func formField(_ field: ArraySlice<UInt8>) -> (name: [UInt8], value: [UInt8]) {
+        guard let mark = field.firstIndex(of: UInt8(ascii: "=")) else { return (decodeForm(field), []) }
+        return (decodeForm(field[..<mark]), decodeForm(field[(mark + 1)...]))
     }
 }

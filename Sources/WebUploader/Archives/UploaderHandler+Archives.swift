@@ -2,10 +2,6 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// The most that may be chosen of a folder.
-    private static let maxChosen = 20_000
-    private static let maxChosenBytes = 4 << 20
-
     /// The kind of archive that a query asks for, if it asks for one.
     func archiveFormat(for request: Request) throws(HTTPError) -> (format: any ArchiveFormat, isCompressed: Bool)? {
         switch request.queryValue("archive") {
@@ -23,17 +19,18 @@ extension UploaderHandler {
     /// compressed one has none of these, and neither has one whose names came in a body: its address does not say what
     /// it is.
     func archive(_ request: Request, format: any ArchiveFormat, isCompressed: Bool) async throws -> Response {
-        let chosen = try await chosen(request)
+        let list = request.method == .post ? try await ArchiveChoice.list(in: request) : []
         guard let slot = archives.take() else { throw RootError.tooMany }
         let share = request.share
         let absolute = try share.base.appending(request.path)
-        let (plan, layout) = try await request.io.look { [trees] in
+        let (plan, layout, chosen) = try await request.io.look { [trees] in
+            let chosen = try ArchiveChoice(query: request.query, list: list).paths
             guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {
                 throw RootError.notFound
             }
             let plan = try ArchivePlan(
                 of: request.path, in: share, choosing: chosen, format: format, memory: trees)
-            return (plan, try ArchiveLayout(of: plan, format: format))
+            return (plan, try ArchiveLayout(of: plan, format: format), chosen)
         }
         let filename = self.filename(request, choosing: chosen) + Array(format.fileExtension.utf8)
         var fields: ResponseFields = [
@@ -135,54 +132,6 @@ extension UploaderHandler {
         guard let field = request.fields["if-range"] else { return true }
         let list = EntityTagList(field: field)
         return list != .any && list.matchesStrongly(plan.entityTag)
-    }
-
-    /// A member's name as a query or a form has it.
-    static func name(_ value: [UInt8]) throws(HTTPError) -> [UInt8] {
-        var name = value
-        if name.last == UInt8(ascii: "/") { name.removeLast() }
-        guard SharePath.isName(name) else { throw HTTPError(.badRequest, "“name” must be a name in this folder.") }
-        return name
-    }
-
-    /// What is chosen of the folder, by `name` or by `path`, which may lead deeper: in the query, and in the body of a
-    /// POST, as an address has no room for hundreds.
-    private func chosen(_ request: Request) async throws -> [SharePath] {
-        var chosen = try Self.chosen((request.query ?? "").utf8)
-        guard request.method == .post else { return chosen }
-        let body: [UInt8]
-        do {
-            body = try await request.body.collect(upTo: Self.maxChosenBytes)
-        } catch let error as HTTPError where error.status == .contentTooLarge {
-            throw Self.tooManyChosen
-        }
-        // A form of `text/plain` ends its line.
-        for line in body.split(maxSplits: Self.maxChosen, whereSeparator: { $0 == 0x0D || $0 == 0x0A }) {
-            chosen += try Self.chosen(line)
-            guard chosen.count <= Self.maxChosen else { throw Self.tooManyChosen }
-        }
-        return chosen
-    }
-
-    private static func chosen(_ text: some Collection<UInt8>) throws(HTTPError) -> [SharePath] {
-        let fields = PercentCoding.formFields(text, limit: maxChosen + 1)
-        guard fields.count <= maxChosen else { throw tooManyChosen }
-        var chosen: [SharePath] = []
-        for field in fields {
-            if field.name.elementsEqual("name".utf8) {
-                try chosen.append(SharePath(unchecked: name(field.value)))
-            } else if field.name.elementsEqual("path".utf8) {
-                guard let path = try? SharePath(bytes: field.value), !path.isRoot else {
-                    throw HTTPError(.badRequest, "“path” must be a path below this folder.")
-                }
-                chosen.append(path)
-            }
-        }
-        return chosen
-    }
-
-    private static var tooManyChosen: HTTPError {
-        HTTPError(.contentTooLarge, "Choose at most \(maxChosen) files and folders, or all of the folder.")
     }
 
     /// The folder's name, or the one chosen member's, or the share's title.

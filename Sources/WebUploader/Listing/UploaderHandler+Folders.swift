@@ -158,7 +158,7 @@ extension UploaderHandler {
     private func names(_ request: Request) throws(HTTPError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         for field in PercentCoding.formFields((request.query ?? "").utf8) where field.name.elementsEqual("name".utf8) {
-            try names.append(Self.name(field.value))
+            try names.append(ArchiveChoice.name(field.value))
         }
         return names
     }

@@ -13,7 +13,9 @@ import pytest
 import requests
 import urllib3
 
+from server import SANITIZED
 from tracing import failing
+from wire import ask
 
 NOBODY = 65534
 NOTE = "NOT-IN-THIS-ARCHIVE.txt"
@@ -409,3 +411,53 @@ def test_many_searches_and_archives_at_a_time(server, tree):
         thread.join()
     assert set(answers) <= {200, 503} and answers.count(200) >= 16
     assert fetch(server, "archive=zip").status_code == 200
+
+
+FORM = "Content-Type: application/x-www-form-urlencoded"
+
+
+@pytest.fixture
+def chosen(server):
+    (server.root / "f" / "g").mkdir(parents=True)
+    (server.root / "f" / "a.txt").write_text("a")
+    (server.root / "f" / "g" / "b c.txt").write_text("b")
+    return server
+
+
+def listed(server, body, *fields):
+    answer = ask(server, "POST", "/f/?archive=zip", *fields, body=body)
+    return answer.status, sorted(zipfile.ZipFile(io.BytesIO(answer.body)).namelist()) if answer.status == 200 else None
+
+
+@pytest.mark.parametrize("fields", [[FORM], ["Content-Type: text/plain"], ["Content-Type: Text/Plain; charset=utf-8"], []])
+def test_a_list_in_the_body(chosen, fields):
+    every = (200, ["a.txt", "g/b c.txt"])
+    assert listed(chosen, b"path=a.txt&path=g/b%20c.txt", *fields) == every
+    assert listed(chosen, b"path=a.txt\r\npath=g/b+c.txt\r\n", *fields) == every
+    assert listed(chosen, b"name=a.txt&other=1", *fields) == (200, ["a.txt"])
+
+
+def test_a_list_that_chooses_nothing_does_not_choose_all(chosen):
+    for body in (b"x", b"paths=a.txt", b"a.txt\ng/b c.txt\n", b"\n", b"&&", b"x\n" * 15_000):
+        assert listed(chosen, body, FORM)[0] == 400, body[:20]
+    for kind in ("application/json", "multipart/form-data; boundary=x", "application/octet-stream", "text/html"):
+        assert listed(chosen, b'{"paths":["a.txt"]}', f"Content-Type: {kind}")[0] == 415, kind
+    assert listed(chosen, b"path=a.txt&path=", FORM)[0] == 400
+    assert listed(chosen, b"path=a.txt&path=../x", FORM)[0] == 400
+
+
+def test_a_list_is_bounded(chosen):
+    for separator in (b"&", b"\n", b"\r\n"):
+        assert listed(chosen, separator.join([b"x=1"] * 19_999 + [b"path=a.txt"]) + separator, FORM) == (200, ["a.txt"])
+        assert listed(chosen, separator.join([b"x=1"] * 20_000 + [b"path=a.txt"]), FORM)[0] == 413
+    assert listed(chosen, b"path=" + b"a/" * 20_000, FORM)[0] == 400
+    assert listed(chosen, b"path=a.txt&x=" + b"y" * (4 << 20), FORM)[0] == 413
+
+
+@pytest.mark.parametrize("body", [
+    b"path=" + b"d/" * (2 << 20), b"x\n" * (2 << 20), b"\n".join([b"path=" + b"%64" * 65] * 20_000),
+    b"&".join([b"path=" + b"d/" * 100] * 20_000)], ids=["deep", "lines", "encoded", "many"])
+def test_a_list_costs_little(chosen, body):
+    before = chosen.cpu_seconds()
+    assert ask(chosen, "POST", "/f/?archive=zip", FORM, body=body[:4 << 20]).status in (400, 404, 413)
+    assert chosen.cpu_seconds() - before < (10 if SANITIZED else 0.7)

@@ -115,7 +115,7 @@ enum FuzzTarget: String, CaseIterable {
         _ = try? ReprDigest(field: text)
         _ = ReprDigest.wanted(field: text)
         _ = Base64.decode(bytes)
-        _ = PercentCoding.decodeForm(bytes)
+        _ = PercentCoding.decodeForm(bytes[...])
         _ = NetworkAddress(text)
         _ = LinkToken(bytes)
     }

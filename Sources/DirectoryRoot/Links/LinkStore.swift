@@ -67,6 +67,14 @@ public final class LinkStore: Sendable {
         }
     }
 
+    /// Takes back what ``countDownload(id:)`` counted, for a request that got no content; a link that is over stays so.
+    public func giveBackDownload(id: String) throws(RootError) {
+        try change { (links) throws(RootError) in
+            guard let left = links[id]?.downloadsLeft else { return }
+            links[id]?.downloadsLeft = left + 1
+        }
+    }
+
     // MARK: -
 
     private func current() throws(RootError) -> [String: ShareLink] {

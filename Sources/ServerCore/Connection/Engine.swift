@@ -178,7 +178,7 @@ final class Engine: Sendable {
     ///   - done: gets the last one, on a thread of the pool or right here.
     func settle(_ admission: Admission, _ done: @escaping @Sendable (Admission) -> Void) {
         switch admission {
-        case .allow, .refuse: done(admission)
+        case .allow, .count, .refuse: done(admission)
         case .check(let question): pool.submit { self.settle(self.outcome(of: question), done) }
         case .verify(let question):
             let isTaken = passwords.submit { self.settle(self.outcome(of: question), done) }
@@ -194,8 +194,25 @@ final class Engine: Sendable {
         }
     }
 
+    /// Asks the handlers, newest first, and tells `settle` before the answer is sent whether it brings any content.
+    func route(_ request: Request, settling settle: (@Sendable (Bool) -> Void)?) -> Answer {
+        let answer = route(request)
+        guard let settle else { return answer }
+        return .later { request in
+            let response: Response
+            do {
+                response = try await answer.response(to: request)
+            } catch {
+                settle(false)
+                throw error
+            }
+            settle(response.status == .ok || response.status == .partialContent)
+            return response
+        }
+    }
+
     /// Asks the handlers, newest first.
-    func route(_ request: Request) -> Answer {
+    private func route(_ request: Request) -> Answer {
         for handler in handlers {
             let answer = handler.answer(request)
             if case .pass = answer { continue }

@@ -104,6 +104,9 @@ extension HTTP1Connection {
         case .allow(let share, let prefix, let path):
             user = share.user
             answer(makeRequest(view, share: share, prefix: prefix, path: path))
+        case .count(let share, let prefix, let path, let settle):
+            user = share.user
+            answer(makeRequest(view, share: share, prefix: prefix, path: path), settling: settle)
         case .refuse(let response): respond(response)
         case .check, .verify: ask(admission, view)
         }
@@ -123,10 +126,10 @@ extension HTTP1Connection {
             storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: engine.io))
     }
 
-    private func answer(_ request: Request) {
+    private func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)? = nil) {
         // What came together with its head is whole before anybody asks for it.
         if case .counted(let length) = incoming, length <= Int64(inbound.readableBytes) { receiveBody() }
-        switch engine.route(request) {
+        switch engine.route(request, settling: settle) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
         case .now(let response):
             if !request.method.isSafe { room.forgetComposed() }

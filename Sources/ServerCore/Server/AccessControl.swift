@@ -67,6 +67,9 @@ extension AccessControl {
 package enum Admission: Sendable {
     /// Let in, with the share as this requester may see it, and the path within it.
     case allow(Share, prefix: String, path: SharePath)
+    /// Let in so, where that is counted: `settle` hears whether the answer brings any content, on a thread of the pool
+    /// and before it is sent.
+    case count(Share, prefix: String, path: SharePath, settle: @Sendable (Bool) -> Void)
     /// Not let in.
     case refuse(Response)
     /// The disk must be asked: ask this on a thread of the pool.
@@ -78,7 +81,7 @@ package enum Admission: Sendable {
     /// The same decision, with `response` for who is let in.
     func answering(_ response: Response) -> Admission {
         switch self {
-        case .allow: .refuse(response)
+        case .allow, .count: .refuse(response)
         case .refuse: self
         case .check(let ask): .check { () throws(RootError) in try ask().answering(response) }
         case .verify(let ask): .verify { () throws(RootError) in try ask().answering(response) }

@@ -42,4 +42,14 @@ public enum Answer: Sendable {
     ///
     /// What of the body is not here yet is skipped, or the connection closed. The answer has no stream.
     case onDisk(@Sendable (Request) throws -> Response)
+
+    /// What is answered; on a thread of the pool.
+    func response(to request: Request) async throws -> Response {
+        switch self {
+        case .pass: .text(.notFound, "There is nothing at this address.")
+        case .now(let response): response
+        case .later(let work): try await work(request)
+        case .onDisk(let work): try work(request)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 """Share links, made by the command line and opened by strangers."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -222,6 +223,50 @@ def test_archives_of_chosen_members_are_counted(shared):
     assert ask(shared, "GET", f"{place}/?archive=zip", "Range: bytes=1-").status == 206
     assert ask(shared, "GET", f"{place}/?archive=zip", "Range: bytes=2-").status == 206, "this one goes on"
     assert ask(shared, "POST", f"{place}/?archive=zip", form, "Range: bytes=1-", body=names).status == 410
+
+
+def test_what_is_refused_is_no_download(shared):
+    place = made(shared.root / "album", "--root", shared.root, "--max-downloads", "2")
+    form = "Content-Type: application/x-www-form-urlencoded"
+    tag = ask(shared, "GET", f"{place}/a.txt")["ETag"]
+    for _ in range(3):
+        for target, body, status in [("?archive=rar", b"", 400), ("?archive=zip", b"path=nope", 404),
+                                     ("?archive=zip", b"path=../x", 400), ("?archive=zip", b"x=1", 400)]:
+            assert ask(shared, "POST", f"{place}/{target}", form, body=body).status == status
+        assert ask(shared, "GET", f"{place}/?archive=rar").status == 400
+        assert ask(shared, "GET", f"{place}/a.txt", f"If-None-Match: {tag}").status == 304
+        assert ask(shared, "GET", f"{place}/a.txt", 'If-Match: "other"').status == 412
+        assert ask(shared, "GET", f"{place}/inner/b.txt", "Range: bytes=100-").status == 416
+    assert ask(shared, "GET", f"{place}/inner/b.txt").text == "two"
+    assert ask(shared, "GET", f"{place}/inner/b.txt").status == 410
+    assert ask(shared, "POST", f"{place}/?archive=zip", form, body=b"path=a.txt").status == 410
+
+
+def test_who_was_refused_can_not_go_on_with_what_was_not_counted(shared):
+    place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")
+    tag = ask(shared, "HEAD", place)["ETag"]
+    assert ask(shared, "GET", place, f"If-None-Match: {tag}").status == 304
+    assert ask(shared, "GET", place, "Range: bytes=1-").status == 206
+    assert ask(shared, "GET", place).status == 410
+
+
+def test_many_at_once_get_no_more_than_there_are(shared):
+    """However many are refused beside them and give theirs back."""
+    place = made(shared.root / "album", "--root", shared.root, "--max-downloads", "5")
+    form = "Content-Type: application/x-www-form-urlencoded"
+
+    def download(number):
+        if number % 2:
+            return ask(shared, "POST", f"{place}/?archive=zip", form, body=b"path=nope").status
+        return ask(shared, "GET", f"{place}/a.txt").status
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(download, range(80)))
+    assert set(statuses) <= {200, 404, 410}
+    got = statuses.count(200)
+    while ask(shared, "GET", f"{place}/a.txt").status == 200:
+        got += 1
+    assert got == 5
 
 
 def test_password(shared):

@@ -30,5 +30,11 @@ extension Gate {
 
 /// The status of a refusal; 200 for a request that is let in.
 func status(_ admission: Admission) -> Int {
-    if case .refuse(let response) = admission { response.status.code } else { 200 }
+    switch admission {
+    case .refuse(let response): return response.status.code
+    case .count(_, _, _, let settle):
+        settle(true)
+        return 200
+    default: return 200
+    }
 }

@@ -38,7 +38,7 @@ struct SessionTests {
         while true {
             switch admission {
             case .check(let question), .verify(let question): admission = try question()
-            case .allow(let share, _, _): return share.user
+            case .allow(let share, _, _), .count(let share, _, _, _): return share.user
             case .refuse: return nil
             }
         }

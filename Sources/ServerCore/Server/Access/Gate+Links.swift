@@ -72,21 +72,30 @@ extension Gate {
             // A file's link may have the file's name behind it, for clients that name what they save after it.
             inside = .root
         }
-        if link.downloadsLeft != nil, try isContent(inside, in: share, head) {
-            let download = CountedDownloads.Key(
-                link: link.id, address: NetworkAddress(head.peer)?.network,
-                target: inside.bytes + [0] + (head.target.query ?? []))
-            if head.method != .get || !Self.goesOn(head) || !downloads.contains(download) {
-                do throws(RootError) {
-                    try root.links.countDownload(id: link.id)
-                } catch .unknownToken {
-                    return .refuse(.text(.gone, "This link was used as often as it may be."))
-                }
-                // The address of a POST does not say what was chosen.
-                if head.method == .get { downloads.add(download) }
-            }
+        guard link.downloadsLeft != nil, try isContent(inside, in: share, head) else {
+            return .allow(share, prefix: prefix, path: inside)
         }
-        return .allow(share, prefix: prefix, path: inside)
+        let download = CountedDownloads.Key(
+            link: link.id, address: NetworkAddress(head.peer)?.network,
+            target: inside.bytes + [0] + (head.target.query ?? []))
+        if head.method == .get, Self.goesOn(head), downloads.contains(download) {
+            return .allow(share, prefix: prefix, path: inside)
+        }
+        do throws(RootError) {
+            try root.links.countDownload(id: link.id)
+        } catch .unknownToken {
+            return .refuse(.text(.gone, "This link was used as often as it may be."))
+        }
+        // The address of a POST does not say what was chosen.
+        let mayGoOn = head.method == .get
+        return .count(share, prefix: prefix, path: inside) { [root, downloads] isDownload in
+            guard isDownload else {
+                // Where even that can't be written, the count says one more than there were: never one less.
+                try? root.links.giveBackDownload(id: link.id)
+                return
+            }
+            if mayGoOn { downloads.add(download) }
+        }
     }
 
     /// Whether the link at the beginning of `target` is still one; its password was asked for when it was opened.

@@ -28,10 +28,20 @@ enum Belongings {
         for name in names where !accessLists.contains(name) { try carry(name, from: source, to: target) }
         // What the folder there has for all that is new in it is not the source's.
         for list in accessLists where !names.contains(list) { _ = unsafe sys_remove_attribute(target, list) }
-        if sys_chown(target, status.owner, status.group) != 0 { _ = sys_chown(target, .max, status.group) }
-        try check(sys_chmod(target, status.mode & 0o777), "fchmod")
+        let hasGroup =
+            sys_chown(target, status.owner, status.group) == 0 || sys_chown(target, .max, status.group) == 0
+        try check(sys_chmod(target, bits(of: status, hasGroup: hasGroup)), "fchmod")
         // Last, since the bits are a part of an access list.
         for name in names where accessLists.contains(name) { try carry(name, from: source, to: target) }
+    }
+
+    /// The permission bits that come along.
+    ///
+    /// Of a folder also that only owners rename in it and, where it got its group, that what is made in it gets that,
+    /// too. What runs as another user is never made.
+    private static func bits(of status: sys_attributes, hasGroup: Bool) -> UInt32 {
+        guard status.isDirectory else { return status.mode & 0o777 }
+        return status.mode & (hasGroup ? 0o3777 : 0o1777)
     }
 
     #if canImport(Darwin)

@@ -63,7 +63,9 @@ extension Share {
             return try copyTree(origin, near: location, request, recursive: recursive)
         }
         try root.requireSpace(for: status.room, at: location.directory.number)
-        let file = try TemporaryFile(in: root, near: location.directory)
+        // A move's copy may be of what nobody else may read, and gets the source's own bits when it has it all.
+        let file = try TemporaryFile(
+            in: root, near: location.directory, permissions: request.isMove ? 0o600 : TemporaryFile.usual)
         try copyContent(of: origin.descriptor.number, status, to: file.descriptor, isMove: request.isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: request.isDurable(root))
@@ -127,7 +129,9 @@ extension Share {
         _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool
     ) throws(RootError) -> TransferResult {
         let place = try root.scratch.place(near: location.directory)
-        try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, 0o777) }, "mkdirat")
+        // In a move, nobody else comes in before all that it holds has the source's own bits, itself last.
+        let permissions: UInt32 = request.isMove ? 0o700 : 0o777
+        try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
         var isPlaced = false
         defer { if !isPlaced { discard(place) } }
         let answer = unsafe place.withName {

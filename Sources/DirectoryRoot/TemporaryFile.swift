@@ -32,10 +32,20 @@ final class TemporaryFile: @unchecked Sendable {
         _ = sys_close(descriptor)
     }
 
-    /// Makes an empty file on the file system of `directory`, with the permissions that `open(0666)` gives there.
-    convenience init(in root: DirectoryRoot, near directory: borrowing Descriptor) throws(RootError) {
+    /// What is asked for a file that is nobody's secret; the process's umask takes some of it away.
+    static let usual: UInt32 = 0o666
+
+    /// Makes an empty file on the file system of `directory`.
+    /// - Parameters:
+    ///   - root: whose abilities and scratch folder count.
+    ///   - directory: of which the file will be a member.
+    ///   - permissions: as `open` is given them.
+    /// - Throws: what making it met.
+    convenience init(
+        in root: DirectoryRoot, near directory: borrowing Descriptor, permissions: UInt32 = usual
+    ) throws(RootError) {
         if root.abilities.unnamedFiles, sys_o_tmpfile != 0 {
-            let answer = unsafe sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, 0o666)
+            let answer = unsafe sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, permissions)
             switch -answer {
             case EOPNOTSUPP, ENOTSUP, EISDIR, EINVAL, ENOSYS, ENOENT: break
             // What ext4 says of a folder that was removed.
@@ -45,12 +55,12 @@ final class TemporaryFile: @unchecked Sendable {
                 return
             }
         }
-        try self.init(named: root.scratch.place(near: directory))
+        try self.init(named: root.scratch.place(near: directory), permissions)
     }
 
-    private convenience init(named place: ScratchPlace) throws(RootError) {
+    private convenience init(named place: ScratchPlace, _ permissions: UInt32) throws(RootError) {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-        let answer = unsafe place.withName { unsafe sys_openat(place.directory.number, $0, flags, 0o666) }
+        let answer = unsafe place.withName { unsafe sys_openat(place.directory.number, $0, flags, permissions) }
         self.init(descriptor: try check(answer, "openat"), scratch: place)
         ScratchFolder.hold(answer)
     }

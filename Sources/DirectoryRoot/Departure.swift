@@ -41,13 +41,20 @@ final class Departure {
     /// Takes the name away.
     /// - Returns: what is left to be removed, there or out of sight; nil when nothing is.
     /// - Throws: what forbids it; then the source is there as before.
-    func go(_ root: DirectoryRoot) throws(RootError) -> ScratchPlace? {
+    func go(_ root: DirectoryRoot) throws(RootError) -> Share.DoomedTree? {
         guard status.isDirectory else {
             try unsafe check(place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }, "unlinkat")
             return nil
         }
+        for hidden in hidden {
+            let note = RemovalNote(hidden.name, at: path, in: root)
+            if root.rename(place, to: hidden) == 0 {
+                return Share.DoomedTree(place: hidden, path: path, note: note)
+            }
+            note?.end()
+        }
         // What can't be hidden is taken apart in its place.
-        return hidden.first { root.rename(place, to: $0) == 0 } ?? place
+        return Share.DoomedTree(place: place, path: path, isInPlace: true)
     }
 
     /// Makes it durable that the name is gone.

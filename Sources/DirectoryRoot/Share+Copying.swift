@@ -133,7 +133,7 @@ extension Share {
         let permissions: UInt32 = request.isMove ? 0o700 : 0o777
         try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
         var isPlaced = false
-        defer { if !isPlaced { discard(place) } }
+        defer { if !isPlaced { discard(place, isOurs: true) } }
         let answer = unsafe place.withName {
             unsafe sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }

@@ -194,33 +194,21 @@ extension Share {
     private func copyAndTakeAway(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
-        var gone: SharePath?
-        var left: ScratchPlace?
-        func removeLeft() -> [TreeRemoval.Failure] {
-            guard let left else { return [] }
-            return TreeRemoval.remove(left.name, in: left.directory.number, forget: (try? forgetting()) ?? nil)
-        }
+        var left: DoomedTree?
         var result: TransferResult
         do throws(RootError) {
             result = try transfer(source, to: target, recursive: true, replacing: replacing) {
                 (departure) throws(RootError) in
                 left = try departure.go(root)
-                gone = departure.path
-                try didRemove(departure.path, nil)
+                if left?.isInPlace != true { try didRemove(departure.path, nil) }
                 if root.policy.waitsForDisk { try departure.syncDirectory() }
             }
         } catch {
-            _ = removeLeft()
+            if let left { _ = try? takeApart(left) }
             throw error
         }
-        let stayed = removeLeft()
-        // What was taken apart in its place, and not wholly: the copy has it all, and the source some.
-        if let gone, left?.name.elementsEqual(gone.name) == true {
-            result.failures = stayed.map { failure in
-                let path = failure.names.reduce(gone) { $0.appendingIfFits($1) }
-                return MemberFailure(path: path.relative(to: base) ?? .root, error: failure.error)
-            }
-        }
+        // The copy has it all, and what of the source can't be removed comes back under its name.
+        if let left { result.failures += try takeApart(left) }
         return result
     }
 }

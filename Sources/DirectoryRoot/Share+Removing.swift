@@ -51,7 +51,7 @@ extension Share {
     }
 
     /// A directory that waits for its removal.
-    private struct DoomedTree: Sendable {
+    struct DoomedTree: Sendable {
         /// Where it stands now.
         var place: ScratchPlace
         /// Where it stood, from the root.
@@ -82,7 +82,7 @@ extension Share {
     }
 
     /// Removes a tree; what stays keeps its name, or gets it back.
-    private func takeApart(_ doomed: DoomedTree) throws(RootError) -> [MemberFailure] {
+    func takeApart(_ doomed: DoomedTree) throws(RootError) -> [MemberFailure] {
         let path = doomed.path
         let left: (path: SharePath, failures: [TreeRemoval.Failure])
         if doomed.isInPlace {
@@ -103,9 +103,12 @@ extension Share {
     }
 
     /// Removes what was replaced; nobody gets back what can't be removed, but it is tried again a day later.
-    func discard(_ place: ScratchPlace) {
+    /// - Parameters:
+    ///   - place: where it stands.
+    ///   - isOurs: whether it is a copy that we made, and nobody has seen.
+    func discard(_ place: ScratchPlace, isOurs: Bool = false) {
         let forget = (try? forgetting()) ?? nil
-        _ = TreeRemoval.remove(place.name, in: place.directory.number, forget: forget)
+        _ = TreeRemoval.remove(place.name, in: place.directory.number, isOurs: isOurs, forget: forget)
     }
 
     /// What is at a location when a link counts as what it points at.

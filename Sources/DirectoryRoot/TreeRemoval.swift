@@ -26,9 +26,11 @@ struct TreeRemoval: ~Copyable {
     private var levels: [Level] = []
     private var failures: [Failure] = []
 
+    private let isOurs: Bool
     private let forget: ((sys_attributes) -> Void)?
 
-    private init(forget: ((sys_attributes) -> Void)?) {
+    private init(isOurs: Bool, forget: ((sys_attributes) -> Void)?) {
+        self.isOurs = isOurs
         self.forget = forget
     }
 
@@ -36,12 +38,13 @@ struct TreeRemoval: ~Copyable {
     /// - Parameters:
     ///   - name: one component.
     ///   - directory: open; stays the caller's.
+    ///   - isOurs: whether its directories may be opened up first: they have the permissions of what they are copies of.
     ///   - forget: called for each thing that went, with what it was before.
     /// - Returns: what stayed; empty when all is gone, or was before.
     static func remove(
-        _ name: [UInt8], in directory: Int32, forget: ((sys_attributes) -> Void)? = nil
+        _ name: [UInt8], in directory: Int32, isOurs: Bool = false, forget: ((sys_attributes) -> Void)? = nil
     ) -> [Failure] {
-        var removal = TreeRemoval(forget: forget)
+        var removal = TreeRemoval(isOurs: isOurs, forget: forget)
         let answer = removal.unlink(name, in: directory, isDirectory: false)
         if answer == 0 || answer == -ENOENT { return [] }
         guard isDirectoryAnswer(answer) else { return [Failure(names: [], error: RootError(answer, "unlinkat"))] }
@@ -98,7 +101,9 @@ struct TreeRemoval: ~Copyable {
             if removed == 0 || removed == -ENOENT { return nil }
         }
         do throws(RootError) {
-            levels.append(Level(name, try WalkedDirectory(Descriptor(answer, "openat"))))
+            let entered = try WalkedDirectory(Descriptor(answer, "openat"))
+            if isOurs, entered.identity.mode & 0o700 != 0o700 { _ = sys_chmod(entered.number, 0o700) }
+            levels.append(Level(name, entered))
         } catch {
             return error
         }

@@ -1,0 +1,83 @@
+"""Moves to another file system, which copy and then take away: who may look at what, and what is left of it."""
+
+import os
+import stat
+
+import pytest
+
+from server import wait_until
+from test_faults import as_nobody
+from test_limits import disk
+from test_trees import in_background, no_leftovers, slowed
+from wire import ask
+
+__all__ = ["disk"]
+pytestmark = pytest.mark.root
+NOBODY = 65534
+
+
+def bits(path):
+    return stat.S_IMODE(os.lstat(path).st_mode)
+
+
+@pytest.fixture
+def nobodys(serve, disk):
+    """A server of an ordinary user's, who has made all that is in the share and on the disk below it."""
+    root = disk.parent
+    (root / "tree" / "fixed").mkdir(parents=True)
+    (root / "tree" / "fixed" / "file").write_text("content")
+    (root / "tree" / "other").write_text("content")
+    for path in (root, disk, *(root / "tree").rglob("*"), root / "tree"):
+        os.chown(path, NOBODY, NOBODY)
+    (root / "tree" / "fixed").chmod(0o555)
+    return serve(preexec=as_nobody)
+
+
+def test_nobody_else_looks_into_what_is_private_on_its_way(serve, disk):
+    server = serve()
+    private = server.root / "private"
+    (private / "inner").mkdir(parents=True)
+    (private / "inner" / "key").write_text("secret")
+    for path, mode in ((private, 0o700), (private / "inner", 0o700), (private / "inner" / "key", 0o600)):
+        path.chmod(mode)
+    (server.root / "warm").write_text("x")
+    assert ask(server, "MOVE", "/warm", "Destination: /disk/warm").status == 201
+    with slowed(server, fchmod=500_000):
+        answer = in_background(lambda: ask(server, "MOVE", "/private", "Destination: /disk/private"))
+        hidden = wait_until(lambda: list(disk.glob(".shareserve-*")), "the copy is being made")[0]
+        assert bits(hidden) & 0o077 == 0
+        assert answer().status == 201
+    assert not private.exists()
+    assert [bits(disk / name) for name in ("private", "private/inner", "private/inner/key")] == [0o700, 0o700, 0o600]
+
+
+def test_the_bits_of_folders_come_along(serve, disk):
+    server = serve()
+    tree = server.root / "tree"
+    for name, mode in (("", 0o755), ("group", 0o2775), ("group/sticky", 0o1777)):
+        (tree / name).mkdir()
+        (tree / name).chmod(mode)
+    (tree / "program").write_text("x")
+    (tree / "program").chmod(0o6755)
+    assert ask(server, "MOVE", "/tree", "Destination: /disk/tree").status == 201
+    moved = disk / "tree"
+    assert [bits(moved / name) for name in ("", "group", "group/sticky")] == [0o755, 0o2775, 0o1777]
+    assert bits(moved / "program") == 0o755, "what runs as its owner is never made"
+
+
+def test_a_move_that_fails_leaves_nothing_on_the_disk(nobodys, disk):
+    (nobodys.root / "tree" / "other").chmod(0)
+    answer = ask(nobodys, "MOVE", "/tree", "Destination: /disk/tree")
+    assert answer.status == 207 and "/tree/other" in answer.text, answer
+    assert os.listdir(disk) == []
+    assert (nobodys.root / "tree" / "fixed" / "file").read_text() == "content"
+
+
+def test_what_of_the_source_can_not_go_shows_again(nobodys, disk):
+    answer = ask(nobodys, "MOVE", "/tree", "Destination: /disk/tree")
+    assert answer.status == 207 and "/tree/fixed/file" in answer.text, answer
+    assert (disk / "tree" / "fixed" / "file").read_text() == "content" == (disk / "tree" / "other").read_text()
+    assert bits(disk / "tree" / "fixed") == 0o555
+    assert (nobodys.root / "tree" / "fixed" / "file").read_text() == "content"
+    assert not (nobodys.root / "tree" / "other").exists()
+    assert no_leftovers(nobodys.root)

@@ -36,6 +36,24 @@ extension Share {
         granted(at: path) == .none ? .notFound : .forbidden
     }
 
+    /// Whether a path at which nothing was found has a link on its way to where nothing is allowed.
+    ///
+    /// What is missing there must look like what is not.
+    /// - Parameter path: from the root.
+    /// - Returns: false also where that can't be told.
+    func leadsToSecrets(_ path: SharePath) -> Bool {
+        guard !rights.isUniform(below: base) else { return false }
+        var folder = path
+        while !folder.isRoot {
+            folder = folder.parent
+            guard let found = try? root.resolver.open(folder, flags: sys_o_path) else { continue }
+            guard let real = found.realPath else { return false }
+            let rest = path.components.dropFirst(folder.components.count)
+            return granted(at: rest.reduce(real) { $0.appendingIfFits(Array($1)) }) == .none
+        }
+        return false
+    }
+
     /// Applies this view's rules to the real path that a link led to.
     func admit(_ path: SharePath) throws(RootError) {
         guard root.shows(path), base.contains(path) else { throw .notFound }
@@ -59,9 +77,11 @@ extension Share {
             if let real = opened.realPath { try admit(real) }
             let realPath = opened.realPath ?? path
             guard let attributes = FileAttributes(try opened.descriptor.status()) else { throw .notFound }
-            guard mayRead || maySee(path, isDirectory: attributes.isDirectory),
-                opened.realPath == nil || maySee(realPath, isDirectory: attributes.isDirectory)
-            else { throw refusal(at: path) }
+            guard mayRead || maySee(path, isDirectory: attributes.isDirectory) else { throw refusal(at: path) }
+            // Where a link leads, a name that is there is refused as one that is not.
+            guard opened.realPath == nil || maySee(realPath, isDirectory: attributes.isDirectory) else {
+                throw .notFound
+            }
             return Visible(descriptor: opened.descriptor, attributes: attributes, realPath: realPath)
         } catch {
             // Who may not read here must not learn either what exists.

@@ -46,7 +46,8 @@ extension Share {
             location = try root.locate(path, followsLink: followsLink)
         } catch {
             // A requester without any right here learns nothing about parents either.
-            throw granted(at: path) == .none ? .forbidden : error
+            let isSecret = granted(at: path) == .none || error == .parentMissing && leadsToSecrets(path)
+            throw isSecret ? .forbidden : error
         }
         guard root.shows(location.path), base.contains(location.path) else { throw .forbidden }
         if let status = location.status, !status.isFile, !status.isDirectory {
@@ -97,11 +98,11 @@ extension Share {
     }
 
     /// As ``requireRights(_:at:_:)`` for the path and everything below it.
-    /// - Throws: ``RootError/notFound`` to a requester without any right at `path`, else ``RootError/forbidden``.
+    /// - Throws: ``RootError/notFound`` to a requester without any right at one of the two, else ``RootError/forbidden``.
     func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
         guard allows(wanted, throughout: path), path == realPath || allows(wanted, throughout: realPath)
         else {
-            throw granted(at: path) == .none ? .notFound : .forbidden
+            throw granted(at: path) == .none || granted(at: realPath) == .none ? .notFound : .forbidden
         }
     }
 

@@ -218,7 +218,7 @@ import Testing
     func links() throws {
         let fixture = try Self.fixture(tellsApart: false)
         try fixture.directory.link("open/way", to: "../PRIVATE/x")
-        #expect(throws: RootError.forbidden) { try fixture.get("/open/way") }
+        #expect(throws: RootError.notFound) { try fixture.get("/open/way") }
         #expect(try fixture.list("/open") == ["z"])
     }
 

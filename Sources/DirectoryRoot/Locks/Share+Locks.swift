@@ -49,7 +49,10 @@ extension Share {
             }
             try checkPrecondition()
             // Without a folder around it, the lock would not keep others from bringing one, and would end with that.
-            if !target.exists { _ = try root.locate(target.path, followsLink: false) }
+            if !target.exists {
+                guard !leadsToSecrets(full) else { throw refusal(at: full) }
+                _ = try root.locate(target.path, followsLink: false)
+            }
             let isRespelled = target.path == likely ? isLikelyRespelled : root.mayRespell(target.path)
             let lock = try translated { () throws(RootError) in
                 try table.take(target.path, request, user: user, isRespelled: isRespelled)

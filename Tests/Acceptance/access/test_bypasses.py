@@ -149,3 +149,38 @@ def test_locks_of_others_are_not_shown_or_taken(guarded):
     assert ask(guarded, "UNLOCK", "/home/mine.txt", f"Lock-Token: {token}", BOB).status in (403, 409, 423)
     assert ask(guarded, "PUT", "/home/mine.txt", f"If: ({token})", BOB, body="x").status in (403, 412, 423)
     assert (guarded.root / "home" / "mine.txt").read_text() == "mine"
+
+
+def test_a_link_does_not_tell_names_where_nothing_is_allowed(serve):
+    """A name that is there and one that is not answer alike, by a link as by their own path."""
+    server = serve("--auth", "@/:rw", "--auth", "@/a/b:none")
+    (server.root / "a" / "b" / "folder").mkdir(parents=True)
+    (server.root / "a" / "b" / "file").write_text(SECRET)
+    (server.root / "a" / "c").write_text("open")
+    (server.root / "link").symlink_to("a")
+    (server.root / "inner").symlink_to("a/b")
+    assert ask(server, "GET", "/link/c").text == "open"
+    requests = [
+        ("GET", []), ("HEAD", []), ("PROPFIND", ["Depth: 0"]), ("DELETE", []), ("COPY", ["Destination: /new"]),
+        ("MOVE", ["Destination: /new"]), ("PROPPATCH", []), ("MKCOL", []), ("LOCK", []), ("PUT", []),
+        ("PATCH", ["X-Update-Range: append", "Content-Type: application/x-sabredav-partialupdate"]),
+    ]
+    bodies = {
+        "PROPPATCH": b"<propertyupdate xmlns='DAV:'><set><prop><p xmlns='urn:x'>1</p></prop></set></propertyupdate>",
+        "LOCK": b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>",
+        "PUT": b"x", "PATCH": b"x",
+    }
+    for method, fields in requests:
+        for top in ("/link/b", "/inner"):
+            answers = {}
+            for kind, there, missing in (("itself", "/file", "/nope"), ("folder", "/folder", "/nope"),
+                                         ("below", "/folder/x", "/nope/x")):
+                answers[kind] = [
+                    ask(server, method, top + name, *fields, body=bodies.get(method)).status for name in (there, missing)]
+            assert all(there == missing for there, missing in answers.values()), (method, top, answers)
+    assert ask(server, "GET", "/link/b/file").status == 404
+    for name in ("file", "nope"):
+        for top in ("link/b", "a/b", "inner"):
+            assert ask(server, "GET", f"/?archive=zip&path={top}/{name}").status == 404, (top, name)
+    assert (server.root / "a" / "b" / "file").read_text() == SECRET
+    assert sorted(path.name for path in (server.root / "a" / "b").iterdir()) == ["file", "folder"]

@@ -21,3 +21,7 @@ const char *sys_argument(int index) {
 }
 bool sys_knows_arguments(void) { return false; }
 #endif
+
+extern char **environ;
+
+const char *sys_variable(int index) { return environ != NULL ? environ[index] : NULL; }

@@ -11,7 +11,7 @@ extension AccessRules {
             throw .usage("auth: \(error.reason)")
         }
         if let path = settings.text("auth-file") {
-            let text = String(decoding: try SettingFile.read(path, as: "password file"), as: UTF8.self)
+            let text = try SettingFile.text(path, as: "password file")
             do throws(AccessRuleError) {
                 try add(file: text)
             } catch {

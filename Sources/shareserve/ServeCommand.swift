@@ -54,7 +54,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
     func prepare() throws -> (Settings, Logger) {
         sys_give_back_large_blocks()
         Signals.ignoreFatalOnes()
-        let settings = try Settings(given: given, environment: ProcessInfo.processInfo.environment) {
+        let settings = try Settings(given: given, environment: Environment.settings()) {
             path throws(StartError) in try SettingFile.read(path, as: "configuration file")
         }
         let logger = try Logger(settings)

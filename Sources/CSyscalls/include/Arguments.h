@@ -7,3 +7,6 @@ const char *sys_argument(int index);
 
 /// Whether this C library tells.
 bool sys_knows_arguments(void);
+
+/// A variable of the environment, as `NAME=value`; NULL after the last one, so ask from 0 on.
+const char *sys_variable(int index);

@@ -17,6 +17,22 @@ enum SettingFile {
         }
     }
 
+    /// Reads the whole file as text.
+    ///
+    /// - Parameters:
+    ///   - path: as the setting says it.
+    ///   - kind: what the file is to a person.
+    /// - Returns: its text.
+    /// - Throws: ``StartError`` that says why it cannot be read. Not UTF-8 and mended, a rule in it would be for another
+    ///   path, and a password one that nobody has.
+    static func text(_ path: String, as kind: String) throws(StartError) -> String {
+        let bytes = try read(path, as: kind)
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let number = 1 + (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0)
+        throw .usage("\(path): line \(number) is not UTF-8; in a path, other bytes are written as %E4")
+    }
+
     private static func reason(_ error: any Error) -> String {
         switch (error as? CocoaError)?.code {
         case .fileReadNoSuchFile?: "there is no such file"

@@ -289,10 +289,11 @@ def test_the_password_file_is_read_again(serve, folder):
     wait_until(lambda: ask(server, "GET", "/", basic("anna", "two")).status == 200, "the new password opens")
     assert ask(server, "GET", "/", basic("anna", "one")).status == 401
     wait_until(lambda: "reloaded the rules" in server.logged(), "it says what was read")
-    path.write_text("nonsense\n")
-    server.signal(signal.SIGHUP)
-    wait_until(lambda: "not reloaded" in server.logged(), "the bad file is told")
-    assert ask(server, "GET", "/", basic("anna", "two")).status == 200
+    for content, told in [(b"nonsense\n", "not reloaded"), (b"\nbob:p\xe4\n", "line 2 is not UTF-8")]:
+        path.write_bytes(content)
+        server.signal(signal.SIGHUP)
+        wait_until(lambda: told in server.logged(), "the bad file is told")
+        assert ask(server, "GET", "/", basic("anna", "two")).status == 200
 
 
 def test_sighup_without_anything_to_read(serve):

@@ -216,6 +216,29 @@ def test_an_empty_variable_is_no_setting(serve):
     assert serve(environment={"SHARESERVE_CONFIG": "", "SHARESERVE_AUTH": ""}).urls
 
 
+@pytest.mark.parametrize("name, value", [
+    ("SHARESERVE_HIDDEN", b"priv\xe4t"), ("SHARESERVE_AUTH", b"bob:secret@/priv\xe4t:none,/:rw"),
+    ("SHARESERVE_TITLE", b"\xff"),
+])
+def test_a_variable_that_is_not_utf_8_is_refused(folder, name, value):
+    """Mended, it would be for another name, and protect nothing."""
+    ended = run(folder, "--port", 0, environment={name: value})
+    assert ended.returncode == 64 and one_line(ended) == f"shareserve: {name} is not UTF-8"
+
+
+def test_another_program_s_variable_may_be_anything(serve):
+    server = serve(environment={"OTHER": b"\xff\xfe", "SHARESERVE_HIDDEN": "privät"})
+    (server.root / "privät").write_text("x")
+    assert ask(server, "GET", "/priv%C3%A4t").status == 404
+
+
+def test_the_line_of_a_password_file_that_is_not_utf_8_is_named(folder):
+    file = folder / "rules"
+    file.write_bytes(b"# caf\xc3\xa9\nanna:secret@/:rw\nbob:secret@/priv\xe4t:none,/:rw\n")
+    ended = run(folder, "--port", 0, "--auth-file", file)
+    assert ended.returncode == 64 and f"{file}: line 3 is not UTF-8" in one_line(ended) and "cret" not in ended.stderr
+
+
 def test_an_empty_variable_does_not_hide_the_file(serve, folder):
     file = folder / "settings.json"
     file.write_text(json.dumps({"auth": ["anna:secret@/:rw"], "path-prefix": "/file", "read-only": True}))

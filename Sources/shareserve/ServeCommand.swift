@@ -59,6 +59,12 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         }
         let logger = try Logger(settings)
         try Surroundings.check(settings)
+        for variable in settings.unknownVariables {
+            // Where the output goes nowhere, as for a service, this must not be missed: it may have been a rule.
+            guard let meant = variable.meant else { continue }
+            logger.warning(
+                "no setting is called so", metadata: ["variable": "\(variable.name)", "hint": "Did you mean \(meant)?"])
+        }
         try Confinement.enter(settings, logger: logger)
         return (settings, logger)
     }
@@ -72,7 +78,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
         let startup = Startup(
             configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"),
-            unknownVariables: settings.unknownVariables)
+            unknownVariables: settings.unknownVariables.map(\.name))
         var page = try UploaderConfiguration(settings, startup: startup)
         page.hasUsers = configuration.access.hasAccounts
         let uploader: UploaderHandler

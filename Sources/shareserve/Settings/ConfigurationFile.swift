@@ -25,7 +25,7 @@ struct ConfigurationFile {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         let kinds = Dictionary(settings.map { ($0.name, $0.value) }) { first, _ in first }
         for (name, member) in members {
-            guard !member.texts.contains("") else { throw .usage("\(path): '\(name)' is empty") }
+            guard !member.texts.isEmpty, !member.texts.contains("") else { throw .usage("\(path): '\(name)' is empty") }
             let content: ConfigContent
             switch (kinds[name], member) {
             case (.none, _):
@@ -44,11 +44,8 @@ struct ConfigurationFile {
         self.values = values
     }
 
-    /// Other programs write their settings as `readOnly` or `read_only`.
     private static func hint(_ name: String, among names: [String]) -> String {
-        func letters(_ name: String) -> String { name.lowercased().filter(\.isLetter) }
-        let meant = names.first { letters($0) == letters(name) }
-        return meant.map { ". Did you mean '\($0)'?" } ?? ""
+        Spelling.nearest(to: name, among: names).map { ". Did you mean '\($0)'?" } ?? ""
     }
 
     /// A value of the object, as the text that a command line would give.

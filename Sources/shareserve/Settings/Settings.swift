@@ -1,5 +1,11 @@
 import Configuration
 
+/// A variable that looks like a setting and is none, and the setting's variable that it nearly is.
+struct UnknownVariable {
+    let name: String
+    let meant: String?
+}
+
 /// The values of all settings: flag over environment over file over default.
 ///
 /// Values are text until one of the typed verbs reads them, so a bad value is refused in the same words wherever it
@@ -8,7 +14,7 @@ struct Settings {
     /// Variables that begin with `SHARESERVE_` and are no setting: most likely misspelt.
     ///
     /// Not refused, since others set such variables too: Kubernetes does for a service of that name.
-    let unknownVariables: [String]
+    let unknownVariables: [UnknownVariable]
     private let reader: ConfigReader
 
     /// - Parameters:
@@ -17,7 +23,7 @@ struct Settings {
     ///   - readFile: gives the text of the configuration file at a path.
     /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting, and for an empty value
     ///   on the command line or in the file. It is most likely a script's variable that was never set, and `--auth
-    ///   "$RULES"` must not open a share.
+    ///   "$RULES"` must not open a share; nor must an empty `SHARESERVE_AUTH`, where nothing else says who may do what.
     init(
         given: [(name: String, value: SettingValue)], environment: [String: String],
         readFile: (String) throws(StartError) -> [UInt8]
@@ -25,24 +31,32 @@ struct Settings {
         if let empty = given.first(where: \.value.isEmptyText) { throw .emptyValue(of: empty.name) }
         var sources: [any ConfigProvider] = [InMemoryProvider(name: "command line", values: Self.values(of: given))]
         // An empty variable says nothing, and must not hide what the file says.
-        let variables = environment.filter { $0.key.hasPrefix("SHARESERVE_") && !$0.value.isEmpty }
+        let variables = environment.filter { $0.key.hasPrefix(Environment.prefix) && !$0.value.isEmpty }
         if variables.isEmpty {
             // The usual start, and this source is slow: it spells the variable's name anew for each setting that is
             // read.
             unknownVariables = []
         } else {
             let known = Set(given.map { Self.variable($0.name) })
-            unknownVariables = variables.keys.filter { !known.contains($0) }.sorted()
+            unknownVariables = variables.keys.filter { !known.contains($0) }.sorted().map { name in
+                UnknownVariable(name: name, meant: Spelling.nearest(to: name, among: known))
+            }
             sources.append(EnvironmentVariablesProvider(environmentVariables: variables, arraySeparator: "|"))
         }
         let first = ConfigReader(providers: sources)
-        guard let path = first.string(forKey: Self.key("config")) else {
+        if let path = first.string(forKey: Self.key("config")) {
+            let file = try ConfigurationFile(json: readFile(path), path: path, settings: given)
+            sources.append(InMemoryProvider(name: path, values: file.values))
+            reader = ConfigReader(providers: sources)
+        } else {
             reader = first
-            return
         }
-        let file = try ConfigurationFile(json: readFile(path), path: path, settings: given)
-        sources.append(InMemoryProvider(name: path, values: file.values))
-        reader = ConfigReader(providers: sources)
+        for name in ["auth", "auth-file"] where environment[Self.variable(name)]?.isEmpty == true {
+            let values = try list(name)
+            guard text(name) != nil || !values.isEmpty else {
+                throw .usage("\(Self.variable(name)) is empty, and protects nothing; unset it to serve without it")
+            }
+        }
     }
 
     /// The value of a setting that has one; nil when no source names it.
@@ -126,7 +140,7 @@ struct Settings {
 
     /// The variable that holds a setting.
     private static func variable(_ name: String) -> String {
-        "SHARESERVE_" + name.uppercased().split(separator: "-").joined(separator: "_")
+        Environment.prefix + name.uppercased().split(separator: "-").joined(separator: "_")
     }
 
     private static func values(of settings: [(name: String, value: SettingValue)]) -> [AbsoluteConfigKey: ConfigValue] {

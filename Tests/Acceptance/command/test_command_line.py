@@ -213,7 +213,15 @@ def test_a_link_to_nothing_is_66(folder):
 
 
 def test_an_empty_variable_is_no_setting(serve):
-    assert serve(environment={"SHARESERVE_CONFIG": "", "SHARESERVE_AUTH": ""}).urls
+    assert serve(environment={"SHARESERVE_CONFIG": "", "SHARESERVE_TITLE": ""}).urls
+
+
+@pytest.mark.parametrize("name", ["SHARESERVE_AUTH", "SHARESERVE_AUTH_FILE"])
+def test_an_empty_variable_does_not_open_the_share(folder, serve, name):
+    ended = run(folder, "--port", 0, environment={name: ""})
+    assert ended.returncode == 64 and f"{name} is empty" in one_line(ended)
+    if name == "SHARESERVE_AUTH":
+        assert ask(serve("--auth", "anna:secret@/:rw", environment={name: ""}), "GET", "/").status == 401
 
 
 @pytest.mark.parametrize("name, value", [
@@ -255,7 +263,7 @@ def test_a_variable_of_separators_alone_opens_nothing(folder, value):
     assert ended.returncode == 64 and "auth: the value is empty" in one_line(ended)
 
 
-@pytest.mark.parametrize("settings", [{"auth": ""}, {"auth": ["anna:secret@/:rw", ""]}, {"auth-file": ""}, {"port": ""}])
+@pytest.mark.parametrize("settings", [{"auth": ""}, {"auth": ["anna:secret@/:rw", ""]}, {"auth-file": ""}, {"port": ""}, {"auth": []}])
 def test_an_empty_value_in_the_file_is_refused(folder, settings):
     file = folder / "settings.json"
     file.write_text(json.dumps(settings))
@@ -438,9 +446,12 @@ def test_environment_gives_port_and_flags(serve, folder):
 
 def test_misspelt_name_in_the_file_is_refused(folder):
     file = folder / "settings.json"
-    file.write_text(json.dumps({"prot": 8080}))
-    ended = run(folder, "--config", file)
-    assert ended.returncode == 64 and "prot" in one_line(ended)
+    for name, meant in [("prot", "port"), ("hiden", "hidden"), ("readOnly", "read-only"), ("trahs", "trash")]:
+        file.write_text(json.dumps({name: 8080}))
+        ended = run(folder, "--config", file)
+        assert ended.returncode == 64 and f"'{name}'. Did you mean '{meant}'?" in one_line(ended)
+    file.write_text(json.dumps({"colour": "red"}))
+    assert "mean" not in one_line(run(folder, "--config", file))
     file.write_text("{")
     assert run(folder, "--config", file).returncode == 64
     for name in ("readOnly", "read_only", "--read-only"):
@@ -676,6 +687,8 @@ def test_variables_that_are_no_settings_are_named(serve):
     lines = [line for line in list(server.printed) if "SHARESERVE" in line]
     assert len(lines) == 1 and lines[0].endswith(": SHARESERVE_PROT, SHARESERVE_READONLY"), lines
     assert ask(server, "PUT", "/a", body="x").status == 201
+    # Where nobody reads the output, as of a service, a rule that protects nothing must not be missed.
+    assert "variable=SHARESERVE_PROT" in server.logged() and "Did you mean SHARESERVE_PORT?" in server.logged()
     other = serve(environment={"SHARESERVE_TITLE": "a", "SHARESERVE_AUTH": "@/:ro"})
     assert other.stop() == 0
     wait_until(lambda: other.process.stdout.closed or other._complete.is_set(), "all is printed")

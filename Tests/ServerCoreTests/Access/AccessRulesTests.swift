@@ -38,6 +38,9 @@ struct AccessRulesTests {
             ":secret@/",
             "anna:@/", "an\"na:secret@/", "anna:$6$secret@/", "anna:$apr1$secret$x@/", "anna:{SHA}secret=@/",
             "anna:{SSHA}secret=@/", "anna:$argon2id$secret@/",
+            "anna:$scrypt$ln=16,r=8,p=1$secret@/", "anna:$pbkdf2-sha256$secret@/", "anna:pbkdf2_sha256$secret@/",
+            "anna:{BLF-CRYPT}$2y$05$secret@/", "anna:{SHA256.HEX}secret@/", "anna:$3$$secret@/", "anna:$1a$secret@/",
+            "anna:scram-sha-256:secret@/", "anna:SCRAM-SHA-256$4096:secret@/", "anna:scrypt:32768:8:1$secret@/",
             "anna:$digest-sha256$hidden@/", "anna:secret@/a,b",
             "anna:secret@/:rw|bob:secret@/b", "@/|anna:secret@/:rw", "anna:secret@/|@/:ro",
         ])

@@ -10,10 +10,23 @@ package enum StoredPassword: Equatable, Sendable {
     /// `SHA-256(user:realm:password)`, which serves Basic and Digest alike. RFC 7616 §3.4.2.
     case digest([UInt8])
 
-    /// How hashes begin that other programs make, and that would be taken for passwords.
-    private static let unusable = [
-        "$apr1$", "$1$", "$sha1$", "$argon2", "{SHA}", "{SSHA", "{MD5}", "{SMD5}", "{CRYPT}",
-    ]
+    /// Whether it has the form of a hash that another program made: `$kind$…`, `{KIND}…`, or the name of a function.
+    ///
+    /// Taken for a password, whoever reads the file would log in with the hash itself. By their form and not by a list of
+    /// kinds, which would never be complete.
+    private static func looksHashed(_ text: String) -> Bool {
+        let bytes = Array(text.lowercased().utf8)
+        let marks = ["pbkdf2_", "pbkdf2:", "scrypt:", "scrypt$", "scram-", "argon2$", "bcrypt$", "bcrypt_"]
+        if marks.contains(where: { bytes.starts(with: $0.utf8) }) { return true }
+        let end: UInt8
+        switch bytes.first {
+        case UInt8(ascii: "$"): end = UInt8(ascii: "$")
+        case UInt8(ascii: "{"): end = UInt8(ascii: "}")
+        default: return false
+        }
+        let kind = bytes.dropFirst().prefix { ASCII.isLetter($0) || ASCII.isDigit($0) || "-._".utf8.contains($0) }
+        return !kind.isEmpty && bytes.dropFirst(1 + kind.count).first == end
+    }
 
     /// How the Digest kind begins as text; 64 hexadecimal digits follow.
     static let digestMark = "$digest-sha256$"
@@ -30,7 +43,7 @@ package enum StoredPassword: Equatable, Sendable {
         } else if ["$6$", "$y$", "$2y$", "$2b$", "$2a$", "$5$", "$gy$", "$7$"].contains(where: text.hasPrefix) {
             guard PasswordCrypt.canCheck(text) else { throw AccessRuleError("a password's hash is malformed") }
             self = .crypt(text)
-        } else if Self.unusable.contains(where: text.hasPrefix) {
+        } else if Self.looksHashed(text) {
             throw AccessRuleError(
                 "a password's hash is of a kind too weak to use, or unknown here; make one with “shareserve hash-password” or “htpasswd -B”"
             )

@@ -66,7 +66,8 @@ final class Runtime: Sendable {
             if let tls = configuration.tls {
                 let protocols = tls.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
                 contexts = try TLSContexts(
-                    tls, root: configuration.root, protocols: protocols, learn: access.learn(ownNames:))
+                    tls, root: configuration.root, protocols: protocols, learn: access.learn(ownNames:),
+                    logger: configuration.logger)
             }
             let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
             var (doors, addresses) = try await listener.bindAll(configuration.addresses)

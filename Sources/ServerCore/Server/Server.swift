@@ -83,8 +83,7 @@ public final class Server: Sendable {
             root: configuration.root, io: runtime.engine.io, logger: configuration.logger)
         let keeping = Task { await housekeeping.keep() }
         let contexts = runtime.contexts
-        let logger = configuration.logger
-        let watching = Task { await contexts?.watch(every: .seconds(2), logger: logger) }
+        let watching = Task { await contexts?.watch(every: .seconds(2)) }
         defer {
             keeping.cancel()
             watching.cancel()

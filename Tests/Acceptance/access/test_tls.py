@@ -312,6 +312,98 @@ def test_a_key_with_a_password_is_told_from_none(folder):
     assert "closed.key is encrypted" in ended.stderr
 
 
+MARK = b"\xef\xbb\xbf"
+
+
+def refusal(folder, cert, key):
+    """What is said of files that TLS cannot begin with."""
+    ended = subprocess.run(
+        [binary(), folder, "--port", "0", "--tls-cert", cert, "--tls-key", key], capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 64 and len(ended.stderr.splitlines()) == 1, ended.stderr
+    return ended.stderr
+
+
+def test_the_mark_of_an_encoding_is_passed_over(serve, folder):
+    authority = certificate(folder, "ca", common="authority")
+    made, key = certificate(folder, "a", authority=authority)
+    client, client_key = certificate(folder, "client", authority=authority, common="client")
+    # A chain of files that each have their own.
+    (folder / "chain.pem").write_bytes(MARK + made.read_bytes() + MARK + authority[0].read_bytes())
+    (folder / "marked.key").write_bytes(MARK + key.read_bytes())
+    (folder / "marked-ca.pem").write_bytes(MARK + authority[0].read_bytes())
+    server = serve("--tls-cert", folder / "chain.pem", "--tls-key", folder / "marked.key", "--client-ca", folder / "marked-ca.pem")
+    context = trusting(authority[0])
+    context.load_cert_chain(client, client_key)
+    assert ask(server, "GET", "/", tls=context).status == 200
+
+
+def test_files_of_other_forms_are_told(folder):
+    made, key = certificate(folder, "a")
+    openssl("x509", "-in", made, "-outform", "DER", "-out", folder / "a.der")
+    openssl("pkey", "-in", key, "-outform", "DER", "-out", folder / "key.der")
+    openssl("pkcs12", "-export", "-in", made, "-inkey", key, "-out", folder / "a.p12", "-passout", "pass:secret")
+    (folder / "wide.pem").write_bytes(made.read_text().encode("utf-16"))
+    for name in ("a.der", "a.p12", "wide.pem"):
+        said = refusal(folder, folder / name, key)
+        assert "no certificate in PEM form (-----BEGIN CERTIFICATE-----)" in said
+        assert f"“openssl x509 -in {folder / name} -out cert.pem”" in said
+    said = refusal(folder, made, folder / "key.der")
+    assert "no private key in PEM form" in said and f"“openssl pkey -in {folder / 'key.der'} -out key.pem”" in said
+    # What is said to do helps.
+    openssl("x509", "-in", folder / "a.der", "-out", folder / "again.pem")
+    openssl("pkey", "-in", folder / "key.der", "-out", folder / "again.key")
+    assert (folder / "again.pem").read_bytes() == made.read_bytes() and (folder / "again.key").read_text().startswith("-----")
+    # A file of the right form with something else in it.
+    assert "openssl" not in refusal(folder, key, key) and "openssl" not in refusal(folder, made, made)
+    for cert, other in [(folder, key), (made, folder)]:
+        assert refusal(folder, cert, other).endswith(f"cannot read {folder}: Is a directory\n")
+
+
+def test_keys_that_no_client_takes(folder):
+    made, _ = certificate(folder, "a")
+    openssl("ecparam", "-name", "secp256k1", "-genkey", "-noout", "-out", folder / "coin.key")
+    assert "of a kind that browsers do not take" in refusal(folder, made, folder / "coin.key")
+    short = ("-newkey", "rsa:512", "-nodes", "-subj", "/CN=localhost", "-days", "2")
+    openssl("req", "-x509", *short, "-keyout", folder / "short.key", "-out", folder / "short.pem")
+    assert "the RSA key has 512 bits; at least 2048 are needed" in refusal(folder, folder / "short.pem", folder / "short.key")
+
+
+@pytest.mark.parametrize("kind", ["rsa:1024", "rsa:2048", "ec:P-521", "ed25519"])
+def test_what_clients_may_refuse_is_told(serve, folder, kind):
+    name, _, curve = kind.partition(":")
+    new = ["ec", "-pkeyopt", f"ec_paramgen_curve:{curve}"] if name == "ec" else [kind]
+    openssl("req", "-x509", "-newkey", *new, "-nodes", "-subj", "/CN=localhost", "-days", "2", "-keyout", folder / "a.key",
+            "-out", folder / "a.pem")
+    server = serve("--tls-cert", folder / "a.pem", "--tls-key", folder / "a.key")
+    context = ssl._create_unverified_context()
+    context.set_ciphers("DEFAULT@SECLEVEL=0")
+    assert ask(server, "GET", "/", tls=context).status == 200
+    told = "the RSA key has 1024 bits; at least 2048 are needed"
+    assert (told in server.logged()) == (kind == "rsa:1024") and server.logged().count("warning") == (kind == "rsa:1024")
+
+
+def dated(folder, begin, end):
+    """A certificate for another time, in `a.pem` with its key in `a.key`."""
+    openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", folder / "new.key", "-out",
+            folder / "a.csr")
+    (folder / "index").write_text("")
+    (folder / "ca.conf").write_text(
+        f"[ca]\ndefault_ca=own\n[own]\ndatabase={folder}/index\nnew_certs_dir={folder}\nrand_serial=yes\n"
+        "default_md=sha256\npolicy=any\n[any]\ncommonName=supplied\n")
+    openssl("ca", "-batch", "-config", folder / "ca.conf", "-selfsign", "-keyfile", folder / "new.key", "-in", folder / "a.csr",
+            "-startdate", begin, "-enddate", end, "-notext", "-out", folder / "new.pem")
+    os.replace(folder / "new.key", folder / "a.key")
+    os.replace(folder / "new.pem", folder / "a.pem")
+
+
+def test_a_certificate_of_another_time_is_told(serve, folder):
+    dated(folder, "20190131000000Z", "20200131120000Z")
+    server = serve("--tls-cert", folder / "a.pem", "--tls-key", folder / "a.key")
+    assert "the certificate ended on 2020-01-31" in server.logged()
+    dated(folder, "20990301000000Z", "21000131120000Z")
+    wait_until(lambda: "the certificate begins on 2099-03-01" in server.logged(), "the new one is told too")
+
+
 @pytest.mark.timeout(600)
 def test_testssl(serve, folder):
     """testssl.sh finds nothing of weight but that this certificate is the test's own."""

@@ -1,20 +1,8 @@
 import CSyscalls
-internal import Crypto
 import DirectoryRoot
-internal import FoundationEssentials
 import Logging
 internal import NIOSSL
-internal import SwiftASN1
 import Synchronization
-internal import X509
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// The TLS context for new connections, replaced when its files change.
 ///
@@ -24,8 +12,7 @@ internal import X509
 final class TLSContexts: Sendable {
     private struct State {
         var context: NIOSSLContext
-        var fingerprint: String
-        var names: [String]
+        var own: OwnCertificate
         var stamps: [Stamp]
     }
 
@@ -41,6 +28,7 @@ final class TLSContexts: Sendable {
     private let root: DirectoryRoot
     private let protocols: [String]
     private let learn: @Sendable ([String]) -> Void
+    private let logger: Logger
     private let state: Mutex<State>
 
     /// Reads the files, or makes what is to be made.
@@ -49,24 +37,27 @@ final class TLSContexts: Sendable {
     ///   - root: whose state folder keeps a self-signed one.
     ///   - protocols: for ALPN, the preferred one first.
     ///   - learn: told the certificate's host names, now and whenever another one is in force.
+    ///   - logger: told what clients will mind about it, at the same times.
     /// - Throws: ``TLSError``.
     init(
-        _ settings: TLSSettings, root: DirectoryRoot, protocols: [String], learn: @escaping @Sendable ([String]) -> Void
+        _ settings: TLSSettings, root: DirectoryRoot, protocols: [String],
+        learn: @escaping @Sendable ([String]) -> Void, logger: Logger
     ) throws(TLSError) {
         self.settings = settings
         self.root = root
         self.protocols = protocols
         self.learn = learn
+        self.logger = logger
         let first = try Self.load(settings, root: root, protocols: protocols)
         state = Mutex(first)
-        learn(first.names)
+        announce(first.own)
     }
 
     /// For the next connection.
     var current: NIOSSLContext { state.withLock { $0.context } }
 
     /// The SHA-256 of the server's own certificate, as browsers show it.
-    var fingerprint: String { state.withLock { $0.fingerprint } }
+    var fingerprint: String { state.withLock { $0.own.fingerprint } }
 
     /// Reads everything again; what is in force stays when that fails.
     func reload() throws(TLSError) {
@@ -74,7 +65,7 @@ final class TLSContexts: Sendable {
         do {
             let new = try Self.load(settings, root: root, protocols: protocols)
             state.withLock { $0 = new }
-            learn(new.names)
+            announce(new.own)
         } catch {
             // Half of a renewal may be written; the next look sees the rest. Not to be told again until then.
             state.withLock { $0.stamps = stamps }
@@ -82,8 +73,15 @@ final class TLSContexts: Sendable {
         }
     }
 
+    private func announce(_ certificate: OwnCertificate) {
+        learn(certificate.names)
+        for concern in certificate.concerns {
+            logger.warning("clients may refuse the certificate", metadata: ["reason": "\(concern)"])
+        }
+    }
+
     /// Reloads when files have changed, until the task is cancelled.
-    func watch(every interval: Duration, logger: Logger) async {
+    func watch(every interval: Duration) async {
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
             let stamps = Self.stamps(settings)
@@ -105,16 +103,8 @@ final class TLSContexts: Sendable {
         let key: NIOSSLPrivateKey
         switch settings.identity {
         case .files(let certificatePath, let keyPath):
-            try requireReadable(certificatePath)
-            try requireReadable(keyPath)
-            chain = try asking("there is no certificate in \(certificatePath)") {
-                try NIOSSLCertificate.fromPEMFile(certificatePath)
-            }
-            do {
-                key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
-            } catch {
-                throw TLSError(reasonWithoutKey(keyPath))
-            }
+            chain = try PEMFile(certificatePath).certificates()
+            key = try PEMFile(keyPath).privateKey()
         case .selfSigned(let names):
             let made = try asking("cannot make a certificate") { try SelfSignedIdentity.kept(in: root, names: names) }
             chain = try asking("cannot use the made certificate") {
@@ -136,41 +126,13 @@ final class TLSContexts: Sendable {
         ]
         configuration.applicationProtocols = protocols
         if let path = settings.clientCA {
-            try requireReadable(path)
-            let authorities = try asking("there is no certificate in \(path)") {
-                try NIOSSLCertificate.fromPEMFile(path)
-            }
-            configuration.trustRoots = .certificates(authorities)
+            configuration.trustRoots = .certificates(try PEMFile(path).certificates())
             configuration.certificateVerification = .noHostnameVerification
         }
         let context = try asking("the certificate and the key do not fit") {
             try NIOSSLContext(configuration: configuration)
         }
-        let bytes = try asking("cannot read the certificate") { try own.toDERBytes() }
-        return State(
-            context: context, fingerprint: fingerprint(of: bytes), names: names(of: bytes), stamps: stamps)
-    }
-
-    /// The host names that a certificate holds; none of one that only names its subject, as browsers see it.
-    private static func names(of certificate: [UInt8]) -> [String] {
-        guard let parsed = try? Certificate(derEncoded: certificate),
-            let names = try? parsed.extensions.subjectAlternativeNames
-        else { return [] }
-        return names.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
-    }
-
-    /// What reads certificates does not tell a file without any from one that is not there.
-    private static func requireReadable(_ path: String) throws(TLSError) {
-        guard unsafe access(path, R_OK) != 0 else { return }
-        throw unsafe TLSError("cannot read \(path): \(String(cString: strerror(errno)))")
-    }
-
-    /// Why there is no key to be had from a file: openssl encrypts those that it makes, unless it is told not to.
-    private static func reasonWithoutKey(_ path: String) -> String {
-        let text = (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) }
-        return text?.contains("ENCRYPTED") == true
-            ? "the private key in \(path) is encrypted; “openssl pkey” writes it without its password"
-            : "there is no private key in \(path)"
+        return State(context: context, own: try OwnCertificate(own), stamps: stamps)
     }
 
     private static func asking<Result>(_ reason: String, _ work: () throws -> Result) throws(TLSError) -> Result {
@@ -179,10 +141,6 @@ final class TLSContexts: Sendable {
         } catch {
             throw TLSError(reason)
         }
-    }
-
-    private static func fingerprint(of certificate: [UInt8]) -> String {
-        SHA256.hash(data: certificate).map { Hex.text([$0]).uppercased() }.joined(separator: ":")
     }
 
     private static func stamps(_ settings: TLSSettings) -> [Stamp] {

@@ -1,0 +1,69 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import NIOSSL
+internal import SwiftASN1
+internal import X509
+
+/// What the server's own certificate says, and what its clients will mind about it.
+struct OwnCertificate {
+    /// The SHA-256, as browsers show it.
+    let fingerprint: String
+    /// The host names in it; none of one that only names its subject, as browsers see it.
+    let names: [String]
+    /// Why clients may refuse it, each for a person.
+    let concerns: [String]
+
+    /// Looks at a certificate at the time `now`.
+    /// - Throws: ``TLSError`` for one with which no handshake comes to its end.
+    init(_ certificate: NIOSSLCertificate, now: Date = Date()) throws(TLSError) {
+        guard let bytes = try? certificate.toDERBytes() else { throw TLSError("cannot read the certificate") }
+        fingerprint = SHA256.hash(data: bytes).map { Hex.text([$0]).uppercased() }.joined(separator: ":")
+        let parsed = try? Certificate(derEncoded: bytes)
+        let alternatives = try? parsed?.extensions.subjectAlternativeNames
+        names = alternatives?.compactMap { if case .dnsName(let name) = $0 { name } else { nil } } ?? []
+        var concerns: [String] = []
+        if let bits = try? Self.bitsOfRSA(certificate.extractPublicKey().toSPKIBytes()), bits < 2_048 {
+            let concern = "the RSA key has \(bits) bits; at least 2048 are needed"
+            // Too short for the signatures that TLS asks for.
+            guard bits >= 1_024 else { throw TLSError(concern) }
+            concerns.append(concern)
+        }
+        if let parsed, parsed.notValidAfter < now {
+            concerns.append("the certificate ended on \(Self.day(parsed.notValidAfter))")
+        } else if let parsed, parsed.notValidBefore > now {
+            concerns.append("the certificate begins on \(Self.day(parsed.notValidBefore))")
+        }
+        self.concerns = concerns
+    }
+
+    /// The length of the modulus of an RSA key; nil of other keys.
+    /// - Parameter key: its SubjectPublicKeyInfo. RFC 5280 §4.1, RFC 8017 §A.1.1.
+    /// - Returns: bits.
+    /// - Throws: what reads ASN.1, for anything else.
+    private static func bitsOfRSA(_ key: [UInt8]) throws -> Int? {
+        let rsaEncryption: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 1, 1]
+        let content: ASN1BitString? = try DER.sequence(DER.parse(key), identifier: .sequence) { parts in
+            guard let first = parts.next() else { return nil }
+            let algorithm = try DER.sequence(first, identifier: .sequence) { algorithm in
+                let name = try ASN1ObjectIdentifier(derEncoded: &algorithm)
+                while algorithm.next() != nil {}
+                return name
+            }
+            let content = try ASN1BitString(derEncoded: &parts)
+            return algorithm == rsaEncryption ? content : nil
+        }
+        guard let content else { return nil }
+        return try DER.sequence(DER.parse(content.bytes), identifier: .sequence) { parts in
+            let modulus = try ArraySlice<UInt8>(derEncoded: &parts).drop { $0 == 0 }
+            while parts.next() != nil {}
+            return modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
+        }
+    }
+
+    /// As in `2020-01-31`.
+    private static func day(_ date: Date) -> String {
+        let date = GregorianCalendar.date(ofDay: Int64((date.timeIntervalSince1970 / 86_400).rounded(.down)))
+        func digits(_ number: some BinaryInteger) -> String { (number < 10 ? "0" : "") + String(number) }
+        return "\(date.year)-\(digits(date.month))-\(digits(date.day))"
+    }
+}

@@ -1,0 +1,75 @@
+internal import NIOSSL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A file that is to hold certificates or a private key.
+struct PEMFile {
+    private let path: String
+    private let bytes: [UInt8]
+
+    /// Far more than any chain of certificates has.
+    private static let mostBytes = 16 << 20
+
+    /// Reads the file.
+    /// - Parameter path: as the settings say it.
+    /// - Throws: ``TLSError`` that says why it cannot be read.
+    init(_ path: String) throws(TLSError) {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw Self.unreadable(path) }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count < Self.mostBytes {
+            let count = unsafe read(file, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Self.unreadable(path) }
+            if count == 0 { break }
+            bytes += buffer.prefix(count)
+        }
+        self.path = path
+        // Some editors put a mark of the encoding before the first line; of joined files, each may have its own.
+        self.bytes = bytes.replacing([0xEF, 0xBB, 0xBF], with: [])
+    }
+
+    /// All certificates in the file.
+    /// - Returns: at least one.
+    /// - Throws: ``TLSError`` where there is none, or one that is damaged.
+    func certificates() throws(TLSError) -> [NIOSSLCertificate] {
+        if let found = try? NIOSSLCertificate.fromPEMBytes(bytes), !found.isEmpty { return found }
+        let hint = holds("-----BEGIN ") ? "" : "; “openssl x509 -in \(path) -out cert.pem” makes it of a DER file"
+        throw TLSError("there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in \(path)\(hint)")
+    }
+
+    /// The private key in the file.
+    /// - Returns: the first one.
+    /// - Throws: ``TLSError`` where there is none that can be used.
+    func privateKey() throws(TLSError) -> NIOSSLPrivateKey {
+        do {
+            return try NIOSSLPrivateKey(bytes: bytes, format: .pem)
+        } catch {
+            // openssl encrypts those that it makes, unless it is told not to.
+            if holds("ENCRYPTED") {
+                throw TLSError("the private key in \(path) is encrypted; “openssl pkey” writes it without its password")
+            }
+            if holds("PRIVATE KEY-----") {
+                throw TLSError(
+                    "the private key in \(path) is damaged, or of a kind that browsers do not take; RSA, ECDSA P-256 to P-521 or Ed25519"
+                )
+            }
+            let hint = holds("-----BEGIN ") ? "" : "; “openssl pkey -in \(path) -out key.pem” makes it of a DER file"
+            throw TLSError("there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in \(path)\(hint)")
+        }
+    }
+
+    private func holds(_ text: String) -> Bool { bytes.firstRange(of: Array(text.utf8)) != nil }
+
+    private static func unreadable(_ path: String) -> TLSError {
+        unsafe TLSError("cannot read \(path): \(String(cString: strerror(errno)))")
+    }
+}

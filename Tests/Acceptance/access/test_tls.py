@@ -404,6 +404,22 @@ def test_a_certificate_of_another_time_is_told(serve, folder):
     wait_until(lambda: "the certificate begins on 2099-03-01" in server.logged(), "the new one is told too")
 
 
+def test_failed_handshakes_are_logged_on_demand(serve):
+    for options in (["--verbose"], []):
+        server = serve("--tls-self-signed", *options)
+        with pytest.raises(ssl.SSLError):
+            ask(server, "GET", "/", tls=ssl.create_default_context())
+        # In the order of connections, so that the line would have come.
+        assert ask(server, "GET", "/", tls=True).status == 200
+        if options:
+            wait_until(lambda: "a TLS handshake failed" in server.logged(), "the failure is logged")
+            line, = (line for line in server.logged().splitlines() if "handshake failed" in line)
+            assert "peer=127.0.0.1" in line
+        else:
+            wait_until(lambda: "GET" in server.logged(), "the request is logged")
+            assert "handshake" not in server.logged()
+
+
 @pytest.mark.timeout(600)
 def test_testssl(serve, folder):
     """testssl.sh finds nothing of weight but that this certificate is the test's own."""

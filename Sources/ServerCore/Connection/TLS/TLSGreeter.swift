@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import NIOHTTP2
 import NIOSSL
@@ -12,6 +13,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     private var context: ChannelHandlerContext?
     private var deadline: UInt32
     private var peer = ""
+    private var hasFailed = false
     var roomIndex = -1
 
     init(engine: Engine, room: LoopRoom) {
@@ -64,7 +66,11 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // No TLS, no common version, no certificate: the peer's affair.
+        // No TLS, no common version, no certificate: the peer's affair. One line a connection at most.
+        if !hasFailed {
+            hasFailed = true
+            engine.logger.debug("a TLS handshake failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
+        }
         context.close(promise: nil)
     }
 

@@ -63,6 +63,9 @@ struct LinkCommand: ParsableCommand {
             if let revoke {
                 try opened.links.revoke(id: revoke)
             } else if list {
+                // Elsewhere a state folder that is closed to us counts as none; here that would be a wrong answer.
+                guard unsafe faccessat(AT_FDCWD, directory + "/.shareserve", X_OK, AT_EACCESS) == 0 || errno != EACCES
+                else { throw RootError.system(errno: EACCES, call: "look into the state folder") }
                 for link in try opened.links.all() { StandardStreams.print(Self.line(link)) }
             } else {
                 try make(in: opened, directory: directory, place: place, server)
@@ -102,8 +105,9 @@ struct LinkCommand: ParsableCommand {
                 secretHash: secretHash, path: shared, rights: upload ? [.read, .create] : .readOnly,
                 expires: life.map { Timestamp(seconds: Int64(time(nil)) + $0.components.seconds) }, passwordHash: hash,
                 downloadsLeft: maxDownloads))
-        let base = url.map(Self.withoutSlash) ?? server?.url ?? ""
-        StandardStreams.print("\(base)/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
+        let base = url.map(Self.withoutSlash) ?? server?.url
+        StandardStreams.print("\(base ?? "")/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
+        if base == nil { StandardStreams.complain("shareserve: the server's address goes in front; --url adds it") }
     }
 
     /// The server that knows the link; that of a directory above the one of `--root` knows nothing of it.

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import time
 
@@ -197,6 +198,29 @@ def test_list_and_revoke(shared):
     assert link("--revoke", name, shared.root).returncode == 0
     assert ask(shared, "GET", f"{place}/a.txt").status == 404
     assert link("--revoke", name, shared.root).returncode == 64
+
+
+def test_without_a_server_it_is_told_that_its_address_is_missing(folder):
+    alone = link(folder, "--root", folder)
+    assert alone.returncode == 0 and alone.stdout.startswith("/.shareserve/s/") and "--url" in alone.stderr
+    whole = link(folder, "--root", folder, "--url", "http://host")
+    assert whole.stdout.startswith("http://host/.shareserve/s/") and whole.stderr == ""
+
+
+@pytest.mark.root
+def test_links_that_may_not_be_looked_at_are_not_none(folder):
+    """Another user's state is not an empty list; a share that has no state has none."""
+    made(folder, "--root", folder, "--url", "http://host")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    def listed():
+        return subprocess.run(
+            [*nobody, binary(), "link", "--list", "--root", folder, folder], capture_output=True, text=True, timeout=60)
+
+    refused = listed()
+    assert refused.returncode == 66 and "Permission denied" in refused.stderr and refused.stdout == ""
+    shutil.rmtree(folder / ".shareserve")
+    assert listed().returncode == 0
 
 
 def test_downloads_are_counted(shared):

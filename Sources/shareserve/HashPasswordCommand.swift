@@ -22,7 +22,7 @@ struct HashPasswordCommand: ParsableCommand {
 
     /// Prints the hash.
     ///
-    /// - Throws: ``StartError`` when there is no password, or none that can be hashed.
+    /// - Throws: ``StartError`` when there is no password, none that can be hashed, or nowhere to write.
     func run() throws {
         guard let kind = PasswordHash(rawValue: kind) else {
             throw StartError.usage("kind: '\(kind)' is none of yescrypt, sha512, bcrypt, digest")
@@ -34,11 +34,12 @@ struct HashPasswordCommand: ParsableCommand {
             throw StartError.usage("a user's name is not empty, and holds no colon, quote or new line")
         }
         let password = try PasswordPrompt.read()
+        let hash: String
         do throws(AccessRuleError) {
-            let hash = try kind.make(password: password, user: user ?? "")
-            StandardStreams.print(user.map { "\($0):\(hash)" } ?? hash)
+            hash = try kind.make(password: password, user: user ?? "")
         } catch {
             throw StartError.usage(error.reason)
         }
+        try StandardStreams.deliver(user.map { "\($0):\(hash)" } ?? hash)
     }
 }

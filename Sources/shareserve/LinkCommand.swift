@@ -43,7 +43,7 @@ struct LinkCommand: ParsableCommand {
 
     /// Does what the options say.
     ///
-    /// - Throws: ``StartError`` when there is nothing to share, or no such link.
+    /// - Throws: ``StartError`` when there is nothing to share, no such link, or nowhere to write.
     func run() throws {
         // Most likely a script's variable that was never set; it must not become a link to everything.
         guard !path.isEmpty, root?.isEmpty != true else { throw StartError.usage("the path is empty") }
@@ -66,7 +66,7 @@ struct LinkCommand: ParsableCommand {
                 // Elsewhere a state folder that is closed to us counts as none; here that would be a wrong answer.
                 guard unsafe faccessat(AT_FDCWD, directory + "/.shareserve", X_OK, AT_EACCESS) == 0 || errno != EACCES
                 else { throw RootError.system(errno: EACCES, call: "look into the state folder") }
-                for link in try opened.links.all() { StandardStreams.print(Self.line(link)) }
+                for link in try opened.links.all() { try StandardStreams.deliver(Self.line(link)) }
             } else {
                 try make(in: opened, directory: directory, place: place, server)
             }
@@ -106,7 +106,14 @@ struct LinkCommand: ParsableCommand {
                 expires: life.map { Timestamp(seconds: Int64(time(nil)) + $0.components.seconds) }, passwordHash: hash,
                 downloadsLeft: maxDownloads))
         let base = url.map(Self.withoutSlash) ?? server?.url
-        StandardStreams.print("\(base ?? "")/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
+        do throws(StartError) {
+            try StandardStreams.deliver(
+                "\(base ?? "")/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
+        } catch {
+            // Nobody has seen it.
+            try opened.links.revoke(id: link.id)
+            throw error
+        }
         if base == nil { StandardStreams.complain("shareserve: the server's address goes in front; --url adds it") }
     }
 

@@ -89,7 +89,11 @@ enum Program {
         }
         let status = command.exitCode(for: error)
         if status == .success {
-            StandardStreams.print(command.fullMessage(for: error))
+            do throws(StartError) {
+                try StandardStreams.deliver(command.fullMessage(for: error))
+            } catch {
+                end(error, command: command)
+            }
         } else {
             let lines = command.message(for: error).split(separator: "\n").map { $0.drop(while: \.isWhitespace) }
             StandardStreams.complain("shareserve: \(lines.joined(separator: " ").harmless) (--help lists the options)")

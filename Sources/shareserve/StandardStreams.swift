@@ -11,8 +11,8 @@ enum StandardStreams {
     /// To be called before anything else opens.
     static func openMissing() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest number that is free is this one.
-            _ = unsafe open("/dev/null", O_RDWR)
+            // The lowest number that is free is this one. To read only: what is written there fails, as it should.
+            _ = unsafe open("/dev/null", O_RDONLY)
         }
     }
 
@@ -23,6 +23,22 @@ enum StandardStreams {
     ///   - patience: how long nobody may read; nil to wait for good.
     static func print(_ line: String, patience: Duration? = nil) {
         output.write(Array((line + "\n").utf8), patience: patience)
+    }
+
+    /// What a command was asked for: lost, it must not look like done.
+    ///
+    /// - Throws: ``StartError`` where it cannot be written.
+    static func deliver(_ line: String) throws(StartError) {
+        var bytes = Array((line + "\n").utf8)[...]
+        while !bytes.isEmpty {
+            let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else {
+                let reason = unsafe String(cString: strerror(written < 0 ? errno : EIO))
+                throw StartError(status: .cannotWrite, message: "cannot write: \(reason)")
+            }
+            bytes = bytes.dropFirst(written)
+        }
     }
 
     /// Where everything else goes; dropped when nobody reads.

@@ -6,6 +6,7 @@ struct StartError: Error {
         case noSuchDirectory = 66
         case cannotListen = 69
         case failed = 70
+        case cannotWrite = 74
     }
 
     let status: Status

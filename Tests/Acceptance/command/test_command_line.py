@@ -247,6 +247,29 @@ def test_the_line_of_a_password_file_that_is_not_utf_8_is_named(folder):
     assert ended.returncode == 64 and f"{file}: line 3 is not UTF-8" in one_line(ended) and "cret" not in ended.stderr
 
 
+@pytest.mark.parametrize("words", [
+    ["hash-password", "anna"], ["link", "--root", ".", "--url", "http://host", "."], ["link", "--root", ".", "--list"],
+    ["--generate-completion-script", "bash"], ["--help"], ["link", "--help"], ["--version"],
+])
+def test_what_cannot_be_written_is_74(folder, words):
+    """A script would go on with an empty file."""
+    def ended(writing):
+        return subprocess.run(
+            [str(binary()), *words], cwd=folder, input="secret\n", stdout=writing, stderr=subprocess.PIPE, text=True,
+            timeout=20)
+
+    if words[-1] == "--list":
+        assert ended(subprocess.DEVNULL).returncode == 0
+        assert run("link", "--root", folder, "--url", "http://host", folder).returncode == 0
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = ended(full)
+    assert result.returncode == 74
+    assert result.stderr == "shareserve: cannot write: No space left on device\n"
+    # Nobody has seen the link: there is none.
+    if "--url" in words:
+        assert run("link", "--root", folder, "--list").stdout == ""
+
+
 def test_an_empty_variable_does_not_hide_the_file(serve, folder):
     file = folder / "settings.json"
     file.write_text(json.dumps({"auth": ["anna:secret@/:rw"], "path-prefix": "/file", "read-only": True}))

@@ -28,10 +28,19 @@ extension ListenAddress {
         } else if setting != "0", setting.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
             // To the system 8080 is 0.0.31.144.
             throw .usage("bind: '\(setting)' is no address; the port goes to --port")
-        } else if setting.hasPrefix("["), setting.hasSuffix("]") {
-            self = .internet(host: String(setting.dropFirst().dropLast()), port: port)
         } else {
-            self = .internet(host: setting, port: port)
+            let isBracketed = setting.hasPrefix("[") && setting.hasSuffix("]")
+            let host = isBracketed ? String(setting.dropFirst().dropLast()) : setting
+            guard !Self.lacksInterface(host) else {
+                throw .usage("bind: '\(setting)': a link-local address needs its interface, as in fe80::1%eth0")
+            }
+            self = .internet(host: host, port: port)
         }
+    }
+
+    /// Whether it is one of fe80::/10, which every interface has, and does not say of which.
+    private static func lacksInterface(_ host: String) -> Bool {
+        let isLinkLocal = ["fe8", "fe9", "fea", "feb"].contains(where: host.lowercased().hasPrefix)
+        return isLinkLocal && host.contains(":") && !host.contains("%")
     }
 }

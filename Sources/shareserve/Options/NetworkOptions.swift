@@ -3,7 +3,7 @@ import ArgumentParser
 /// Where the share is reached.
 enum NetworkOptions: SettingsSection {
     static let settings: [Setting] = [
-        .text(
+        .number(
             "port", short: .customShort("p", allowingJoined: true), as: "port",
             "Port; 0 takes a free one and prints it. Default: 8080."),
         .list(

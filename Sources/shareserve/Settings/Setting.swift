@@ -13,7 +13,7 @@ struct Setting {
     private let completion: CompletionKind?
 
     private enum Kind {
-        case argument, text, list, flag
+        case argument, text, number, list, flag
     }
 
     /// A value that stands alone, without an option before it.
@@ -27,6 +27,13 @@ struct Setting {
         completion: CompletionKind? = nil, _ help: String
     ) -> Setting {
         Setting(.text, name, short, placeholder, completion, help)
+    }
+
+    /// As ``text(_:short:as:completion:_:)``, and a negative number is a wrong value, and no option.
+    static func number(
+        _ name: String, short: NameSpecification.Element? = nil, as placeholder: String, _ help: String
+    ) -> Setting {
+        Setting(.number, name, short, placeholder, nil, help)
     }
 
     /// An option that may be given several times.
@@ -66,6 +73,7 @@ struct Setting {
         return switch kind {
         case .argument: Argument<String?>(help: help, completion: completion)
         case .text: Option<String?>(name: names, help: help, completion: completion)
+        case .number: Option<String?>(name: names, parsing: .unconditional, help: help, completion: completion)
         case .list: Option<[String]>(wrappedValue: [], name: names, help: help, completion: completion)
         case .flag: Flag<Bool>(wrappedValue: false, name: names, help: help)
         }
@@ -75,7 +83,7 @@ struct Setting {
     func value(in parsed: KeyedDecodingContainer<Key>) throws -> SettingValue {
         let key = Key(stringValue: name)
         return switch kind {
-        case .argument, .text: .text(try parsed.decodeIfPresent(String.self, forKey: key))
+        case .argument, .text, .number: .text(try parsed.decodeIfPresent(String.self, forKey: key))
         case .list: .list(try parsed.decode([String].self, forKey: key))
         case .flag: .flag(try parsed.decode(Bool.self, forKey: key))
         }
@@ -84,7 +92,7 @@ struct Setting {
     /// What it is without a word of the command line.
     var absent: SettingValue {
         switch kind {
-        case .argument, .text: .text(nil)
+        case .argument, .text, .number: .text(nil)
         case .list: .list([])
         case .flag: .flag(false)
         }

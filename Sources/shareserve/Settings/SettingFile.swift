@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// A file that a setting names.
 enum SettingFile {
@@ -10,6 +11,11 @@ enum SettingFile {
     /// - Returns: its bytes.
     /// - Throws: ``StartError`` that says why it cannot be read.
     static func read(_ path: String, as kind: String) throws(StartError) -> [UInt8] {
+        var found = stat()
+        // Foundation would call it a lack of permission.
+        if unsafe stat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG {
+            throw .usage("cannot read the \(kind) \(path): it is not a regular file")
+        }
         do {
             return [UInt8](try Data(contentsOf: URL(filePath: path)))
         } catch {

@@ -89,6 +89,9 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--port", "lots"], "lots"),
     (["--port", "70000"], "70000"),
     (["--port=-1"], "-1"),
+    (["--port", "-1"], "port: '-1' is not a number"),
+    (["--bind", "fe80::1"], "fe80::1%eth0"),
+    (["--bind", "[FE80::1]"], "fe80::1%eth0"),
     (["--max-upload-size", "huge"], "huge"),
     (["--max-upload-size", "99999999999999T"], "99999999999999T"),
     (["--log-format", "xml"], "xml"),
@@ -98,7 +101,7 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["one", "two"], "two"),
     (["--config", "/no/such/file"], "/no/such/file: there is no such file"),
     (["--auth-file", "/no/such/file"], "/no/such/file: there is no such file"),
-    (["--config", "/"], "not a file"),
+    (["--config", "/"], "not a regular file"),
     (["link", "--list", "--revoke", "abc", "/"], "exclude each other"),
     (["--bind", "127.0.0.1:80"], "--port"),
     (["--bind", "unix:"], "unix:"),
@@ -245,6 +248,14 @@ def test_the_line_of_a_password_file_that_is_not_utf_8_is_named(folder):
     file.write_bytes(b"# caf\xc3\xa9\nanna:secret@/:rw\nbob:secret@/priv\xe4t:none,/:rw\n")
     ended = run(folder, "--port", 0, "--auth-file", file)
     assert ended.returncode == 64 and f"{file}: line 3 is not UTF-8" in one_line(ended) and "cret" not in ended.stderr
+
+
+@pytest.mark.parametrize("option", ["--config", "--auth-file"])
+def test_a_pipe_is_no_file_of_settings(folder, option):
+    os.mkfifo(folder / "pipe")
+    for place in ("/dev/zero", folder / "pipe"):
+        ended = run(folder, "--port", 0, option, place)
+        assert ended.returncode == 64 and f"{place}: it is not a regular file" in one_line(ended)
 
 
 @pytest.mark.parametrize("words", [

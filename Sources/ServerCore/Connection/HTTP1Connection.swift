@@ -162,9 +162,20 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         if inbound.readableBytes == 0 {
             inbound = buffer
         } else {
+            forgetRead(with: buffer.readableBytes, in: context)
             inbound.writeBuffer(&buffer)
         }
         work()
+    }
+
+    /// Lets go of what was read of ``inbound``, before so many bytes are added.
+    ///
+    /// Of a client whose every write ends within a head there is always a rest: all that it ever sent would stay.
+    private func forgetRead(with more: Int, in context: ChannelHandlerContext) {
+        guard inbound.readerIndex > 0 else { return }
+        var rest = context.channel.allocator.buffer(capacity: inbound.readableBytes + more)
+        rest.writeBuffer(&inbound)
+        inbound = rest
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

@@ -24,8 +24,13 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var reader = ReaderWatch()
     /// Bytes of a head that is on its way, as counted.
     private var heldHead = 0
+    /// When the wait for the client's own end is over, once the connection has said that it ends.
+    private var closing: UInt32?
+    /// The time for what the system still has of the answers has begun.
+    private var isTimingTail = false
     /// The client was told that nothing new is taken.
     private(set) var isEnding = false
+    private var isInputClosed = false
     var roomIndex = -1
 
     private init(engine: Engine, room: LoopRoom, peer: String) {
@@ -103,16 +108,22 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // The client has said its last: what it asked for is still answered.
-        if case .some(ChannelEvent.inputClosed) = event as? ChannelEvent { end(.noError) }
+        if case .some(ChannelEvent.inputClosed) = event as? ChannelEvent {
+            isInputClosed = true
+            if closing != nil { closeAtOnce() } else { end(.noError) }
+        }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // All else is a peer that breaks the rules, or is gone.
-        if !HTTP2StreamFault.isOne(error) { context.close(promise: nil) }
+        if !HTTP2StreamFault.isOne(error) { close() }
     }
 
     // MARK: - The streams' calls
+
+    /// Whether what the client sends is looked at.
+    var isListening: Bool { roomIndex >= 0 && closing == nil }
 
     /// The connection's own; nil once it has ended.
     var channel: (any Channel)? { context?.channel }
@@ -131,6 +142,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// - Returns: false when there is no room for it.
     func holdHead(_ bytes: Int) -> Bool {
         guard bytes != heldHead else { return true }
+        // Nobody would give it back.
+        guard bytes == 0 || isListening else { return false }
         guard engine.memory.change(from: heldHead, to: bytes) else { return false }
         heldHead = bytes
         return true
@@ -155,7 +168,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// The socket took `count` bytes of a stream.
     func sent(_ count: Int) {
         load.give(count)
-        lastActivity = room.tick
+        if closing == nil { lastActivity = room.tick }
         reader.begin()
         meter?.sent(count)
         closeWhenDone()
@@ -206,34 +219,60 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         }
     }
 
+    /// Says that nothing more is sent, and waits for the client to say so too, or for as long as it reads what the system
+    /// still has for it.
     private func close() {
-        context?.close(promise: nil)
-        if engine.isShuttingDown { context?.closeBelowTLS() }
+        guard roomIndex >= 0, closing == nil else { return }
+        closing = room.tick &+ Limits.ticks(engine.limits.lingerTime) &+ 1
+        _ = holdHead(0)
+        reader.begin()
+        context?.close(mode: .output, promise: nil)
+        if isInputClosed || engine.isShuttingDown { closeAtOnce() }
+    }
+
+    /// Closes the socket: TLS would wait for its client to say that it ends too, and keep its memory for seconds.
+    private func closeAtOnce() {
+        context?.closeBelowTLS()
         leave()
+    }
+
+    /// A second of waiting for the client's end has passed.
+    private func waitForEnd(until deadline: UInt32, _ tick: UInt32) {
+        reader.look(at: channel)
+        guard tick >= deadline else { return }
+        let isFirst = !isTimingTail && ReaderWatch.isOwed(by: channel)
+        guard isFirst || reader.hasGoneOn(on: channel) else { return closeAtOnce() }
+        isTimingTail = true
+        reader.begin()
+        closing = tick &+ Limits.ticks(engine.limits.readerStallTime) &+ 1
     }
 
     // MARK: - The room's calls
 
     func secondPassed(_ tick: UInt32) {
+        if let closing { return waitForEnd(until: closing, tick) }
         if let meter, meter.secondPassed() > Limits.ticks(engine.limits.headTime) { return breakOff() }
-        // The ends of answers may wait for the socket when their streams are over.
-        if streams <= 0, load.outstanding > 0 { reader.look(at: channel) }
+        // When its streams are over, the ends of answers may still wait for the socket, or in the system.
+        if streams <= 0, load.outstanding > 0 || tick &- lastActivity <= 1 { reader.look(at: channel) }
         guard streams <= 0, tick &- lastActivity > Limits.ticks(engine.limits.idleTime) else { return }
-        if load.outstanding > 0, reader.hasGoneOn(on: channel) {
+        if reader.hasGoneOn(on: channel) {
             lastActivity = tick
             return reader.begin()
         }
         if isEnding { close() } else { end(.noError) }
     }
 
-    func drain() { end(.noError) }
+    func drain() {
+        // The end of the server waits for nobody who has all that is for him.
+        if closing != nil { closeAtOnce() } else { end(.noError) }
+    }
 
     func abort() {
         if !isEnding { sayGoodbye(.noError) }
-        close()
+        closeAtOnce()
     }
 
-    var idleSince: UInt32? { streams <= 0 ? lastActivity : nil }
+    var idleSince: UInt32? { streams <= 0 || closing != nil ? lastActivity : nil }
 
     var stalledSince: UInt32? { load.outstanding > AnswerMemory.free ? lastActivity : nil }
 }

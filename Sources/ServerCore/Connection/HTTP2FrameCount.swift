@@ -45,11 +45,13 @@ struct HTTP2FrameCount {
     private var flags: UInt8 = 0
     /// Of the frame that is being read: its head and all behind it.
     private var size = preface
-    /// Of a request whose fields are on their way: all their frames that have begun.
+    /// Of a request whose fields are on their way: what all their frames have that have begun.
     private var fields = preface
     private var isLastOfFields = true
     /// How many requests have begun.
     private(set) var requests = 0
+    /// How many frames have begun.
+    private(set) var frames = 0
     /// A request begins in the bytes that are read, or a frame before them that they end.
     private var hasRequest = false
     /// What the client said last of how large a stream's window is at first.
@@ -82,12 +84,13 @@ struct HTTP2FrameCount {
         return isBody && skipped < size - Frame.head ? 0 : size - skipped
     }
 
-    /// Bytes of a request whose fields have not all come, or of what every client begins with; 0 when there is none.
-    var fieldBytes: Int {
-        let isOfFields = type == Frame.headers || type == Frame.continuation || type == Frame.none
-        let isRead = isLastOfFields && (skipped == 0 || !isOfFields)
-        return isRead ? 0 : fields
-    }
+    /// Whether a request's fields have not all come, or what every client begins with.
+    var isWithinFields: Bool { !isLastOfFields || skipped > 0 && isOfFields }
+
+    private var isOfFields: Bool { type == Frame.headers || type == Frame.continuation || type == Frame.none }
+
+    /// Bytes that have come of a request whose fields have not all come; what was announced costs nothing yet.
+    var fieldBytes: Int { isWithinFields ? fields - (isOfFields ? skipped : 0) : 0 }
 
     /// What a frame may have, as SwiftNIO tells clients, with its head.
     ///
@@ -135,6 +138,7 @@ struct HTTP2FrameCount {
     }
 
     private mutating func endOfHead() {
+        frames &+= 1
         switch type {
         case Frame.data: grant(length / Self.worth - 1)
         // A request and what it continues with are bounded elsewhere; a small body may belong to it.
@@ -146,7 +150,7 @@ struct HTTP2FrameCount {
             isLastOfFields = flags & Frame.endHeaders != 0
         case Frame.continuation:
             hasRequest = true
-            fields += length
+            fields = min(fields + length, Int(UInt32.max))
             isLastOfFields = flags & Frame.endHeaders != 0
         default: left -= 1
         }

@@ -19,14 +19,16 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
     private var count = HTTP2FrameCount()
     /// The beginning of a frame whose end has not come.
     private var rest = ByteBuffer()
-    /// The request whose fields were coming when the last second passed, and for how many seconds they have.
-    private var slow = (request: 0, seconds: 0)
+    /// The request whose fields were coming when the last second passed, and the frame; and for how many seconds one of
+    /// them has.
+    private var slow: (request: Int?, frame: Int?, seconds: Int) = (nil, nil, 0)
     private let connection: HTTP2Connection
 
     init(_ connection: HTTP2Connection) { self.connection = connection }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !count.isExhausted else { return }
+        // What comes behind a goodbye is read, so that the goodbye reaches its client, and kept nowhere.
+        guard !count.isExhausted, connection.isListening else { return forget() }
         var bytes = unwrapInboundIn(data)
         unsafe bytes.withUnsafeReadableBytes { bytes in unsafe count.read(bytes) }
         switch count.shrinking {
@@ -36,7 +38,10 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
         case .behindRequest: count.exhaust()
         }
         if !connection.holdHead(max(count.fieldBytes, count.unfinished)) { count.exhaust() }
-        guard !count.isExhausted else { return connection.breakOff() }
+        guard !count.isExhausted else {
+            forget()
+            return connection.breakOff()
+        }
         if rest.readableBytes > 0 {
             rest.writeBuffer(&bytes)
             guard count.unfinished < rest.readableBytes else { return }
@@ -52,12 +57,16 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
         if bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
     }
 
+    private func forget() { rest = ByteBuffer() }
+
     /// A second has passed.
-    /// - Returns: for how many the fields of one request have been on their way.
+    /// - Returns: for how many the fields of one request have been on their way, or one frame that is kept here.
     func secondPassed() -> Int {
         count.grant(1_000)
-        let isSame = count.fieldBytes > 0 && slow.request == count.requests
-        slow = (count.requests, isSame ? slow.seconds + 1 : 0)
+        let fields = count.isWithinFields ? count.requests : nil
+        let frame = rest.readableBytes > 0 ? count.frames : nil
+        let isSame = fields != nil && fields == slow.request || frame != nil && frame == slow.frame
+        slow = (fields, frame, isSame ? slow.seconds + 1 : 0)
         return slow.seconds
     }
 

@@ -85,8 +85,12 @@ extension HTTP2Stream {
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         promise.futureResult.whenComplete { result in
-            if case .failure = result { bound.value.lostBody += Int64(count) }
-            bound.value.written(count)
+            let stream = bound.value
+            guard case .failure = result else { return stream.written(count) }
+            stream.lostBody += Int64(count)
+            stream.written(count)
+            // The connection takes nothing any more.
+            stream.reset()
         }
         context.writeAndFlush(
             wrapOutboundOut(.data(.init(data: .byteBuffer(buffer), endStream: isLast))), promise: promise)

@@ -54,6 +54,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var beganAt: Int64 = 0
     var deadline: UInt32 = .max
     private var reader = ReaderWatch()
+    /// How many times the reader's time has begun anew without a byte of this stream.
+    private var renewals = 0
 
     /// A stream of `connection`.
     init(of connection: HTTP2Connection) {
@@ -145,15 +147,25 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
 
     /// Limits the time in which the peer takes nothing of what was given to the connection.
     func timeTheReader() {
+        renewals = 0
         reader.begin()
         setDeadline(engine.limits.readerStallTime)
     }
 
+    /// How often the reading of other streams gives this one more time.
+    ///
+    /// What is before it on the way goes first, whichever stream it is of. But a client that opens no window for this one
+    /// can't keep it for ever by reading another.
+    private static let mostRenewals = 10
+
     func secondPassed(_ tick: UInt32) {
         if outstanding > 0 { reader.look(at: connection.channel) }
         guard tick >= deadline else { return }
-        // What is before it on the way goes first, whichever stream it is of.
-        if outstanding > 0, reader.hasGoneOn(on: connection.channel) { return timeTheReader() }
+        if outstanding > 0, renewals < Self.mostRenewals, reader.hasGoneOn(on: connection.channel) {
+            renewals += 1
+            reader.begin()
+            return setDeadline(engine.limits.readerStallTime)
+        }
         deadline = .max
         if isAnswering || !hasHead { return reset() }
         finishPipe(.failure(HTTPError(.requestTimeout, "The body of this request came too slowly.")))

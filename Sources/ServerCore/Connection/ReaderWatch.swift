@@ -17,6 +17,11 @@ struct ReaderWatch {
         if seen == nil { seen = Self.confirmed(on: channel) }
     }
 
+    /// Whether the client has yet to confirm bytes, which the system keeps until then.
+    ///
+    /// Closing a socket keeps them too, until the client sends one byte more: then they are thrown away.
+    static func isOwed(by channel: (any Channel)?) -> Bool { confirmed(on: channel) != nil }
+
     /// Whether the client has confirmed bytes in this wait, and has others to confirm.
     func hasGoneOn(on channel: (any Channel)?) -> Bool {
         guard let seen, let confirmed = Self.confirmed(on: channel) else { return false }

@@ -1,6 +1,7 @@
 """HTTP/2 connections as they live and end: beside one that idles, a fault, a shut-down. RFC 9113."""
 
 import signal
+import socket
 import time
 
 import hpack
@@ -292,6 +293,43 @@ def test_fields_that_do_not_end_end_their_connection(secure):
     assert client.goodbye is not None and 1 < time.monotonic() - began < 10
     other.begin(9, "GET", "/a")
     assert other.status(9) == "200"
+
+
+@pytest.mark.parametrize("ended", [True, False], ids=["behind the goodbye", "in time"])
+def test_fields_that_are_announced_and_do_not_come_take_nothing_from_others(secure, ended):
+    server = secure("--max-request-memory", "16778000", "--head-timeout", "1s")
+    client = Client(server)
+    client.begin(1, "GET", "/a", flags=())
+    if ended:
+        while client.goodbye is None:
+            assert client.step(), "the connection ended without a goodbye"
+    # The head of a frame of 16 MB.
+    client.send(b"\xff\xff\xff\x09\0" + (1).to_bytes(4, "big"))
+    if ended:
+        client.socket.shutdown(socket.SHUT_WR)
+        while client.step():
+            pass
+    else:
+        client.until(lambda: client.goodbye is not None)
+    assert ask(server, "GET", "/a", "X-Long: " + "x" * 30_000, tls=True).status == 200
+
+
+def test_last_of_an_answer_reaches_a_slow_client_of_an_idle_connection(secure):
+    """It lies in the system's buffer, and would be thrown away with what the client says of its windows."""
+    server = secure("--idle-timeout", "1s", "--read-timeout", "3s")
+    content = bytes(range(256)) * 2_000
+    (server.root / "file").write_bytes(content)
+    client = Client(server, receive_buffer=4_096)
+    client.send(WindowUpdateFrame(0, window_increment=1 << 20).serialize())
+    client.send(SettingsFrame(0, settings={4: 1 << 20}).serialize())
+    client.begin(1, "GET", "/file")
+    while 1 not in client.over:
+        taken = len(client.bodies.get(1, b""))
+        assert client.step(), f"the connection ended after {taken} bytes"
+        if len(client.bodies.get(1, b"")) > taken:
+            client.send(WindowUpdateFrame(0, window_increment=1_000).serialize())
+            time.sleep(0.25)
+    assert client.bodies[1] == content
 
 
 def test_client_cannot_make_the_table_of_fields_grow(secure):

@@ -114,12 +114,16 @@ import Testing
         var first = frame(1, 30)
         var last = frame(9, 20)
         last[4] = 0x4
-        #expect(read([]).fieldBytes == 0 && read(first[..<8]).fieldBytes == 0)
-        #expect(read(first[..<9]).fieldBytes == 30 && read(first).fieldBytes == 30)
-        #expect(read(first + last[..<8]).fieldBytes == 30 && read(first + last[..<28]).fieldBytes == 50)
+        #expect(!read([]).isWithinFields && !read(first[..<8]).isWithinFields)
+        #expect(read(first[..<9]).isWithinFields && read(first).isWithinFields)
+        #expect(read(first[..<9]).fieldBytes == 0 && read(first[..<19]).fieldBytes == 10)
+        #expect(read(first).fieldBytes == 30)
+        #expect(read(first + last[..<8]).fieldBytes == 30 && read(first + last[..<28]).fieldBytes == 49)
         #expect(read(first + last).fieldBytes == 0 && read(first + last + frame(0, 9)[..<12]).fieldBytes == 0)
         first[4] = 0x4
-        #expect(read(first[..<20]).fieldBytes == 30 && read(first).fieldBytes == 0)
+        #expect(read(first[..<20]).fieldBytes == 11 && read(first).fieldBytes == 0)
+        // What is announced costs nothing before it comes.
+        #expect(read([0xFF, 0xFF, 0xFF, 1, 0, 0, 0, 0, 1, 7, 7, 7]).fieldBytes == 3)
         #expect(read(first + first).requests == 2)
     }
 

@@ -223,7 +223,6 @@ extension HTTP1Connection {
             var choice = linger(l_onoff: 1, l_linger: 0)
             unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
         }
-        if isSecure { context?.closeBelowTLS() }
         abort()
     }
 }

@@ -92,6 +92,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     // Time
     var deadline: UInt32 = .max
     private var reader = ReaderWatch()
+    /// While it lingers: the time for what the system still has of the answers has begun.
+    private var isTimingTail = false
     var lastActivity: UInt32
 
     init(engine: Engine, room: LoopRoom, isSecure: Bool) {
@@ -118,7 +120,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0, phase != .closed else { return }
         // Nobody would hear an answer.
-        guard let peer = context.channel.peer else { return context.close(promise: nil) }
+        guard let peer = context.channel.peer else { return closeAtOnce() }
         self.peer = peer
         guard engine.makesWay(in: room) else { return turnAway() }
         room.enter(self)
@@ -143,7 +145,15 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
                 "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
         }
-        context.close(promise: nil)
+        closeAtOnce()
+    }
+
+    /// Closes the socket.
+    ///
+    /// TLS would wait for its client to say that it ends too, for seconds, and keep its memory until they have passed,
+    /// whatever comes: a quarter of a megabyte for each connection.
+    private func closeAtOnce() {
+        if isSecure { context?.closeBelowTLS() } else { context?.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -188,8 +198,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         }
         isInputClosed = true
         hasReadPending = false
-        // Both have said that they end. NIOSSL, which half-closed connections are allowed, waits its seconds still.
-        if phase == .closed, isSecure { return context.closeBelowTLS() }
         if let lease { return lease.deliverEnd() }
         work()
     }
@@ -338,9 +346,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     func secondPassed(_ tick: UInt32) {
         lease?.secondPassed()
-        if outstanding > 0 { reader.look(at: context?.channel) }
+        let isRead = outstanding > 0 || phase == .lingering
+        if isRead { reader.look(at: context?.channel) }
         guard tick >= deadline else { return }
-        if outstanding > 0, reader.hasGoneOn(on: context?.channel) { return timeTheReader() }
+        if isRead, reader.hasGoneOn(on: context?.channel) { return timeTheReader() }
         deadline = .max
         switch phase {
         case .head:
@@ -354,7 +363,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             if let lease { return lease.fail(error) }
             isBodyBroken = true
             endPipe(.failure(error))
-        case .lingering: abort()
+        case .lingering:
+            guard !isTimingTail, ReaderWatch.isOwed(by: context?.channel) else { return abort() }
+            isTimingTail = true
+            timeTheReader()
         case .closed: break
         }
     }
@@ -374,18 +386,15 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         switch phase {
         // Each head that is still read sees for itself that it is the last.
         case .head: if !parser.isInside, inbound.readableBytes == 0 { close() }
+        // The end of the server waits for nobody who has all that is for him.
+        case .lingering: if isSecure, outstanding == 0 { abort() }
         default: closesAfter = closesAfter || !isAnswering
         }
     }
 
     func abort() {
         guard phase != .closed else { return }
-        context?.close(promise: nil)
-        // Over TLS the socket stays open until its client has said that it ends too, or for some seconds: what it says
-        // is to be read.
-        if isSecure { context?.read() }
-        // The end of the server waits for nobody who has all that is for him.
-        if isSecure, engine.isShuttingDown { context?.closeBelowTLS() }
+        closeAtOnce()
         if phase != .closed { becomeClosed() }
     }
 
@@ -393,14 +402,18 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     func close() {
         guard phase != .closed else { return }
         flush(more: false)
-        if outstanding > 0 {
+        guard phase != .closed else { return }
+        let isFirst = phase != .lingering
+        // Over TLS the client is told, and what it still sends is read: its word that it ends too, for one.
+        let isAwaited = isSecure && !isInputClosed && !engine.isShuttingDown && isFirst
+        if outstanding > 0 || isAwaited {
             phase = .lingering
-            timeTheReader()
-            // Of a peer that has ended its side, this would end all at once, and what waits for the socket would be
-            // lost.
-            if !isInputClosed { context?.close(mode: .output, promise: nil) }
-            return
+            if outstanding > 0 { timeTheReader() } else { setDeadline(engine.limits.lingerTime) }
+            _ = holdHead(0)
         }
-        abort()
+        // Of a peer that has ended its side, this would end all at once, and what waits for the socket would be lost.
+        if isFirst, outstanding > 0 ? !isInputClosed : isSecure { context?.close(mode: .output, promise: nil) }
+        guard outstanding > 0 || isAwaited else { return abort() }
+        read()
     }
 }

@@ -254,6 +254,42 @@ def test_memory_does_not_grow_with_requests(server):
     assert after < before + 8 * MEBIBYTE, (before, after)
 
 
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_writes_that_end_within_the_next_head_cost_no_memory(serve, tls):
+    server = serve("-q", *(["--tls-self-signed"] if tls else []))
+    head = f"GET /none HTTP/1.1\r\nHost: {server.authority}\r\nX: {'x' * 30_000}\r\n\r\n"
+    with Wire(server, tls=tls) as wire:
+        wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        wire.send(head[:40])
+        before = server.peak_memory()
+        for _ in range(1_200):
+            wire.send(head[40:] + head[:40])
+            assert wire.response().status == 404
+        assert server.peak_memory() - before < 20 * MEBIBYTE, (before, server.peak_memory())
+
+
+@pytest.mark.parametrize("says_so", [False, True])
+def test_tls_connections_that_have_ended_cost_nothing(serve, says_so):
+    """Whether their clients say that they end or not."""
+    server = serve("-q", "--tls-self-signed")
+    (server.root / "file").write_bytes(bytes(300_000))
+
+    def take(times):
+        for _ in range(times):
+            with Wire(server, tls=True) as wire:
+                wire.request("GET", "/file")
+                left = 300_000
+                while left > 0:
+                    left -= len(wire.socket.recv(65_536))
+                if says_so:
+                    wire.socket.unwrap()
+
+    take(5)
+    before = server.peak_memory()
+    take(200)
+    assert server.peak_memory() - before < 10 * MEBIBYTE, (before, server.peak_memory())
+
+
 def test_ends_of_connections_free_their_buffers(server):
     wires = [Wire(server) for _ in range(200)]
     for index, wire in enumerate(wires):

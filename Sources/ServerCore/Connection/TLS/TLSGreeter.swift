@@ -34,11 +34,11 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
 
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0 else { return }
-        guard let peer = context.channel.peer, engine.makesWay(in: room) else { return context.close(promise: nil) }
+        guard let peer = context.channel.peer, engine.makesWay(in: room) else { return context.closeBelowTLS() }
         self.peer = peer
         room.enter(self)
         engine.counters.greeting()
-        guard engine.perAddress.enter(peer) else { return context.close(promise: nil) }
+        guard engine.perAddress.enter(peer) else { return context.closeBelowTLS() }
         context.read()
     }
 
@@ -97,7 +97,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
 
     func drain() { abort() }
 
-    func abort() { context?.close(promise: nil) }
+    func abort() { context?.closeBelowTLS() }
 
     var idleSince: UInt32? { deadline &- 1 }
 }

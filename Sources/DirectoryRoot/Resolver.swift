@@ -73,9 +73,10 @@ package struct Resolver: Sendable {
     func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
-        if waiting, path.isRoot || looksHomeNext { home.look() }
+        let isGone =
+            waiting && (path.isRoot || looksHomeNext) ? home.look() : path.isRoot && home.isGone
         // A directory that was removed can still be opened and is empty: who keeps a copy of it would empty that, too.
-        if path.isRoot, home.isGone { throw waiting ? .rootGone : .wouldBlock }
+        if path.isRoot, isGone { throw waiting ? .rootGone : .wouldBlock }
         guard waiting || !path.hasShortNames else { throw .wouldBlock }
         let found = try findAgain(path, flags: flags, waiting: waiting)
         if (found.realPath ?? path).hasShortNames { try refuseShortNames(in: found.realPath ?? path) }

@@ -49,11 +49,17 @@ final class RootHome: Sendable {
     var isDue: Bool { sys_coarse_milliseconds() - lastLook.load(ordering: .relaxed) >= 1_000 }
 
     /// Looks, once a second at most, whether there is a new directory to go on with.
-    func look() {
+    /// - Returns: whether the open directory was removed, and none was found in its place.
+    @discardableResult
+    func look() -> Bool {
         let now = sys_coarse_milliseconds()
         let last = lastLook.load(ordering: .relaxed)
-        guard now - last >= 1_000 || isGone else { return }
-        guard lastLook.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged else { return }
+        guard isGone || now - last >= 1_000 else { return false }
+        if lastLook.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged { moveOn() }
+        return isGone
+    }
+
+    private func moveOn() {
         var old = sys_attributes()
         guard unsafe sys_fstat(descriptor, &old) == 0,
             let opened = try? unsafe Descriptor(sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0), "open"),

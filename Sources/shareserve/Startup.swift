@@ -58,7 +58,7 @@ final class Startup: Sendable {
         var lines = ["Serving \(absoluteRoot)"]
         let urls = urls
         lines += urls.map { "  \($0)" }
-        if urls.isEmpty, let port = Self.port(of: addresses) {
+        if urls.isEmpty, let port = addresses.lazy.compactMap(\.port).first {
             lines.append("  port \(port); this machine has no address at the moment")
         }
         for case .unix(let path) in addresses {
@@ -72,11 +72,6 @@ final class Startup: Sendable {
         }
         if showsCode, let url = urlForPhones, let code = QRCode(url) { lines.append("\(url)\n\(code.terminal)") }
         StandardStreams.print(lines.joined(separator: "\n"), patience: .seconds(2))
-    }
-
-    private static func port(of addresses: [ListenAddress]) -> Int? {
-        for case .internet(_, let port) in addresses { return port }
-        return nil
     }
 
     /// The address that a phone most likely reaches: of another machine's view, and short.

@@ -91,9 +91,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     // Time
     var deadline: UInt32 = .max
-    private var reader = ReaderWatch()
+    var reader = ReaderWatch()
     /// While it lingers: the time for what the system still has of the answers has begun.
-    private var isTimingTail = false
+    var isTimingTail = false
     var lastActivity: UInt32
 
     init(engine: Engine, room: LoopRoom, isSecure: Bool) {
@@ -146,14 +146,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
         }
         closeAtOnce()
-    }
-
-    /// Closes the socket.
-    ///
-    /// TLS would wait for its client to say that it ends too, for seconds, and keep its memory until they have passed,
-    /// whatever comes: a quarter of a megabyte for each connection.
-    private func closeAtOnce() {
-        if isSecure { context?.closeBelowTLS() } else { context?.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -215,25 +207,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     func handlerRemoved(context: ChannelHandlerContext) {
         becomeClosed()
         self.context = nil
-    }
-
-    private func becomeClosed() {
-        if phase == .exchange { recordBrokenOff() }
-        phase = .closed
-        if roomIndex >= 0 {
-            room.leave(self)
-            engine.counters.closed()
-            engine.perAddress.leave(peer)
-        }
-        socket = -1
-        lease?.fail(.bodyBrokenOff)
-        lease = nil
-        endPipe(.failure(.bodyBrokenOff))
-        exchange?.detach(cancelling: true)
-        exchange = nil
-        outgoing = .none
-        inbound = ByteBuffer()
-        _ = holdHead(0)
     }
 
     // MARK: - Turns of the loop
@@ -311,109 +284,5 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
             }
         case .closed: break
         }
-    }
-
-    // MARK: - Time
-
-    func setDeadline(_ time: Duration) {
-        setDeadline(seconds: Limits.ticks(time))
-    }
-
-    func setDeadline(seconds: UInt32) {
-        // The tick may be due at once, so one more.
-        deadline = room.tick &+ seconds &+ 1
-    }
-
-    /// Limits the time in which the peer takes nothing of what was given to the channel.
-    func timeTheReader() {
-        reader.begin()
-        setDeadline(engine.limits.readerStallTime)
-    }
-
-    /// Limits what is waited for, now that the socket has taken all that was given to it.
-    func timeThePeer() {
-        deadline = .max
-        switch phase {
-        case .head: setDeadline(isTimingHead ? engine.limits.headTime : engine.limits.idleTime)
-        case .exchange:
-            if isBodyDone || (isAnswering && !isAnswered) { return }
-            let isAwaited = lease == nil ? isAnswered || pipe?.isWanted == true : hasReadPending
-            if isAwaited { setDeadline(engine.limits.bodyStallTime) }
-        case .lingering: setDeadline(engine.limits.lingerTime)
-        case .closed: break
-        }
-    }
-
-    func secondPassed(_ tick: UInt32) {
-        lease?.secondPassed()
-        let isRead = outstanding > 0 || phase == .lingering
-        if isRead { reader.look(at: context?.channel) }
-        guard tick >= deadline else { return }
-        if isRead, reader.hasGoneOn(on: context?.channel) { return timeTheReader() }
-        deadline = .max
-        switch phase {
-        case .head:
-            guard parser.isInside || inbound.readableBytes > 0 else { return close() }
-            guard canSend else { return abort() }
-            refuse(HTTPError(.requestTimeout, "The head of this request came too slowly."))
-            flush(more: false)
-        case .exchange:
-            if outstanding > 0 || isAnswered { return abort() }
-            let error = HTTPError(.requestTimeout, "The body of this request came too slowly.")
-            if let lease { return lease.fail(error) }
-            isBodyBroken = true
-            endPipe(.failure(error))
-        case .lingering:
-            guard !isTimingTail, ReaderWatch.isOwed(by: context?.channel) else { return abort() }
-            isTimingTail = true
-            timeTheReader()
-        case .closed: break
-        }
-    }
-
-    var idleSince: UInt32? {
-        switch phase {
-        case .head, .lingering: lastActivity
-        // Who has the answer, and sends the rest of a body that nobody wants, or does not.
-        case .exchange: isAnswered && outstanding == 0 ? lastActivity : nil
-        case .closed: nil
-        }
-    }
-
-    var stalledSince: UInt32? { kept > 0 || isSecure && outstanding > AnswerMemory.free ? lastActivity : nil }
-
-    func drain() {
-        switch phase {
-        // Each head that is still read sees for itself that it is the last.
-        case .head: if !parser.isInside, inbound.readableBytes == 0 { close() }
-        // The end of the server waits for nobody who has all that is for him.
-        case .lingering: if isSecure, outstanding == 0 { abort() }
-        default: closesAfter = closesAfter || !isAnswering
-        }
-    }
-
-    func abort() {
-        guard phase != .closed else { return }
-        closeAtOnce()
-        if phase != .closed { becomeClosed() }
-    }
-
-    /// Closes when all that was sent is on its way.
-    func close() {
-        guard phase != .closed else { return }
-        flush(more: false)
-        guard phase != .closed else { return }
-        let isFirst = phase != .lingering
-        // Over TLS the client is told, and what it still sends is read: its word that it ends too, for one.
-        let isAwaited = isSecure && !isInputClosed && !engine.isShuttingDown && isFirst
-        if outstanding > 0 || isAwaited {
-            phase = .lingering
-            if outstanding > 0 { timeTheReader() } else { setDeadline(engine.limits.lingerTime) }
-            _ = holdHead(0)
-        }
-        // Of a peer that has ended its side, this would end all at once, and what waits for the socket would be lost.
-        if isFirst, outstanding > 0 ? !isInputClosed : isSecure { context?.close(mode: .output, promise: nil) }
-        guard outstanding > 0 || isAwaited else { return abort() }
-        read()
     }
 }

@@ -142,8 +142,6 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// - Returns: false when there is no room for it.
     func holdHead(_ bytes: Int) -> Bool {
         guard bytes != heldHead else { return true }
-        // Nobody would give it back.
-        guard bytes == 0 || isListening else { return false }
         guard engine.memory.change(from: heldHead, to: bytes) else { return false }
         heldHead = bytes
         return true

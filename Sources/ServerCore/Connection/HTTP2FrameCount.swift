@@ -150,7 +150,7 @@ struct HTTP2FrameCount {
             isLastOfFields = flags & Frame.endHeaders != 0
         case Frame.continuation:
             hasRequest = true
-            fields = min(fields + length, Int(UInt32.max))
+            fields += length
             isLastOfFields = flags & Frame.endHeaders != 0
         default: left -= 1
         }

@@ -50,8 +50,8 @@ public enum ListenAddress: Hashable, Sendable {
     /// Every IPv6 address of this machine, and no IPv4 ones.
     public static func anyIPv6(port: Int) -> ListenAddress { .internet(host: "::", port: port) }
 
-    /// nil of a Unix-domain socket.
-    var port: Int? {
+    /// Of an address in a network; nil of a Unix-domain socket.
+    package var port: Int? {
         if case .internet(_, let port) = self { return port }
         return nil
     }

@@ -1,0 +1,71 @@
+import NIOCore
+
+/// What a connection waits for, and for how long.
+extension HTTP1Connection {
+    func setDeadline(_ time: Duration) {
+        setDeadline(seconds: Limits.ticks(time))
+    }
+
+    func setDeadline(seconds: UInt32) {
+        // The tick may be due at once, so one more.
+        deadline = room.tick &+ seconds &+ 1
+    }
+
+    /// Limits the time in which the peer takes nothing of what was given to the channel.
+    func timeTheReader() {
+        reader.begin()
+        setDeadline(engine.limits.readerStallTime)
+    }
+
+    /// Limits what is waited for, now that the socket has taken all that was given to it.
+    func timeThePeer() {
+        deadline = .max
+        switch phase {
+        case .head: setDeadline(isTimingHead ? engine.limits.headTime : engine.limits.idleTime)
+        case .exchange:
+            if isBodyDone || (isAnswering && !isAnswered) { return }
+            let isAwaited = lease == nil ? isAnswered || pipe?.isWanted == true : hasReadPending
+            if isAwaited { setDeadline(engine.limits.bodyStallTime) }
+        case .lingering: setDeadline(engine.limits.lingerTime)
+        case .closed: break
+        }
+    }
+
+    func secondPassed(_ tick: UInt32) {
+        lease?.secondPassed()
+        let isRead = outstanding > 0 || phase == .lingering
+        if isRead { reader.look(at: context?.channel) }
+        guard tick >= deadline else { return }
+        if isRead, reader.hasGoneOn(on: context?.channel) { return timeTheReader() }
+        deadline = .max
+        switch phase {
+        case .head:
+            guard parser.isInside || inbound.readableBytes > 0 else { return close() }
+            guard canSend else { return abort() }
+            refuse(HTTPError(.requestTimeout, "The head of this request came too slowly."))
+            flush(more: false)
+        case .exchange:
+            if outstanding > 0 || isAnswered { return abort() }
+            let error = HTTPError(.requestTimeout, "The body of this request came too slowly.")
+            if let lease { return lease.fail(error) }
+            isBodyBroken = true
+            endPipe(.failure(error))
+        case .lingering:
+            guard !isTimingTail, ReaderWatch.isOwed(by: context?.channel) else { return abort() }
+            isTimingTail = true
+            timeTheReader()
+        case .closed: break
+        }
+    }
+
+    var idleSince: UInt32? {
+        switch phase {
+        case .head, .lingering: lastActivity
+        // Who has the answer, and sends the rest of a body that nobody wants, or does not.
+        case .exchange: isAnswered && outstanding == 0 ? lastActivity : nil
+        case .closed: nil
+        }
+    }
+
+    var stalledSince: UInt32? { kept > 0 || isSecure && outstanding > AnswerMemory.free ? lastActivity : nil }
+}

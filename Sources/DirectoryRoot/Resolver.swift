@@ -89,7 +89,7 @@ package struct Resolver: Sendable {
     private func findAgain(_ path: SharePath, flags: Int32, waiting: Bool) throws(RootError) -> Resolved {
         do throws(RootError) {
             return try find(path, flags: flags, waiting: waiting)
-        } catch .notFound where waiting && home.isGone {
+        } catch let error where waiting && error.mayTellOfTheRoot && home.isGone {
             home.look()
             guard !home.isGone else { throw .rootGone }
             return try find(path, flags: flags, waiting: true)

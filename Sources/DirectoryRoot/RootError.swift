@@ -53,6 +53,15 @@ public enum RootError: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether it may be said of what is in a directory when that is not there itself.
+    var mayTellOfTheRoot: Bool {
+        switch self {
+        case .notFound: true
+        case .system(let code, _): RootHome.tellsOfNobody(-code)
+        default: false
+        }
+    }
+
     /// Equal when the fact is; of system errors the call does not matter.
     public static func == (a: RootError, b: RootError) -> Bool {
         switch (a, b) {

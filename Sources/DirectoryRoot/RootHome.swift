@@ -11,9 +11,10 @@ import Synchronization
 
 /// Where the root was opened, for the day when what was opened there is gone.
 ///
-/// A share goes on by itself when its directory was removed and made again, or its file system unmounted and mounted
-/// again. The new directory is opened under the number of the old one, so that everything that holds the root follows.
-/// Nothing else makes the root move: not another directory or link under its path while the old one is there.
+/// A share goes on by itself when its directory was removed and made again, or its file system unmounted, or left by its
+/// server, and mounted again. The new directory is opened under the number of the old one, so that everything that holds
+/// the root follows. Nothing else makes the root move: not another directory or link under its path while the old one is
+/// there.
 final class RootHome: Sendable {
     private let descriptor: Int32
     let path: String
@@ -25,11 +26,15 @@ final class RootHome: Sendable {
         lastLook = Atomic(sys_coarse_milliseconds())
     }
 
-    /// Whether the open directory was removed; does not wait.
+    /// Whether the open directory was removed, or its file system has no server any more; does not wait.
     var isGone: Bool {
         var status = sys_attributes()
-        return unsafe sys_fstat(descriptor, &status) == 0 && status.links == 0
+        let answer = unsafe sys_fstat(descriptor, &status)
+        return answer == 0 ? status.links == 0 : Self.tellsOfNobody(answer)
     }
+
+    /// Whether a system call failed because a network's or a user's file system lost what is behind it.
+    static func tellsOfNobody(_ answer: Int32) -> Bool { answer == -ESTALE || answer == -ENOTCONN }
 
     /// Whether the open directory is still there, and its path names another one or none; false where that can't be
     /// told.
@@ -61,14 +66,15 @@ final class RootHome: Sendable {
 
     private func moveOn() {
         var old = sys_attributes()
-        guard unsafe sys_fstat(descriptor, &old) == 0,
+        let answer = unsafe sys_fstat(descriptor, &old)
+        guard answer == 0 || Self.tellsOfNobody(answer),
             let opened = try? unsafe Descriptor(sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0), "open"),
             let new = try? opened.status(), new.links > 0
         else { return }
-        // Only who may mount file systems can make the second true.
-        guard old.links == 0 || new.is_mount_root != 0 && (new.mount != old.mount || new.device != old.device) else {
-            return
-        }
+        // Only who may mount file systems can make the second true. Where the old one lost its server, a directory that
+        // is no mount is the empty one below.
+        let isMounted = new.is_mount_root != 0 && (answer < 0 || new.mount != old.mount || new.device != old.device)
+        guard answer == 0 && old.links == 0 || isMounted else { return }
         _ = sys_replace(descriptor, opened.number)
     }
 }

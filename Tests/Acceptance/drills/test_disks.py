@@ -219,7 +219,7 @@ def mounted(folder, name, *options):
         pytest.skip("needs rclone and FUSE")
     below, place = folder / "below", folder / name
     (below / "share").mkdir(parents=True, exist_ok=True)
-    place.mkdir()
+    place.mkdir(exist_ok=True)
     mount = subprocess.Popen(
         [program, "mount", str(below), str(place), "--vfs-cache-mode", "full", "--cache-dir", str(folder / "cache"),
          "--config", str(folder / "rclone.conf"), *options], stderr=subprocess.DEVNULL)
@@ -253,6 +253,30 @@ def test_what_another_host_changes_is_told(serve, folder):
         (folder / "below" / "share" / "from elsewhere").write_text("x")
         assert next(line for line in lines if "from elsewhere" in line or '"all"' in line)
         answer.close()
+        server.stop()
+
+
+def test_share_whose_file_system_lost_its_server(serve, folder):
+    """Nothing is said to be missing, and all is there again when it is mounted again."""
+    def asked():
+        return {
+            ask(server, method, target, *fields, body=body).status
+            for method, target, fields, body in [
+                ("GET", "/file", [], b""), ("GET", "/none", [], b""), ("HEAD", "/", [], b""),
+                ("GET", "/", ["Accept: application/json"], b""), ("PROPFIND", "/", ["Depth: 1"], b""),
+                ("PROPFIND", "/file", ["Depth: 0"], b""), ("PUT", "/new", [], b"new")]}
+
+    with mounted(folder, "remote") as place:
+        (folder / "below" / "file").write_text("the only copy")
+        server = serve(root=place)
+        assert ask(server, "GET", "/file").body == b"the only copy"
+        subprocess.run(["pkill", "-9", "-f", f"rclone.* mount .*{place} "], check=True)
+        wait_until(lambda: asked() == {503}, "nothing is said of what can't be seen")
+    assert asked() == {503}
+    with mounted(folder, "remote"):
+        wait_until(lambda: ask(server, "GET", "/file").body == b"the only copy", "the share is back")
+        assert ask(server, "PUT", "/new", body=b"new").status == 201
+        assert (place / "new").read_bytes() == b"new"
         server.stop()
 
 

@@ -8,13 +8,13 @@ extension HTTP1Connection {
     private var channelLimit: Int { socket >= 0 ? 1 : copiedPiece }
 
     /// How much of a file is read into memory at once, where it can't be sent without.
-    var copiedPiece: Int { engine.unsent.isCrowded ? 16 * 1_024 : 128 * 1_024 }
+    var copiedPiece: Int { engine.unsent.isCrowded || room.isCrowded ? 16 * 1_024 : 128 * 1_024 }
 
     /// Files up to this size are copied behind what is gathered; larger ones go by `sendfile`, where that can be had.
     ///
     /// At 16 KiB a copy costs as much as the other call; 100,000 answers of 64 KiB took 2.5 CPU seconds with copies and
     /// take 2.2 without.
-    var copiedFile: Int64 { socket >= 0 ? 16 * 1_024 : 64 * 1_024 }
+    var copiedFile: Int64 { socket >= 0 || room.isCrowded ? 16 * 1_024 : 64 * 1_024 }
 
     var canSend: Bool { outstanding < channelLimit && phase != .closed }
 

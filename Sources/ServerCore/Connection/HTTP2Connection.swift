@@ -38,7 +38,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         self.room = room
         self.peer = peer
         pace = engine.pace()
-        load = HTTP2Load(engine.unsent)
+        load = HTTP2Load(engine.unsent, in: room)
         lastActivity = room.tick
     }
 

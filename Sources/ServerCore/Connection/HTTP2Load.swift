@@ -5,15 +5,23 @@ final class HTTP2Load {
     /// Bytes.
     private(set) var outstanding = 0
     private let memory: AnswerMemory
+    private let room: LoopRoom
 
-    /// - Parameter memory: of all connections.
-    init(_ memory: AnswerMemory) { self.memory = memory }
+    /// - Parameters:
+    ///   - memory: of all connections.
+    ///   - room: the connection's.
+    init(_ memory: AnswerMemory, in room: LoopRoom) {
+        self.memory = memory
+        self.room = room
+    }
 
     /// Whether a stream only gets what keeps it going.
-    var isHeavy: Bool { outstanding >= (memory.isCrowded ? 64 : 1_024) * 1_024 }
+    var isHeavy: Bool { outstanding >= (isCrowded ? 64 : 256) * 1_024 }
 
     /// Bytes of a file that a stream gives at once.
-    var piece: Int { (memory.isCrowded ? 16 : 64) * 1_024 / (isHeavy ? 4 : 1) }
+    var piece: Int { (isCrowded ? 16 : 64) * 1_024 / (isHeavy ? 4 : 1) }
+
+    private var isCrowded: Bool { memory.isCrowded || room.isCrowded }
 
     /// A stream has given `count` bytes.
     func hold(_ count: Int) {

@@ -86,6 +86,10 @@ final class LoopRoom {
     /// Connections, and requests of HTTP/2 on them.
     var memberCount: Int { members.count }
 
+    /// Whether there are so many that each should send in small pieces over TLS, which keeps a buffer of the largest that
+    /// a connection has sent: 140 KB of HTTP/1, and several hundred of HTTP/2.
+    var isCrowded: Bool { members.count > 64 }
+
     /// Closes the connection that has been idle for longest, to make room for another.
     ///
     /// Each new one asks for it where there are as many as there may be: so it neither sorts them all nor costs others

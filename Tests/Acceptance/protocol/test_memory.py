@@ -290,6 +290,18 @@ def test_tls_connections_that_have_ended_cost_nothing(serve, says_so):
     assert server.peak_memory() - before < 10 * MEBIBYTE, (before, server.peak_memory())
 
 
+def test_idle_tls_connections_keep_little_of_what_they_sent(serve):
+    server = serve("-q", "--tls-self-signed")
+    (server.root / "file").write_bytes(bytes(1_000_000))
+    before = server.peak_memory()
+    wires = [Wire(server, tls=True) for _ in range(300)]
+    for wire in wires:
+        assert wire.ask("GET", "/file").status == 200
+    assert server.peak_memory() - before < 32 * MEBIBYTE, (before, server.peak_memory())
+    for wire in wires:
+        wire.close()
+
+
 def test_ends_of_connections_free_their_buffers(server):
     wires = [Wire(server) for _ in range(200)]
     for index, wire in enumerate(wires):

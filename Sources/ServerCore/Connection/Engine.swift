@@ -17,6 +17,8 @@ final class Engine: Sendable {
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
     let memory: RequestMemory
+    /// For what came of bodies before it was asked for.
+    let unaskedMemory: RequestMemory
     /// Of all connections together.
     private let rate: RateBucket?
     /// The value of `Allow`: all methods that any handler knows.
@@ -56,6 +58,7 @@ final class Engine: Sendable {
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
         memory = other?.memory ?? RequestMemory(limits.requestMemory)
+        unaskedMemory = other?.unaskedMemory ?? RequestMemory(limits.answerMemory)
         answers = other?.answers ?? AnswerMemory(limits.answerMemory)
         unsent = other?.unsent ?? AnswerMemory(limits.answerMemory)
         perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: room.connections)

@@ -62,5 +62,6 @@ extension HTTP1Connection {
         outgoing = .none
         inbound = ByteBuffer()
         _ = holdHead(0)
+        releaseUnasked()
     }
 }

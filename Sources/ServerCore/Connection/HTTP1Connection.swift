@@ -62,6 +62,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var receivedBody: Int64 = 0
     /// Bytes of the head, as they are counted in the engine's memory.
     var heldHead = 0
+    /// Bytes of a body that came without having been asked for, since the last ones that were.
+    var unasked = 0
     /// Whether the time for the head runs.
     var isTimingHead = false
 
@@ -149,9 +151,13 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let isAsked = hasReadPending
         hasReadPending = false
         var buffer = unwrapInboundIn(data)
         engine.counters.received(buffer.readableBytes)
+        // Of what came before, the end was cut off already.
+        guard !isInputClosed else { return }
+        if isAsked { releaseUnasked() } else if !holdUnasked(buffer.readableBytes) { return abort() }
         lastActivity = room.tick
         if let lease {
             deadline = .max
@@ -218,6 +224,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         lendOutlet()
         // So that the channel can use its buffer again.
         if inbound.readableBytes == 0 { inbound = ByteBuffer() }
+        cutShort()
         if isInputClosed { endOfInput() }
     }
 

@@ -1,12 +1,15 @@
 """Large things in little memory. The source is sparse and the target is thrown away, so that no disk fills."""
 
+import fcntl
 import os
 import pathlib
 import re
 import select
 import shutil
 import socket
+import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -223,6 +226,46 @@ def test_last_answers_reach_a_client_that_has_ended_its_side(server):
             assert wire.response().body == content
         assert wire.rest() == b""
         wire.close()
+
+
+def filled(server, content):
+    """A connection that was fast, so that the system takes megabytes for it, and then sends `content` and ends its
+    side."""
+    wire = Wire(server, receive_buffer=4096)
+    wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 * MEBIBYTE)
+    assert wire.ask("PUT", "/warm", body=bytes(32 * MEBIBYTE)).status in (201, 204)
+    wire.send(content)
+    # Taken by the other side's system, so that the end is, too.
+    wait_until(lambda: unsent(wire) == 0, "all is sent")
+    wire.socket.shutdown(socket.SHUT_WR)
+    return wire
+
+
+def unsent(wire):
+    return struct.unpack("i", fcntl.ioctl(wire.socket, termios.TIOCOUTQ, bytes(4)))[0]
+
+
+def test_requests_before_an_end_cost_little(server):
+    """Those that come with the end are read at once, whoever can use them."""
+    with open(server.root / "large", "wb") as file:
+        file.truncate(1 << 30)
+    request = f"GET /large HTTP/1.1\r\nHost: {server.authority}\r\n\r\n".encode()
+    filled(server, request).close()
+    before = server.peak_memory()
+    wires = [filled(server, request * (1_500_000 // len(request))) for _ in range(16)]
+    # What would be held is held by now.
+    time.sleep(1)
+    assert server.peak_memory() - before < 10 * MEBIBYTE, (before, server.peak_memory())
+    for wire in wires:
+        wire.close()
+
+
+def test_small_upload_before_an_end_comes_whole(server):
+    content = os.urandom(1_500_000)
+    head = f"PUT /small HTTP/1.1\r\nHost: {server.authority}\r\nContent-Length: {len(content)}\r\n\r\n"
+    with filled(server, head.encode() + content) as wire:
+        assert wire.response().status == 201
+    assert (server.root / "small").read_bytes() == content
 
 
 def test_listing_is_not_held_for_a_reader_that_stops(many):

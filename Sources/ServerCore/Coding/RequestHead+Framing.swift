@@ -28,9 +28,14 @@ extension RequestHead {
 
     private func settleLength() throws(HTTPError) {
         if let coding = self[.transferEncoding] {
-            guard minorVersion == 1, !known.contains(.contentLength), !repeated.contains(.transferEncoding),
-                ASCII.equalIgnoringCase(coding, "chunked".utf8)
-            else { throw HTTPError(.badRequest, "A body comes either chunked or with its length, not otherwise.") }
+            let isFramedOnce =
+                minorVersion == 1 && !known.contains(.contentLength) && !repeated.contains(.transferEncoding)
+            guard isFramedOnce, ASCII.equalIgnoringCase(coding, "chunked".utf8) else {
+                if isFramedOnce, Self.isCodedThenChunked(coding) {
+                    throw HTTPError(.notImplemented, "This server knows no transfer coding but chunked.")
+                }
+                throw HTTPError(.badRequest, "A body comes either chunked or with its length, not otherwise.")
+            }
             isChunked = true
         } else if let text = self[.contentLength] {
             guard !repeated.contains(.contentLength), let length = ASCII.decimal(text) else {
@@ -38,6 +43,15 @@ extension RequestHead {
             }
             contentLength = length
         }
+    }
+
+    /// Whether these are other codings and, once and last, chunked: where the body ends is plain, but not what it is.
+    ///
+    /// RFC 9112 §6.1 has such a request answered with 501, and §6.3 one that does not end in chunked with 400.
+    private static func isCodedThenChunked(_ field: ArraySlice<UInt8>) -> Bool {
+        let codings = field.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(ASCII.trimmed)
+        let chunked = codings.indices.filter { ASCII.equalIgnoringCase(codings[$0], "chunked".utf8) }
+        return chunked == [codings.count - 1] && codings.allSatisfy { !$0.isEmpty }
     }
 
     private func settleConnection() {

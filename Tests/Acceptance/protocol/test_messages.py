@@ -229,6 +229,19 @@ def test_ambiguous_request_is_refused_and_nothing_after_it_runs(wire, server, re
     assert ask(server, "GET", "/a.txt").body == b"hello"
 
 
+@pytest.mark.parametrize("coding, status", [
+    ("gzip, chunked", 501), ("deflate , x-other;a=b,\tChunked", 501),
+    # Nobody knows where these end.
+    ("gzip", 400), ("chunked, gzip", 400), ("chunked, gzip, chunked", 400), (", chunked", 400), ("gzip, , chunked", 400),
+])
+def test_transfer_coding_that_is_not_known_is_told_from_a_body_without_an_end(wire, server, coding, status):
+    """RFC 9112 6.1 and 6.3."""
+    answer = wire.send(f"PUT /x HTTP/1.1\r\nHost: {wire.authority}\r\nTransfer-Encoding: {coding}\r\n\r\n0\r\n\r\n").response()
+    assert (answer.status, answer["Connection"]) == (status, "close")
+    assert wire.is_closed()
+    assert not (server.root / "x").exists()
+
+
 @pytest.mark.parametrize("request_text", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
 def test_ambiguous_request_behind_a_good_one_is_answered_too(wire, server, request_text):
     assert wire.ask("GET", "/a.txt").body == b"hello"

@@ -59,6 +59,8 @@ package enum RangeSelection: Equatable, Sendable {
             return size == 0 ? .everything : .inside((size - min(suffix, size))..<size)
         }
         guard let start = position(first) else { return .malformed }
+        // Some clients ask for all of each file by a range.
+        if size == 0, start == 0, last.isEmpty { return .everything }
         guard !last.isEmpty else { return start < size ? .inside(start..<size) : .outside }
         guard let end = position(last), end >= start else { return .malformed }
         guard start < size else { return .outside }

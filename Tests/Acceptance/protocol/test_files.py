@@ -59,7 +59,7 @@ def test_empty_file(wire, server):
     (server.root / "empty").touch()
     answer = wire.ask("GET", "/empty")
     assert (answer.status, answer["Content-Length"], answer.body) == (200, "0", b"")
-    assert wire.ask("GET", "/empty", "Range: bytes=0-").status in (200, 416)
+    assert wire.ask("GET", "/empty", "Range: bytes=0-").status == 200
 
 
 def test_etag_changes_with_each_write(wire, server):

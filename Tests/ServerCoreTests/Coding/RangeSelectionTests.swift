@@ -46,8 +46,11 @@ struct RangeSelectionTests {
         #expect(RangeSelection(field: few, size: 10_000) == .spans([0..<10_000]))
     }
 
-    @Test("The end of an empty file is the empty file")
-    func emptySuffix() {
+    @Test("All of an empty file, and its end, are the empty file")
+    func emptyFile() {
         #expect(RangeSelection(field: "bytes=-5", size: 0) == .whole)
+        #expect(RangeSelection(field: "bytes=0-", size: 0) == .whole)
+        #expect(RangeSelection(field: "bytes=0-9", size: 0) == .unsatisfiable)
+        #expect(RangeSelection(field: "bytes=1-", size: 0) == .unsatisfiable)
     }
 }

@@ -17,12 +17,20 @@ final class FormStore: @unchecked Sendable {
     /// Each file that waits for the end of its form is an open one, and of these everybody has a share.
     private static let mostWaiting = 64
 
+    /// Bytes of all the paths of one form: those of 20,000 files in folders that are a few levels deep.
+    private static let mostNames = 3 << 20
+
     private let share: Share
+    private let body: RequestBody
     private let folder: SharePath
     private let waitsForAll: Bool
     private var rule = ConflictRule.keep
     private var part = PartKind.ignored
     private var whole: [Whole] = []
+    /// Bytes of the paths that came.
+    private var names = 0
+    /// Bytes that the files stored take here and will take in the answer, as counted.
+    private var held = 0
     /// The next number to try beside a name that has come before: a form may bring one name thousands of times.
     private var numbers: [SharePath: Int] = [:]
 
@@ -49,12 +57,16 @@ final class FormStore: @unchecked Sendable {
     /// - Parameters:
     ///   - folder: where the names are.
     ///   - share: where to store.
+    ///   - body: where the form comes from.
     ///   - waitsForAll: no file is there before ``storeAll()``, for a form that is good as a whole only.
-    init(below folder: SharePath, in share: Share, waitsForAll: Bool) {
+    init(below folder: SharePath, in share: Share, from body: RequestBody, waitsForAll: Bool) {
         self.folder = folder
         self.share = share
+        self.body = body
         self.waitsForAll = waitsForAll
     }
+
+    deinit { try? body.hold(0, insteadOf: held) }
 
     /// Goes on with what the parser found.
     /// - Throws: ``RootError`` or ``HTTPError`` of the ``current`` file; what is in ``stored`` stays.
@@ -92,9 +104,24 @@ final class FormStore: @unchecked Sendable {
         } catch {
             throw HTTPError(.badRequest, "A file's name cannot be used here.")
         }
+        try holdName(path)
         let first = rule == .keep ? numbers[path] ?? 0 : 0
         let (number, upload) = try share.beginUpload(to: path, by: rule, from: first)
         part = .file(path, number, upload)
+    }
+
+    /// Counts what one more file takes until the form is answered.
+    ///
+    /// The answer tells each path and address, whose bytes may be written with three or six each.
+    private func holdName(_ path: SharePath) throws(HTTPError) {
+        names += path.bytes.count
+        guard names <= Self.mostNames else {
+            throw HTTPError(
+                .contentTooLarge, "The names in this form are too long, all together. Send fewer files at once.")
+        }
+        let more = held + 256 + 6 * path.bytes.count
+        try body.hold(more, insteadOf: held)
+        held = more
     }
 
     private func add(_ bytes: [UInt8]) throws {

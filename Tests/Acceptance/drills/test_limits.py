@@ -3,9 +3,11 @@
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import pathlib
 import resource
+import select
 import subprocess
 import time
 
@@ -162,6 +164,60 @@ def test_memory_of_requests_that_come_slowly(serve, crowd):
     for wire in crowd:
         wire.close()
     wait_until(lambda: (answer := told(body=body + " " * 40_000)) and answer.status == 207, "there is room")
+
+
+def form(names):
+    """A form with a small file for each name, without its end."""
+    return "".join(
+        f'--b\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n\r\nx\r\n' for name in names)
+
+
+FORM = "Content-Type: multipart/form-data; boundary=b"
+
+
+@pytest.mark.memory
+def test_names_of_a_form(serve):
+    server = serve()
+    before = server.peak_memory()
+    folder = "/".join(["%" * 250] * 14)
+    names = [f"{folder}/{index}" for index in range(6_000)]
+    with Wire(server, timeout=60) as wire:
+        wire.request("POST", "/", FORM, body=form(names) + "--b--\r\n")
+        answer = wire.response()
+    assert answer.status == 413 and "Stored before: 0 1 2 " in answer.text, answer.text[:1000]
+    assert server.peak_memory() - before < 16 << 20, server.peak_memory() - before
+    # As many names as there may be, in two folders.
+    names = [f"a folder/{index % 2}/photograph {index}.jpg" for index in range(20_000)]
+    with Wire(server, timeout=60) as wire:
+        wire.request("POST", "/", FORM, body=form(names) + "--b--\r\n")
+        answer = wire.response()
+    assert answer.status == 201 and len(json.loads(answer.body)["files"]) == 20_000
+
+
+def test_memory_of_forms_that_come_slowly(serve, crowd):
+    server = serve("--max-request-memory", "1M")
+    folder = "/".join(["n" * 250] * 14)
+
+    def are_refused():
+        wire = Wire(server)
+        crowd.append(wire)
+        wire.request("POST", "/", FORM, "Content-Length: 1000000")
+        wire.send(form(f"{folder}/{len(crowd)}-{index}" for index in range(5)))
+        return answered(crowd)
+
+    wait_until(are_refused, "there is no room")
+    assert answered(crowd)[0].read(12) == b"HTTP/1.1 503"
+    for wire in crowd:
+        wire.close()
+    body = form(f"{folder}/{index}" for index in range(5)) + "--b--\r\n"
+    wait_until(lambda: ask(server, "POST", "/", FORM, body=body).status == 201, "there is room")
+
+
+def answered(wires):
+    """Those of the connections that have got something; of a few hundred."""
+    assert len(wires) < 400, "none has"
+    ready = select.select([wire.socket for wire in wires], [], [], 0)[0]
+    return [wire for wire in wires if wire.socket in ready]
 
 
 @pytest.mark.memory

@@ -176,9 +176,26 @@ final class GzipBody: @unchecked Sendable {
     private var inflater: Inflater?
     private var isOver = false
     private var digesters: [DigestAlgorithm: Digester] = [:]
+    /// Where ``cost`` is counted while there is a decoder.
+    private var memory: RequestMemory?
+
+    /// Bytes that a decoder takes, most of them for what it may have to repeat.
+    private static let cost = 44 * 1_024
 
     init(maxRatio: Int) {
         self.maxRatio = maxRatio
+    }
+
+    deinit { _ = memory?.change(from: Self.cost, to: 0) }
+
+    private func makeInflater(in memory: RequestMemory?) throws -> Inflater {
+        if self.memory == nil {
+            guard memory?.change(from: 0, to: Self.cost) ?? true else { throw RequestMemory.refusal }
+            self.memory = memory
+        }
+        let inflater = try Inflater(maxRatio: Int64(maxRatio))
+        self.inflater = inflater
+        return inflater
     }
 
     func hash(by algorithms: [DigestAlgorithm]) {
@@ -190,8 +207,7 @@ final class GzipBody: @unchecked Sendable {
     func next(from pipe: BodyPipe) async throws -> [UInt8]? {
         guard !isOver else { return nil }
         do {
-            let inflater = try inflater ?? Inflater(maxRatio: Int64(maxRatio))
-            self.inflater = inflater
+            let inflater = try inflater ?? makeInflater(in: pipe.memory)
             while true {
                 if let piece = try inflater.piece() { return piece }
                 guard let bytes = try await pipe.next() else {

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import gzip
 import hashlib
 import json
 import os
@@ -164,6 +165,32 @@ def test_memory_of_requests_that_come_slowly(serve, crowd):
     for wire in crowd:
         wire.close()
     wait_until(lambda: (answer := told(body=body + " " * 40_000)) and answer.status == 207, "there is room")
+
+
+def test_memory_of_gzip_bodies_that_come_slowly(serve, crowd):
+    """Each takes a decoder, whatever it is for; uploads without go on."""
+    server = serve("--max-request-memory", "1M")
+    packed = gzip.compress(os.urandom(100_000))
+
+    def are_refused():
+        wire = Wire(server)
+        crowd.append(wire)
+        wire.request("PUT", f"/{len(crowd)}", "Content-Encoding: gzip", f"Content-Length: {len(packed)}")
+        wire.send(packed[:20_000])
+        return answered(crowd)
+
+    wait_until(are_refused, "there is no room")
+    assert len(crowd) > 20
+    assert answered(crowd)[0].read(12) == b"HTTP/1.1 503"
+    assert ask(server, "PUT", "/plain", body="x" * 100_000).status == 201
+    for wire in crowd:
+        wire.close()
+
+    def is_taken():
+        with Wire(server) as wire:
+            return wire.ask("PUT", "/packed", "Content-Encoding: gzip", body=packed).status == 201
+
+    wait_until(is_taken, "there is room")
 
 
 def form(names):

@@ -66,6 +66,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let meter = HTTP2FrameMeter(connection)
         connection.meter = meter
+        try channel.pipeline.syncOperations.addHandler(HTTP2Parcels(connection.load))
         try channel.pipeline.syncOperations.addHandler(meter)
         _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: settings, streamConfiguration: stream

@@ -21,7 +21,8 @@ final class HTTP2Load {
     /// Bytes of a file that a stream gives at once.
     var piece: Int { (isCrowded ? 16 : 64) * 1_024 / (isHeavy ? 4 : 1) }
 
-    private var isCrowded: Bool { memory.isCrowded || room.isCrowded }
+    /// Whether each connection should hold little.
+    var isCrowded: Bool { memory.isCrowded || room.isCrowded }
 
     /// A stream has given `count` bytes.
     func hold(_ count: Int) {

@@ -14,7 +14,9 @@ import threading
 import time
 
 import pytest
+from hyperframe.frame import DataFrame, WindowUpdateFrame
 
+from frames import Frames
 from server import wait_until
 from wire import ConnectionClosed, Wire, ask
 
@@ -343,6 +345,34 @@ def test_idle_tls_connections_keep_little_of_what_they_sent(serve):
     assert server.peak_memory() - before < 32 * MEBIBYTE, (before, server.peak_memory())
     for wire in wires:
         wire.close()
+
+
+def test_idle_http2_connections_keep_little_of_what_they_sent(serve):
+    """Also where many streams of one have sent at once."""
+    server = serve("-q", "--tls-self-signed")
+    size, streams = 20_000, range(1, 199, 2)
+    (server.root / "file").write_bytes(bytes(size))
+    connections = []
+
+    def download(times):
+        for _ in range(times):
+            frames = Frames(server)
+            connections.append(frames)
+            requests = b"".join(frames.head(stream, path="/file") for stream in streams)
+            frames.send(WindowUpdateFrame(0, window_increment=10_000_000).serialize() + requests)
+            left = len(streams) * size
+            while left > 0:
+                frame = frames.next()
+                left -= len(frame.data) if isinstance(frame, DataFrame) else 0
+
+    # The first may send in larger pieces.
+    download(70)
+    before = server.status_field("VmRSS")
+    download(100)
+    grown = server.status_field("VmRSS") - before
+    assert grown < 25 * MEBIBYTE, grown
+    for frames in connections:
+        frames.socket.close()
 
 
 def test_ends_of_connections_free_their_buffers(server):

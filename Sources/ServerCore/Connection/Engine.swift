@@ -37,6 +37,8 @@ final class Engine: Sendable {
     /// Open files that each loop may keep for the next who ask for them: an eighth of those that there may be, together.
     let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
+    /// For what of bodies waits for its readers.
+    private let waitingBodies: AnswerMemory
     /// For what is made in memory on HTTP/1.
     let answers: AnswerMemory
     /// For what waits above the socket, on TLS and HTTP/2: files too.
@@ -59,6 +61,7 @@ final class Engine: Sendable {
         limits = configuration.limits
         memory = other?.memory ?? RequestMemory(limits.requestMemory)
         unaskedMemory = other?.unaskedMemory ?? RequestMemory(limits.answerMemory)
+        waitingBodies = other?.waitingBodies ?? AnswerMemory(limits.answerMemory)
         answers = other?.answers ?? AnswerMemory(limits.answerMemory)
         unsent = other?.unsent ?? AnswerMemory(limits.answerMemory)
         perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: room.connections)
@@ -171,7 +174,8 @@ final class Engine: Sendable {
     /// A body that the exchange's carrier brings: `length` bytes, or nil when only its end will tell.
     func body(of head: RequestHead, length: Int64?, for exchange: Exchange) -> RequestBody {
         RequestBody(
-            length: length, pipe: BodyPipe(upstream: exchange, pace: exchange.pace, memory: memory),
+            length: length,
+            pipe: BodyPipe(upstream: exchange, pace: exchange.pace, memory: memory, waiting: waitingBodies),
             coding: BodyCoding(head, maxRatio: limits.expansionRatio))
     }
 

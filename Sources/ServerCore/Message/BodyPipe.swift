@@ -28,10 +28,15 @@ final class BodyPipe: Sendable {
     let pace: Pace
     /// What those who collect the whole body count in.
     let memory: RequestMemory?
+    /// Where what waits here is counted.
+    private let waiting: AnswerMemory?
 
-    init(upstream: any Upstream, pace: Pace = .unlimited, memory: RequestMemory? = nil) {
+    init(
+        upstream: any Upstream, pace: Pace = .unlimited, memory: RequestMemory? = nil, waiting: AnswerMemory? = nil
+    ) {
         self.pace = pace
         self.memory = memory
+        self.waiting = waiting
         var state = State()
         state.upstream = upstream
         self.state = Mutex(state)
@@ -41,6 +46,7 @@ final class BodyPipe: Sendable {
     init(whole bytes: [UInt8]) {
         pace = .unlimited
         memory = nil
+        waiting = nil
         var state = State()
         state.chunks = [bytes]
         state.buffered = bytes.count
@@ -48,8 +54,15 @@ final class BodyPipe: Sendable {
         self.state = Mutex(state)
     }
 
+    deinit { waiting?.give(state.withLock { $0.buffered }) }
+
     /// Whether the reader has asked for more than there was: reading may go on.
-    var isWanted: Bool { state.withLock { $0.isHungry && $0.buffered < Self.limit } }
+    ///
+    /// Where much waits for other readers, this one gets no more before it has taken all; then it asks again.
+    var isWanted: Bool {
+        let limit = waiting?.isCrowded == true ? 1 : Self.limit
+        return state.withLock { $0.isHungry && $0.buffered < limit }
+    }
 
     /// Gives the reader some bytes.
     func push(_ bytes: [UInt8]) {
@@ -59,6 +72,7 @@ final class BodyPipe: Sendable {
             if let waiter = state.waiter.take() { return waiter }
             state.chunks.append(bytes)
             state.buffered += bytes.count
+            waiting?.hold(bytes.count)
             return nil
         }
         waiter?.resume(returning: bytes)
@@ -102,7 +116,7 @@ final class BodyPipe: Sendable {
 
     /// Bytes that are here already; nil when there are none, or at the end.
     func takeReady() throws -> [UInt8]? {
-        let (found, upstream) = state.withLock { Self.take(from: &$0) }
+        let (found, upstream) = state.withLock { take(from: &$0) }
         upstream?.bodyWanted()
         guard let bytes = try found?.get(), !bytes.isEmpty else { return nil }
         return bytes
@@ -129,12 +143,12 @@ final class BodyPipe: Sendable {
 
     /// What is there without waiting: some bytes, an empty array at the end, nil when the reader must wait.
     private func takeNow() throws -> [UInt8]? {
-        let (found, upstream) = state.withLock { Self.take(from: &$0) }
+        let (found, upstream) = state.withLock { take(from: &$0) }
         upstream?.bodyWanted()
         return try found?.get()
     }
 
-    private static func take(from state: inout State) -> (Result<[UInt8], HTTPError>?, (any Upstream)?) {
+    private func take(from state: inout State) -> (Result<[UInt8], HTTPError>?, (any Upstream)?) {
         if state.taken < state.chunks.count {
             let bytes = state.chunks[state.taken]
             state.chunks[state.taken] = []
@@ -143,9 +157,10 @@ final class BodyPipe: Sendable {
                 state.chunks.removeAll(keepingCapacity: true)
                 state.taken = 0
             }
-            let wasFull = state.buffered >= limit
+            let wasFull = state.buffered >= Self.limit
             state.buffered -= bytes.count
-            let resumes = wasFull && state.buffered < limit && state.end == nil
+            waiting?.give(bytes.count)
+            let resumes = wasFull && state.buffered < Self.limit && state.end == nil
             return (.success(bytes), resumes ? state.upstream : nil)
         }
         switch state.end {
@@ -162,7 +177,7 @@ final class BodyPipe: Sendable {
             case cancelled
         }
         let outcome = state.withLock { state -> Outcome in
-            let (found, upstream) = Self.take(from: &state)
+            let (found, upstream) = take(from: &state)
             if let found { return .now(found, upstream) }
             // Asked under the lock: a cancellation after this finds the waiter.
             if Task.isCancelled { return .cancelled }

@@ -1,5 +1,6 @@
 """Large things in little memory. The source is sparse and the target is thrown away, so that no disk fills."""
 
+import base64
 import fcntl
 import os
 import pathlib
@@ -7,6 +8,7 @@ import re
 import select
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import termios
@@ -84,6 +86,30 @@ def test_uploads_that_wait_for_their_rate_cost_no_memory(serve):
         time.sleep(0.01)
     assert ask(server, "GET", "/").status == 200
     assert server.peak_memory() < LIMIT, server.peak_memory() / MEBIBYTE
+    for wire in wires:
+        wire.close()
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["digest", "https"])
+def test_bodies_that_wait_for_their_reader_cost_little(serve, tls):
+    server = serve("-q", "--limit-rate", "100K", *(["--tls-self-signed"] if tls else []))
+    before = server.peak_memory()
+    wires = [Wire(server, tls=tls) for _ in range(300)]
+    digest = base64.b64encode(bytes(32)).decode()
+    for index, wire in enumerate(wires):
+        wire.request("PUT", f"/{index}", "Content-Length: 10000000", f"Content-Digest: sha-256=:{digest}:")
+        wire.socket.setblocking(False)
+    # More than they may send, so that the server always finds a lot.
+    deadline = time.monotonic() + 3
+    while time.monotonic() < deadline:
+        for wire in wires:
+            try:
+                wire.socket.send(bytes(65_536))
+            except (BlockingIOError, ssl.SSLWantWriteError):
+                pass
+        time.sleep(0.01)
+    assert ask(server, "GET", "/", tls=tls).status == 200
+    assert server.peak_memory() - before < 56 * MEBIBYTE, (before, server.peak_memory())
     for wire in wires:
         wire.close()
 

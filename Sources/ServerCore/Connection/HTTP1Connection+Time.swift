@@ -35,6 +35,11 @@ extension HTTP1Connection {
         lease?.secondPassed()
         let isRead = outstanding > 0 || phase == .lingering
         if isRead { reader.look(at: context?.channel) }
+        if isAnswering, !isAnswered, outstanding == 0,
+            silence.isSilent(on: context?.channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
+        {
+            return abort()
+        }
         guard tick >= deadline else { return }
         if isRead, reader.hasGoneOn(on: context?.channel) { return timeTheReader() }
         deadline = .max

@@ -94,6 +94,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     // Time
     var deadline: UInt32 = .max
     var reader = ReaderWatch()
+    var silence = SilenceWatch()
     /// While it lingers: the time for what the system still has of the answers has begun.
     var isTimingTail = false
     var lastActivity: UInt32

@@ -24,6 +24,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var reader = ReaderWatch()
     /// Bytes of a head that is on its way, as counted.
     private var heldHead = 0
+    private var silence = SilenceWatch()
     /// When the wait for the client's own end is over, once the connection has said that it ends.
     private var closing: UInt32?
     /// The time for what the system still has of the answers has begun.
@@ -269,6 +270,11 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func abort() {
         if !isEnding { sayGoodbye(.noError) }
         closeAtOnce()
+        if streams > 0, load.outstanding == 0,
+            silence.isSilent(on: channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
+        {
+            return abort()
+        }
     }
 
     var idleSince: UInt32? { streams <= 0 || closing != nil ? lastActivity : nil }

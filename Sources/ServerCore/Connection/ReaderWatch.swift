@@ -30,11 +30,37 @@ struct ReaderWatch {
 
     /// Bytes that the peer has confirmed, while it owes confirmation of others; nil while it owes none, and where the
     /// system does not tell.
-    private static func confirmed(on channel: (any Channel)?) -> Int64? {
+    fileprivate static func confirmed(on channel: (any Channel)?) -> Int64? {
         guard let channel, channel.isActive else { return nil }
         let confirmed = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self
         ) { sys_acknowledged($0) }
         return (confirmed ?? -1) < 0 ? nil : confirmed
+    }
+}
+
+/// Tells a client that is gone without a word from one to which little is said.
+///
+/// What is said now and then always finds room in the socket: nothing waits for such a client here, and the system
+/// would try for a quarter of an hour to reach it.
+struct SilenceWatch {
+    /// What was confirmed when something was first seen to wait for confirmation, or confirmed last, and when.
+    private var seen: (bytes: Int64, tick: UInt32)?
+    private var looked: UInt32 = 0
+
+    /// Whether the client has confirmed nothing for `limit` seconds, while there was something to confirm; to be asked
+    /// every second, of which it takes few to look.
+    mutating func isSilent(on channel: (any Channel)?, _ tick: UInt32, limit: UInt32) -> Bool {
+        guard tick &- looked >= limit / 8 else { return false }
+        looked = tick
+        guard let confirmed = ReaderWatch.confirmed(on: channel) else {
+            seen = nil
+            return false
+        }
+        guard let seen, seen.bytes == confirmed else {
+            self.seen = (confirmed, tick)
+            return false
+        }
+        return tick &- seen.tick >= limit
     }
 }

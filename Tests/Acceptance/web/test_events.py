@@ -1,12 +1,18 @@
 """What others change shows at once; what the page deletes can be had back."""
 
 import json
+import os
+import pathlib
 import re
 import socket
 import time
 
+import pytest
 import requests
+from hyperframe.frame import DataFrame
 
+from frames import Frames
+from server import wait_until
 from wire import Wire
 
 JSON = {"Content-Type": "application/json"}
@@ -193,3 +199,37 @@ def test_a_client_that_is_slow_to_listen_misses_nothing(server):
         while b'"last"' not in heard and b'"all":true' not in heard:
             assert time.monotonic() < deadline, f"{len(heard)} bytes, and no word of the last change"
             heard += wire.socket.recv(1 << 20)
+
+
+@pytest.mark.parametrize("protocol", ["http", "http2"])
+def test_a_client_that_is_gone_without_a_word_is_let_go(serve, protocol):
+    """The little that it is told would find room in the server's socket for a quarter of an hour."""
+    secure = protocol == "http2"
+    server = serve("--read-timeout", "2s", *(["--tls-self-signed"] if secure else []))
+    (server.root / "sub").mkdir()
+
+    def sockets():
+        links = [os.readlink(link) for link in pathlib.Path(f"/proc/{server.pid}/fd").iterdir() if link.is_symlink()]
+        return sum(link.startswith("socket:") for link in links)
+
+    before = wait_until(sockets, "the server listens")
+    path = "/.shareserve/events?in=/"
+    if secure:
+        gone = Frames(server, receive_buffer=4096)
+        gone.send(gone.head(1, path=path))
+        while not isinstance(gone.next(), DataFrame):
+            pass
+    else:
+        gone = Wire(server, receive_buffer=4096)
+        gone.request("GET", path)
+        assert b"retry" in gone.socket.recv(4096)
+    with requests.get(server.url + "/.shareserve/events?in=/sub/", stream=True, timeout=20, verify=False) as answer:
+        lines = answer.iter_lines(chunk_size=1)
+        assert next(lines).startswith(b"retry")
+        # More than it has room for, and its system says nothing of: as if it were not there.
+        for number in range(80):
+            (server.root / f"{number:0250}").write_bytes(b"")
+        wait_until(lambda: sockets() == before + 1, "the connection is closed")
+        (server.root / "sub" / "later").write_bytes(b"")
+        assert any(b"later" in line for line in lines)
+    gone.socket.close()

@@ -39,6 +39,8 @@ final class Engine: Sendable {
     let perAddress: ConnectionsPerAddress
     /// For what of bodies waits for its readers.
     private let waitingBodies: AnswerMemory
+    /// For what clients of HTTP/2 may send of long bodies before any of it is read.
+    let windows: RequestMemory
     /// For what is made in memory on HTTP/1.
     let answers: AnswerMemory
     /// For what waits above the socket, on TLS and HTTP/2: files too.
@@ -62,6 +64,7 @@ final class Engine: Sendable {
         memory = other?.memory ?? RequestMemory(limits.requestMemory)
         unaskedMemory = other?.unaskedMemory ?? RequestMemory(limits.answerMemory)
         waitingBodies = other?.waitingBodies ?? AnswerMemory(limits.answerMemory)
+        windows = other?.windows ?? RequestMemory(limits.requestMemory / 2)
         answers = other?.answers ?? AnswerMemory(limits.answerMemory)
         unsent = other?.unsent ?? AnswerMemory(limits.answerMemory)
         perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: room.connections)

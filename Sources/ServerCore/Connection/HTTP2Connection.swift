@@ -18,13 +18,15 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var streams = 0
     /// The streams whose answer ends, or has ended, with an empty frame.
     private var emptyEnds = 0
+    /// The streams whose bodies the frame layer has to their end, or will have in a moment, until they are over.
+    private var endedBodies: Set<Int> = []
     /// The last stream that its client began; 0 before there is one.
     private var lastStream = 0
     private var lastActivity: UInt32
     private var reader = ReaderWatch()
+    private var silence = SilenceWatch()
     /// Bytes of a head that is on its way, as counted.
     private var heldHead = 0
-    private var silence = SilenceWatch()
     /// When the wait for the client's own end is over, once the connection has said that it ends.
     private var closing: UInt32?
     /// The time for what the system still has of the answers has begun.
@@ -52,7 +54,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
             HTTP2Setting(parameter: .initialWindowSize, value: 256 * 1_024),
         ]
         settings.maximumBufferedControlFrames = 1_000
-        settings.targetWindowSize = 1_024 * 1_024
+        // All that comes is passed on to its stream at once, so this only has to be as much as may be on its way.
+        settings.targetWindowSize = 4 * 1_024 * 1_024
         // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
         settings.maximumSequentialEmptyDataFrames = 100
         // More than there are streams: what is still on its way to those that were reset is no fault.
@@ -155,10 +158,25 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// A stream answers with what ends in an empty frame.
     func emptyEndBegan() { emptyEnds += 1 }
 
+    /// The end of a body is on its way to the frame layer.
+    ///
+    /// Those of streams that are none would pile up.
+    func bodyEnds(of stream: Int) { if endedBodies.count <= Self.mostEnds { endedBodies.insert(stream) } }
+
+    private static let mostEnds = 256
+
+    /// Whether a stream's body goes on for all that is known, so that its window may be opened.
+    func mayOpenWindow(of stream: Int) -> Bool {
+        closing == nil && endedBodies.count <= Self.mostEnds && !endedBodies.contains(stream)
+    }
+
     /// A stream is over.
-    /// - Parameter hadEmptyEnd: whether an empty frame was to end its answer.
-    func streamEnded(hadEmptyEnd: Bool) {
+    /// - Parameters:
+    ///   - stream: its number.
+    ///   - hadEmptyEnd: whether an empty frame was to end its answer.
+    func streamEnded(_ stream: Int, hadEmptyEnd: Bool) {
         streams -= 1
+        if !endedBodies.isEmpty { endedBodies.remove(stream) }
         if hadEmptyEnd { emptyEnds -= 1 }
         engine.leaveStreams()
         lastActivity = room.tick
@@ -252,6 +270,11 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func secondPassed(_ tick: UInt32) {
         if let closing { return waitForEnd(until: closing, tick) }
         if let meter, meter.secondPassed() > Limits.ticks(engine.limits.headTime) { return breakOff() }
+        if streams > 0, load.outstanding == 0,
+            silence.isSilent(on: channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
+        {
+            return abort()
+        }
         // When its streams are over, the ends of answers may still wait for the socket, or in the system.
         if streams <= 0, load.outstanding > 0 || tick &- lastActivity <= 1 { reader.look(at: channel) }
         guard streams <= 0, tick &- lastActivity > Limits.ticks(engine.limits.idleTime) else { return }
@@ -270,11 +293,6 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func abort() {
         if !isEnding { sayGoodbye(.noError) }
         closeAtOnce()
-        if streams > 0, load.outstanding == 0,
-            silence.isSilent(on: channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
-        {
-            return abort()
-        }
     }
 
     var idleSince: UInt32? { streams <= 0 || closing != nil ? lastActivity : nil }

@@ -16,6 +16,16 @@ extension HTTP2Stream {
         if pipe.isWanted { setDeadline(engine.limits.bodyStallTime) } else { deadline = .max }
     }
 
+    /// Opens the window for what comes after `count` bytes, where the body is a long one.
+    func openWindow(by count: Int) {
+        guard count > 0, pipe != nil, !isAnswering, !isOver else { return }
+        let increment = window.increment(after: count, of: received, engine.windows)
+        guard increment > 0, connection.mayOpenWindow(of: number) else { return }
+        context?.writeAndFlush(
+            wrapOutboundOut(.windowUpdate(windowSizeIncrement: increment)), promise: nil)
+        window.open()
+    }
+
     func endBody() {
         isBodyDone = true
         owesReset = false

@@ -20,6 +20,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var lostBody: Int64 = 0
     var context: ChannelHandlerContext?
     var roomIndex = -1
+    private(set) var number = 0
 
     var head = RequestHead()
     var view: RequestHeadView?
@@ -33,6 +34,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     private var isRefused = false
     var owesContinue = false
     var received: Int64 = 0
+    var window = WideWindow()
     /// What came of the body while access was being decided on the pool; nil at all other times.
     var held: [HTTP2Frame.FramePayload]?
 
@@ -76,7 +78,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         self.context = context
         room.enter(self)
         let number = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
-        isRefused = !connection.streamBegan(number.map { Int($0) } ?? 0)
+        self.number = number.map { Int($0) } ?? 0
+        isRefused = !connection.streamBegan(self.number)
         setDeadline(engine.limits.headTime)
         if context.channel.isActive { read() }
     }
@@ -97,7 +100,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         case .data(let frame):
             guard case .byteBuffer(let buffer) = frame.data else { break }
             take(buffer)
-            if frame.endStream { endBody() }
+            if frame.endStream { endBody() } else { openWindow(by: buffer.readableBytes) }
         default: break
         }
     }
@@ -125,7 +128,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
-        connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
+        window.close(engine.windows)
+        connection.streamEnded(number, hadEmptyEnd: hasEmptyEnd)
     }
 
     func read() {

@@ -412,3 +412,45 @@ def test_windows_that_grow_or_shrink_between_requests_are_fine(secure):
         client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: size}).serialize())
         client.begin(2 * number + 1, "GET", "/a")
         assert client.status(2 * number + 1) == "200" and len(client.bodies[2 * number + 1]) == 1000
+
+
+class Sender(Client):
+    """A client that keeps count of what it may send."""
+
+    def __init__(self, server, **options):
+        super().__init__(server, **options)
+        self.windows = {0: 65_535, 1: 65_535}
+
+    def next(self):
+        frame = super().next()
+        if isinstance(frame, WindowUpdateFrame):
+            self.windows[frame.stream_id] += frame.window_increment
+        elif isinstance(frame, SettingsFrame) and "ACK" not in frame.flags:
+            self.windows[1] += frame.settings[SettingsFrame.INITIAL_WINDOW_SIZE] - 65_535
+            self.send(SettingsFrame(0, flags=("ACK",)).serialize())
+        return frame
+
+    def upload(self, body):
+        """Sends a part of the body of stream 1, as soon as it may."""
+        for start in range(0, len(body), 16_384):
+            piece = body[start:start + 16_384]
+            self.until(lambda: min(self.windows.values()) >= len(piece))
+            self.data(1, piece)
+            for stream in self.windows:
+                self.windows[stream] -= len(piece)
+
+
+def test_a_long_body_may_have_much_on_its_way(secure):
+    """To a client that is far away, a window for each round trip is all the speed there is."""
+    server = secure()
+    client = Sender(server)
+    client.begin(1, "PUT", "/long", flags=BEGUN)
+    body = bytes(range(256)) * (6 << 12)
+    client.upload(body)
+    client.until(lambda: min(client.windows.values()) >= 1 << 20)
+    # What waits for the disk takes memory.
+    assert client.windows[1] < 4 << 20
+    client.upload(body)
+    client.data(1, b"", last=True)
+    assert client.status(1) == "201"
+    assert (server.root / "long").read_bytes() == body + body

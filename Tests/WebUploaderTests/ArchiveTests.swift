@@ -25,7 +25,7 @@ import Testing
     private func archive(
         _ format: any ArchiveFormat, _ range: Range<Int64>? = nil, cache: ArchiveChecksums = ArchiveChecksums()
     ) throws -> (bytes: [UInt8], length: Int64) {
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: TreeMemory())
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: TreeMemory().portion())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: range ?? 0..<layout.length, cache: cache,
@@ -59,7 +59,9 @@ import Testing
     @Test("the validator changes with any member, and not without")
     func validator() throws {
         func tag() throws -> String {
-            try ArchivePlan(of: .root, in: share, choosing: [], format: ZipFormat(), memory: TreeMemory()).entityTag
+            try ArchivePlan(
+                of: .root, in: share, choosing: [], format: ZipFormat(), memory: TreeMemory().portion()
+            ).entityTag
         }
         let first = try tag()
         #expect(try tag() == first)
@@ -70,7 +72,7 @@ import Testing
     @Test("all plans together are bounded, but for small ones and one that is alone")
     func memory() throws {
         func plan(in memory: TreeMemory) throws {
-            _ = try ArchivePlan(of: .root, in: share, choosing: [], format: ZipFormat(), memory: memory)
+            _ = try ArchivePlan(of: .root, in: share, choosing: [], format: ZipFormat(), memory: memory.portion())
         }
         for index in 0..<3_000 { try directory.write("", to: "many/\(index) " + String(repeating: "n", count: 100)) }
         let memory = TreeMemory(1_000)
@@ -87,12 +89,13 @@ import Testing
     func choosing() throws {
         let plan = try ArchivePlan(
             of: .root, in: share, choosing: [SharePath(text: "leer"), SharePath(text: "b.txt")], format: ZipFormat(),
-            memory: TreeMemory())
+            memory: TreeMemory().portion())
         let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
         #expect(names == ["b.txt", "leer/", "leer/sub/"])
         #expect(throws: RootError.notFound) {
             try ArchivePlan(
-                of: .root, in: share, choosing: [SharePath(text: "nothing")], format: ZipFormat(), memory: TreeMemory())
+                of: .root, in: share, choosing: [SharePath(text: "nothing")], format: ZipFormat(),
+                memory: TreeMemory().portion())
         }
     }
 
@@ -102,7 +105,8 @@ import Testing
         share.rights = RightsMap(rules: [
             (.root, .readOnly), (try SharePath(bytes: "sub".utf8), .none), (try SharePath(bytes: "b.txt".utf8), .none),
         ])
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: TarFormat(), memory: TreeMemory())
+        let plan = try ArchivePlan(
+            of: .root, in: share, choosing: [], format: TarFormat(), memory: TreeMemory().portion())
         let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
         #expect(names == ["empty.txt", "leer/", "leer/sub/"])
     }
@@ -111,7 +115,7 @@ import Testing
         "a file that changes after the plan ends the archive",
         arguments: [ZipFormat(), TarFormat()] as [any ArchiveFormat])
     func changed(format: any ArchiveFormat) throws {
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: TreeMemory())
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: TreeMemory().portion())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
@@ -128,7 +132,7 @@ import Testing
         try directory.write("", to: "sub/huge.bin")
         try directory.resize("sub/huge.bin", to: 64 << 20)
         let plan = try ArchivePlan(
-            of: .root, in: share, choosing: [SharePath(text: "sub")], format: format, memory: TreeMemory())
+            of: .root, in: share, choosing: [SharePath(text: "sub")], format: format, memory: TreeMemory().portion())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
@@ -144,7 +148,7 @@ import Testing
     @Test("what may wait in a connection's buffers is no longer the file's")
     func buffered() throws {
         let format = TarFormat()
-        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: TreeMemory())
+        let plan = try ArchivePlan(of: .root, in: share, choosing: [], format: format, memory: TreeMemory().portion())
         let layout = try ArchiveLayout(of: plan, format: format)
         let producer = ArchiveProducer(
             plan, in: share, format: format, layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())
@@ -158,7 +162,8 @@ import Testing
         try directory.write("new", to: "b.txt")
         let change = try share.attributes(of: SharePath(bytes: "b.txt".utf8)).changed
         let plan = try ArchivePlan(
-            of: .root, in: share, choosing: [SharePath(text: "b.txt")], format: ZipFormat(), memory: TreeMemory())
+            of: .root, in: share, choosing: [SharePath(text: "b.txt")], format: ZipFormat(),
+            memory: TreeMemory().portion())
         let layout = try ArchiveLayout(of: plan, format: ZipFormat())
         let producer = ArchiveProducer(
             plan, in: share, format: ZipFormat(), layout: layout, range: 0..<layout.length, cache: ArchiveChecksums())

@@ -1,3 +1,4 @@
+import CSyscalls
 import DirectoryRoot
 import Synchronization
 
@@ -45,6 +46,10 @@ final class BodySink: Sendable {
         /// Nobody sends any more.
         var isClosed = false
         var waiter: CheckedContinuation<Void, any Error>?
+        /// When the client last took something, or had nothing to take, by the clock of `sys_coarse_milliseconds`.
+        var tookAt: Int64 = 0
+        /// The rest is not worth what is kept for it.
+        var isGivenUp = false
         /// The connection is idle and wants to be told of more.
         var wantsNotice = false
         var notify: (@Sendable () -> Void)?
@@ -71,7 +76,7 @@ final class BodySink: Sendable {
 
     func write(_ piece: Piece) async throws {
         let (notify, isFull, pool) = try state.withLock { state -> ((@Sendable () -> Void)?, Bool, PoolThreads?) in
-            guard !state.isClosed else { throw CancellationError() }
+            guard !state.isClosed, !state.isGivenUp else { throw CancellationError() }
             if let outlet = state.outlet, case .bytes(let bytes) = piece {
                 state.sentAround += Int64(bytes.count)
                 guard let rest = outlet.send(bytes) else { return (nil, false, outlet.pool) }
@@ -95,8 +100,9 @@ final class BodySink: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<Void, any Error>? in
                     // Asked under the lock: a cancellation after this finds the waiter.
-                    if state.isClosed || Task.isCancelled { return .failure(CancellationError()) }
+                    if state.isClosed || state.isGivenUp || Task.isCancelled { return .failure(CancellationError()) }
                     if state.queued < Self.limit { return .success(()) }
+                    state.tookAt = sys_coarse_milliseconds()
                     state.waiter = continuation
                     return nil
                 }
@@ -121,6 +127,20 @@ final class BodySink: Sendable {
         notify?()
     }
 
+    /// For how many milliseconds the writer has waited while the client took nothing; nil while it does not wait.
+    var stall: Int64? {
+        state.withLock { $0.waiter == nil ? nil : sys_coarse_milliseconds() - $0.tookAt }
+    }
+
+    /// The writer fails, at once or with its next piece, and the body breaks off.
+    func giveUp() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+            state.isGivenUp = true
+            return state.waiter.take()
+        }
+        waiter?.resume(throwing: CancellationError())
+    }
+
     // MARK: The connection's side
 
     /// Sets what is called, once, when there is more after ``next()`` found nothing.
@@ -140,10 +160,15 @@ final class BodySink: Sendable {
         }
     }
 
+    /// The client has taken some of the piece that ``next()`` gave out last.
+    func noteTaken() { state.withLock { $0.tookAt = sys_coarse_milliseconds() } }
+
     /// Small pieces that wait are joined into one.
     func next() -> Found {
         let (found, waiter) = state.withLock { state -> (Found, CheckedContinuation<Void, any Error>?) in
             if state.isBroken { return (.broken, nil) }
+            // Whatever was given out before is on its way.
+            if state.waiter != nil { state.tookAt = sys_coarse_milliseconds() }
             if !state.leftover.isEmpty {
                 let leftover = state.leftover
                 state.leftover = []

@@ -30,6 +30,7 @@ extension HTTP1Connection {
                 let before = span.offset
                 let goesOn = sendPiece(&span, upTo: isLimited ? Int64(budget) : .max)
                 budget -= Int(span.offset - before)
+                if isPiece, span.offset > before { exchange?.sink.noteTaken() }
                 guard goesOn else {
                     if case .file = outgoing { outgoing = .file(span, isPiece: isPiece) }
                     return

@@ -195,6 +195,7 @@ extension HTTP2Stream {
         switch span.read(upTo: limit, with: ByteBufferAllocator()) {
         case .bytes(let buffer):
             outgoing = .file(span, isPiece: isPiece)
+            if isPiece { exchange?.sink.noteTaken() }
             write(buffer, isLast: !isPiece && span.count == 0)
             return true
         case .cold:

@@ -1,35 +1,50 @@
 import Synchronization
 
 /// A number of things that may go on at once.
+///
+/// When all places are taken, one whose client takes nothing of its answer is taken from it: else some hundred clients
+/// that read a byte now and then would keep all others from listing.
 package final class Slots: Sendable {
     private let count: Int
-    private let free: Mutex<Int>
+    /// Of those who have a place.
+    private let watches = Mutex<[ObjectIdentifier: BodyWatch]>([:])
 
     /// `count` things at once.
-    package init(_ count: Int) {
-        self.count = max(0, count)
-        free = Mutex(self.count)
-    }
+    package init(_ count: Int) { self.count = max(0, count) }
 
-    /// Takes a place, given back when the token goes; nil when all are taken.
+    /// Takes a place, given back when the token goes; nil when all are taken by clients that read.
     package func take() -> Token? {
-        let isTaken = free.withLock { free in
-            guard free > 0 else { return false }
-            free -= 1
+        let watch = BodyWatch()
+        var loser: BodyWatch?
+        let isTaken = watches.withLock { watches in
+            if watches.count >= count {
+                guard let stalled = watches.longestStalled() else { return false }
+                loser = watches.removeValue(forKey: stalled)
+            }
+            watches[ObjectIdentifier(watch)] = watch
             return true
         }
-        return isTaken ? Token(slots: self) : nil
+        loser?.giveUp()
+        return isTaken ? Token(slots: self, watch: watch) : nil
     }
 
     /// One taken place.
     package final class Token: Sendable {
         private let slots: Slots
+        /// To be told of the body for which the place is kept; without one it is nobody else's.
+        package let watch: BodyWatch
 
-        fileprivate init(slots: Slots) { self.slots = slots }
+        fileprivate init(slots: Slots, watch: BodyWatch) {
+            self.slots = slots
+            self.watch = watch
+        }
 
         /// Whether so many are taken that each should hold less memory than it would alone.
-        package var isCrowded: Bool { slots.count - slots.free.withLock { $0 } > 16 }
+        package var isCrowded: Bool { slots.watches.withLock { $0.count } > 16 }
 
-        deinit { slots.free.withLock { $0 += 1 } }
+        deinit {
+            let id = ObjectIdentifier(watch)
+            _ = slots.watches.withLock { $0.removeValue(forKey: id) }
+        }
     }
 }

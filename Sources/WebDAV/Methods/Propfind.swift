@@ -13,7 +13,8 @@ extension DAVRequest {
         guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
         let selection = try service.selections.selection(propfind: body, charset: DAVBody.charset(of: request))
-        let begin: @Sendable () throws -> MultiStatusStream = { [depth, share, memory = service.trees.portion()] in
+        let begin: @Sendable () throws -> MultiStatusStream = {
+            [depth, share, memory = service.trees.portion(watch: slot.watch)] in
             try checkIf()
             return try MultiStatusStream(
                 of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,

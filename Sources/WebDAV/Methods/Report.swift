@@ -19,7 +19,7 @@ extension DAVRequest {
         }
         let query = try SyncQuery(root)
         let prefer = Prefer(of: request)
-        let listing = try await request.io.look { [share, memory = service.trees.portion()] in
+        let listing = try await request.io.look { [share, memory = service.trees.portion(watch: slot.watch)] in
             guard try share.attributes(of: path).isDirectory, !share.root.policy.isReadOnly else {
                 throw DAVError(status: .forbidden, condition: .supportedReport)
             }

@@ -44,17 +44,17 @@ struct ArchivePlan: Sendable {
     ///   - share: decides what the requester may read: what they may not is left out.
     ///   - chosen: what of the folder, seen from it; empty for all.
     ///   - format: its layout is part of the validator.
-    ///   - memory: where what the plan holds is counted.
+    ///   - memory: where what the plan holds is counted, and given back with it.
     /// - Throws: ``RootError/notFound`` when something chosen is not there, ``RootError/tooLarge`` for more than
     ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans fill the memory,
     ///   ``RootError/forbidden`` when nothing of it can be read, `CancellationError` when nobody waits for the
     ///   archive any more.
     init(
         of base: SharePath, in share: Share, choosing chosen: [SharePath], format: any ArchiveFormat,
-        memory: TreeMemory
+        memory: TreeMemory.Portion
     ) throws {
         self.base = base
-        portion = memory.portion()
+        portion = memory
         var builder = Builder(share: share, hash: SHA256(), memory: portion)
         builder.hash.update(data: Array(format.mediaType.utf8))
         try builder.walk(base, choosing: chosen)

@@ -29,7 +29,7 @@ extension UploaderHandler {
                 throw RootError.notFound
             }
             let plan = try ArchivePlan(
-                of: request.path, in: share, choosing: chosen, format: format, memory: trees)
+                of: request.path, in: share, choosing: chosen, format: format, memory: trees.portion(watch: slot.watch))
             return (plan, try ArchiveLayout(of: plan, format: format), chosen)
         }
         let filename = self.filename(request, choosing: chosen) + Array(format.fileExtension.utf8)
@@ -90,6 +90,7 @@ extension UploaderHandler {
         let io = request.io
         var response = head
         response.body = .stream(length: Int64(span.count)) { writer in
+            slot.watch.follow(writer)
             // The next piece is read while this one is sent.
             var piece = try await io.run { try producer.next() }
             while let current = piece {
@@ -118,6 +119,7 @@ extension UploaderHandler {
         return Response(
             .ok, fields: fields,
             body: .stream(length: nil) { writer in
+                slot.watch.follow(writer)
                 var chunk = try await io.run { try producer.next() }
                 while let current = chunk {
                     async let following = io.run { try producer.next() }

@@ -12,7 +12,7 @@ extension UploaderHandler {
         let producer = try await request.io.run { [foldersToSearch] in
             try SearchProducer(
                 for: pattern, below: top, in: request.share, address: request.folderAddress(.root),
-                memory: foldersToSearch.portion())
+                memory: foldersToSearch.portion(watch: slot.watch))
         }
         return try .chunks(
             producer, to: request, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],

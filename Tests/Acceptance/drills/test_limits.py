@@ -83,35 +83,103 @@ def held(server, crowd, method, target, *fields):
     return wire
 
 
-@pytest.mark.parametrize("option, method, target, fields", [
+PLACES = pytest.mark.parametrize("option, method, target, fields", [
     ("--max-propfinds", "PROPFIND", "/many/", ["Depth: 1"]),
+    ("--max-listings", "GET", "/many/?json", []),
     ("--max-archives", "GET", "/large/?archive=tar", []),
     ("--max-searches", "GET", "/.shareserve/search?q=name", []),
-], ids=["PROPFIND", "archive", "search"])
-def test_one_at_a_time(serve, crowd, option, method, target, fields):
+], ids=["PROPFIND", "listing", "archive", "search"])
+
+
+@pytest.fixture
+def crowded(serve):
+    """Starts a server with few places, and answers that are too long for a socket."""
+    def start(option, places):
+        server = serve(option, str(places))
+        for name in ("many", "large"):
+            (server.root / name).mkdir()
+        if option != "--max-archives":
+            for index in range(12_000):
+                (server.root / "many" / f"name-{index:0200}").touch()
+        for index in range(100):
+            with open(server.root / "large" / f"{index}", "wb") as file:
+                file.truncate(8 << 20)
+        return server
+    return start
+
+
+def gets_in(server, method, target, fields):
+    """Whether there is a place for one more, who leaves at once."""
+    with Wire(server, receive_buffer=4096) as wire:
+        wire.request(method, target, *fields)
+        return wire.read(12).split()[1][:1] == b"2"
+
+
+@PLACES
+def test_one_at_a_time(crowded, crowd, option, method, target, fields):
     """A second one is refused while the first is being sent, and taken after it."""
-    server = serve(option, "1")
-    for name in ("many", "large"):
-        (server.root / name).mkdir()
-    for index in range(12_000 if target != "/large/?archive=tar" else 1):
-        (server.root / "many" / f"name-{index:0200}").touch()
-    for index in range(100):
-        with open(server.root / "large" / f"{index}", "wb") as file:
-            file.truncate(8 << 20)
+    server = crowded(option, 1)
     first = held(server, crowd, method, target, *fields)
     with Wire(server, receive_buffer=4096) as second:
         second.request(method, target, *fields, "Connection: close")
         assert second.read(12) == b"HTTP/1.1 503"
         assert b"\r\nRetry-After: " in second.rest()[:1000]
-    assert len(ask(server, "GET", "/large/").text.split()) == 100
+    assert len(json.loads(ask(server, "GET", "/large/?json&name=1&name=2").text)["entries"]) == 2
     first.close()
+    wait_until(lambda: gets_in(server, method, target, fields), "the place is free again")
+
+
+@PLACES
+def test_who_takes_next_to_nothing_makes_way(crowded, crowd, option, method, target, fields):
+    """Of two who read a byte now and then, the one who has for longer loses the place to a newcomer."""
+    server = crowded(option, 2)
+    slowest = held(server, crowd, method, target, *fields)
+    time.sleep(0.5)
+    slow = held(server, crowd, method, target, *fields)
 
     def works():
-        with Wire(server, receive_buffer=4096) as wire:
-            wire.request(method, target, *fields)
-            return wire.read(12).split()[1][:1] == b"2"
+        slowest.read(1)
+        slow.read(1)
+        return gets_in(server, method, target, fields)
 
-    wait_until(works, "the place is free again")
+    wait_until(works, "one of them makes way")
+    assert slow.read(3 << 20)
+    with pytest.raises((ConnectionClosed, ConnectionResetError)):
+        slowest.read(1 << 30)
+
+
+def test_who_reads_on_slowly_keeps_the_place(crowded, crowd):
+    server = crowded("--max-propfinds", 1)
+    reader = held(server, crowd, "PROPFIND", "/many/", "Depth: 1", "Connection: close")
+    begun = time.monotonic()
+    # Longer than one who takes nothing would be left alone.
+    while time.monotonic() < begun + 8:
+        assert reader.read(64 << 10)
+        assert not gets_in(server, "PROPFIND", "/many/", ["Depth: 1"])
+        time.sleep(0.15)
+    assert b"</D:multistatus>" in reader.rest()[-200:]
+
+
+def test_memory_for_plans_goes_from_who_takes_nothing(serve, crowd):
+    """Archives of many names fill the memory for them before their places."""
+    server = serve()
+    for folder in range(20):
+        (server.root / str(folder)).mkdir()
+        for index in range(1_000):
+            (server.root / str(folder) / f"{index:0200}").touch()
+    with open(server.root / "0" / "large", "wb") as file:
+        file.truncate(64 << 20)
+    target = "/?archive=tar"
+
+    def refused():
+        wire = Wire(server, receive_buffer=4096)
+        crowd.append(wire)
+        wire.request("GET", target)
+        return wire.read(12) == b"HTTP/1.1 503"
+
+    wait_until(refused, "the memory is full")
+    assert len(crowd) < 60
+    wait_until(lambda: gets_in(server, "GET", target, []), "one of them makes way")
 
 
 def test_a_body_that_comes_slowly_keeps_no_place(serve, crowd):

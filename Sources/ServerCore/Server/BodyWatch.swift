@@ -1,0 +1,39 @@
+import Synchronization
+
+/// Whether the client of a body takes any of it: for those who keep something for that body which others want too.
+///
+/// Who reads on, however slowly, is not disturbed for another; who takes nothing for ``patience`` has to give way.
+package final class BodyWatch: Sendable {
+    /// How long a client may take nothing while others want what is kept for it, in milliseconds.
+    static let patience: Int64 = 5_000
+
+    private struct Watched {
+        weak var sink: BodySink?
+    }
+
+    private let watched = Mutex(Watched())
+
+    package init() {}
+
+    /// Watches the body that `writer` writes; called before its first byte.
+    package func follow(_ writer: BodyWriter) {
+        watched.withLock { $0.sink = writer.sink }
+    }
+
+    /// For how many milliseconds the client has taken nothing, though more waits for it; nil while it is not waited for.
+    fileprivate var stall: Int64? { watched.withLock { $0.sink }?.stall }
+
+    /// Breaks the body off, so that what is kept for it goes.
+    func giveUp() { watched.withLock { $0.sink }?.giveUp() }
+}
+
+extension Dictionary where Value == BodyWatch {
+    /// The one whose client has taken nothing for the longest time; nil where all have taken something lately.
+    func longestStalled() -> Key? {
+        let stalled = compactMap { key, watch in watch.stall.map { (key, stall: $0) } }
+        guard let longest = stalled.max(by: { $0.stall < $1.stall }), longest.stall >= BodyWatch.patience else {
+            return nil
+        }
+        return longest.0
+    }
+}

@@ -149,10 +149,13 @@ final class Engine: Sendable {
     /// Some task is at a request.
     var isInFlight: Bool { inFlight.load(ordering: .relaxed) > 0 }
 
-    /// Counts a stream of HTTP/2; false when there are too many.
-    ///
-    /// To be given to ``leaveStreams()`` all the same.
-    func enterStreams() -> Bool { streams.wrappingAdd(1, ordering: .relaxed).newValue <= limits.streams }
+    /// Counts a stream of HTTP/2; to be given to ``leaveStreams()`` whatever the answer.
+    /// - Parameter hasFew: whether its connection has few others; half of the places are for such streams.
+    /// - Returns: false when there are too many.
+    func enterStreams(hasFew: Bool) -> Bool {
+        let count = streams.wrappingAdd(1, ordering: .relaxed).newValue
+        return count <= (hasFew ? limits.streams : limits.streams / 2)
+    }
 
     /// Counts a stream of HTTP/2 that is over.
     func leaveStreams() { streams.wrappingSubtract(1, ordering: .relaxed) }

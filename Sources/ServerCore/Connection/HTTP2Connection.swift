@@ -137,11 +137,15 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// - Returns: whether it is answered.
     func streamBegan(_ stream: Int) -> Bool {
         streams += 1
-        let hasPlace = engine.enterStreams()
+        let hasFew = streams <= Self.fewStreams
+        let hasPlace = engine.enterStreams(hasFew: hasFew)
         guard !isEnding else { return false }
         lastStream = max(lastStream, stream)
-        return hasPlace
+        return hasPlace || hasFew && room.shedWaiting()
     }
+
+    /// So many streams a connection may have where others leave little room.
+    private static let fewStreams = 4
 
     /// Counts the memory of a head that is on its way.
     /// - Returns: false when there is no room for it.

@@ -54,6 +54,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var sentBytes: Int64 = 0
     var status = 0
     var beganAt: Int64 = 0
+    /// When it began to wait for the client, or the client last did something; what counts is ``waitsSince``.
+    private var waitBegan: UInt32 = 0
     var deadline: UInt32 = .max
     private var reader = ReaderWatch()
     /// How many times the reader's time has begun anew without a byte of this stream.
@@ -146,6 +148,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     // MARK: - The room's calls
 
     func setDeadline(_ time: Duration) {
+        waitBegan = room.tick
         deadline = room.tick &+ Limits.ticks(time) &+ 1
     }
 
@@ -180,4 +183,6 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     func abort() { reset() }
 
     var idleSince: UInt32? { nil }
+
+    var waitsSince: UInt32? { deadline == .max ? nil : waitBegan }
 }

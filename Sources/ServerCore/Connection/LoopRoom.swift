@@ -45,6 +45,8 @@ final class LoopRoom {
     private var members: [any LoopMember] = []
     /// When ``shedStalled()`` last found nobody to close.
     private var foundNoneStalled: UInt32?
+    /// When ``shedWaiting()`` last found nobody to end.
+    private var foundNoneWaiting: UInt32?
     private var ticking: RepeatedTask?
     private var dateSecond: time_t = 0
     /// `Date: Tue, 15 Nov 1994 08:12:31 GMT` and its line end.
@@ -134,6 +136,23 @@ final class LoopRoom {
         return victims.count
     }
 
+    /// Ends the request of HTTP/2 whose client has been waited for longest, to make room for another.
+    /// - Returns: false when none has been for long.
+    func shedWaiting() -> Bool {
+        guard foundNoneWaiting != tick else { return false }
+        var longest: (since: UInt32, member: any LoopMember)?
+        for member in members {
+            if let since = member.waitsSince, since < longest?.since ?? .max { longest = (since, member) }
+        }
+        guard let longest, tick &- longest.since >= 5 else {
+            // Looking through all of them once a second is enough.
+            foundNoneWaiting = tick
+            return false
+        }
+        longest.member.abort()
+        return true
+    }
+
     /// Shows every connection, newest first, so that each may leave meanwhile.
     func eachMember(_ body: (any LoopMember) -> Void) {
         for index in members.indices.reversed() where index < members.count { body(members[index]) }
@@ -211,8 +230,12 @@ protocol LoopMember: AnyObject {
     var idleSince: UInt32? { get }
     /// The tick since when the client has taken nothing of what is kept for it in memory; nil when nothing is.
     var stalledSince: UInt32? { get }
+    /// The tick since when a request of HTTP/2 has waited for its client to send or take anything; nil while it waits for
+    /// nobody.
+    var waitsSince: UInt32? { get }
 }
 
 extension LoopMember {
     var stalledSince: UInt32? { nil }
+    var waitsSince: UInt32? { nil }
 }

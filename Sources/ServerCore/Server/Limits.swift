@@ -42,7 +42,8 @@ public struct Limits: Sendable {
     public var connectionsPerAddress = 0
     /// Requests being answered by tasks at once; 503 beyond it.
     public var requestsInFlight = 8_192
-    /// Streams of all HTTP/2 connections at once, some 40 KB each; refused beyond it.
+    /// Streams of all HTTP/2 connections at once, some 40 KB each; refused beyond it, and from the half of it on for
+    /// connections that have more than a few.
     public var streams = 4_096
     /// Trees and large files being copied or deleted at once; 0 is half of the threads for the disk.
     ///

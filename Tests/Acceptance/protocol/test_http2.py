@@ -365,6 +365,48 @@ def test_streams_of_all_connections_are_bounded(secure):
     assert other.status(3) == "200"
 
 
+def test_one_connection_leaves_streams_to_others(secure):
+    server = secure("--max-streams", "20")
+    greedy, other = Client(server), Client(server)
+    streams = range(1, 40, 2)
+    for stream in streams:
+        greedy.begin(stream, "PUT", f"/{stream}", flags=BEGUN)
+    greedy.until(lambda: sum(greedy.over.get(stream) == REFUSED for stream in streams) == 10)
+    for stream in (1, 3, 5, 7):
+        other.begin(stream, "GET", "/a")
+        assert other.status(stream) == "200"
+    greedy.data(1, b"x", last=True)
+    assert greedy.status(1) == "201"
+
+
+def test_streams_whose_clients_take_nothing_make_way(secure):
+    """The one that has waited for longest, and no more of them than are needed."""
+    server = secure("--max-streams", "8")
+    (server.root / "big").write_bytes(b"b" * 1_000_000)
+    streams = (1, 3, 5, 7)
+    idle, slow = Client(server), Client(server)
+    for client in (idle, slow):
+        for stream in streams:
+            client.begin(stream, "GET", "/big")
+            client.until(lambda: stream in client.heads)
+        time.sleep(2)
+
+    def answered():
+        client = Client(server)
+        client.begin(1, "GET", "/a")
+        return client.status(1) == "200"
+
+    assert not answered()
+    wait_until(answered, "one of them makes way")
+    idle.until(lambda: idle.over)
+    assert len(idle.over) == 1
+    slow.send(WindowUpdateFrame(0, window_increment=1 << 24).serialize())
+    for stream in streams:
+        slow.send(WindowUpdateFrame(stream, window_increment=1 << 24).serialize())
+    for stream in streams:
+        assert slow.status(stream) == "200" and len(slow.bodies[stream]) == 1_000_000
+
+
 def test_windows_that_shrink_within_a_listing_end_their_connection_alone(secure):
     """RFC 9113 §6.9.2: such a window may be less than nothing, and an empty frame is due."""
     server = secure()

@@ -1,6 +1,14 @@
 import NIOCore
 import NIOHTTP2
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// What a connection is when HTTP/2 was agreed on: the frames are SwiftNIO's, each stream is an ``HTTP2Stream`` that
 /// tells of its begin and end here, so that an idle connection ends, and one with streams waits for them.
 ///
@@ -82,8 +90,15 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         }
         try channel.pipeline.syncOperations.addHandler(connection)
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 4)
+        // A socket of the Unix domain has no such thing.
+        try? channel.syncOptions?.setOption(
+            .tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)), value: SocketOptionValue(mostUnsent))
         try channel.syncOptions?.setOption(.autoRead, value: true)
     }
+
+    /// Bytes that the system keeps beyond what is on the line: what is asked for beside a large download waits behind
+    /// them, and on a thin line the megabytes that the system would take are seconds.
+    private static let mostUnsent = 128 * 1_024
 
     // MARK: - The channel's calls
 

@@ -36,7 +36,7 @@ class Client(Frames):
         if isinstance(frame, HeadersFrame):
             self.heads.setdefault(frame.stream_id, []).append(dict(self.decoder.decode(frame.data)))
         elif isinstance(frame, DataFrame):
-            self.bodies[frame.stream_id] = self.bodies.get(frame.stream_id, b"") + frame.data
+            self.bodies.setdefault(frame.stream_id, bytearray()).extend(frame.data)
         elif isinstance(frame, GoAwayFrame):
             self.goodbye = frame
         if isinstance(frame, RstStreamFrame):
@@ -405,6 +405,25 @@ def test_streams_whose_clients_take_nothing_make_way(secure):
         slow.send(WindowUpdateFrame(stream, window_increment=1 << 24).serialize())
     for stream in streams:
         assert slow.status(stream) == "200" and len(slow.bodies[stream]) == 1_000_000
+
+
+def test_what_is_asked_for_beside_a_download_does_not_wait_long(secure):
+    """On a thin line, what the system would have taken of the download is seconds."""
+    server = secure()
+    with open(server.root / "film", "wb") as file:
+        file.truncate(100 << 20)
+    client = Client(server, receive_buffer=65_536)
+    # As wide as browsers open theirs.
+    client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 1 << 26}).serialize())
+    client.send(WindowUpdateFrame(0, window_increment=1 << 26).serialize())
+    client.begin(1, "GET", "/film")
+    client.until(lambda: len(client.bodies.get(1, b"")) > 8 << 20)
+    # The server sends until nothing more is taken.
+    time.sleep(1)
+    client.begin(3, "GET", "/a")
+    before = len(client.bodies[1])
+    assert client.status(3) == "200"
+    assert len(client.bodies[1]) - before < 1 << 20
 
 
 def test_windows_that_shrink_within_a_listing_end_their_connection_alone(secure):

@@ -9,13 +9,13 @@ struct DescriptorRoom: Equatable {
 
     /// - Parameters:
     ///   - limit: descriptors that the process may have.
-    ///   - connections: how many are wished for; 0 for as many as is sensible.
+    ///   - connections: how many are wished for.
     ///   - eventLoops: of the server; each has some of its own.
     init(limit: Int, connections: Int, eventLoops: Int) {
         // For listeners, event loops, standard streams and libraries.
         let room = max(32, limit - 64 - 4 * eventLoops)
         let most = room < 512 ? room / 2 : room / 4 * 3
-        self.connections = min(most, connections > 0 ? connections : 16_384)
+        self.connections = min(most, connections)
         files = room - self.connections
     }
 }

@@ -56,7 +56,9 @@ final class Engine: Sendable {
         accessLog = configuration.accessLog
         let room = DescriptorRoom(
             limit: Int(sys_raise_file_limit()),
-            connections: configuration.limits.connections(areSecure: configuration.tls != nil), eventLoops: eventLoops)
+            connections: configuration.limits.connections(
+                areSecure: configuration.tls != nil, memory: UsableMemory.bytes),
+            eventLoops: eventLoops)
         cachedFiles = min(OpenFileCache.capacity, max(1, room.files / 8 / eventLoops))
         maxConnections = room.connections
         sys_limit_open_files(Int32(clamping: room.files))

@@ -34,7 +34,7 @@ public struct Limits: Sendable {
     public var lingerTime: Duration = .seconds(2)
     /// Connections in all; 0 chooses, at most 16,384, and 4,096 over TLS, where each takes 54 KB.
     ///
-    /// The limit of open files lowers either. Beyond it, the longest idle one goes.
+    /// The limit of open files lowers either, and less memory than 1 GiB. Beyond it, the longest idle one goes.
     public var connections = 0
     /// Connections from one address (IPv6: one /64 network); 0 chooses three quarters of all.
     ///
@@ -59,8 +59,16 @@ public struct Limits: Sendable {
     /// The defaults.
     public init() {}
 
-    /// How many connections to take, before the limit of open files is looked at; 0 for what that allows.
-    func connections(areSecure: Bool) -> Int { connections > 0 || !areSecure ? connections : 4_096 }
+    /// How many connections to take, before the limit of open files is looked at.
+    /// - Parameters:
+    ///   - areSecure: whether they speak TLS.
+    ///   - memory: what the process may use, in bytes: half of it is for them, should each have sent much.
+    /// - Returns: at least 64.
+    func connections(areSecure: Bool, memory: Int64) -> Int {
+        guard connections == 0 else { return connections }
+        let (most, cost): (Int64, Int64) = areSecure ? (4_096, 128 * 1_024) : (16_384, 32 * 1_024)
+        return Int(max(64, min(most, memory / 2 / cost)))
+    }
 
     /// A time limit in the whole seconds that connections count: at least one.
     static func ticks(_ time: Duration) -> UInt32 {

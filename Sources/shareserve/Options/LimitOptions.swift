@@ -8,7 +8,7 @@ enum LimitOptions: SettingsSection {
             "Files and connections that the process may have open; default: what the system lets it have."),
         .text(
             "max-connections", as: "number",
-            "Connections in all; default: 16384, with TLS 4096, or what open files allow."),
+            "Connections in all; default: 16384, with TLS 4096, or what open files and memory below 1 GiB allow."),
         .text(
             "max-connections-per-address", as: "number",
             "Connections from one address; default: three quarters of all, from 4096 in all on."),

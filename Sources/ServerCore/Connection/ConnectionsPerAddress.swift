@@ -13,7 +13,7 @@ final class ConnectionsPerAddress: Sendable {
     ///   - limits: what is asked for.
     ///   - connections: that are taken in all.
     convenience init(_ limits: Limits, of connections: Int) {
-        let chosen = connections < 4_096 ? 0 : connections / 4 * 3
+        let chosen = connections < 1_024 ? 0 : connections / 4 * 3
         self.init(most: limits.connectionsPerAddress > 0 ? limits.connectionsPerAddress : chosen)
     }
 

@@ -108,6 +108,12 @@ final class Engine: Sendable {
         counters.openConnections < maxConnections || room.shedIdlest()
     }
 
+    /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` in any case.
+    /// - Returns: whether there may be one more: where there are too many, an idle one from there goes.
+    func makesWay(for newcomer: any LoopMember, in room: LoopRoom) -> Bool {
+        perAddress.enter(newcomer.peer) || room.shedIdlest(for: newcomer)
+    }
+
     /// Counts an answer, if there was one, and writes the request's line in the access log.
     func record(
         _ head: RequestHead, peer: String, user: String?, version: String, status: Int, bytes: Int64, beganAt: Int64

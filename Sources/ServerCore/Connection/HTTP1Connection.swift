@@ -128,7 +128,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         guard engine.makesWay(in: room) else { return turnAway() }
         room.enter(self)
         engine.counters.opened()
-        guard engine.perAddress.enter(peer) else { return turnAway() }
+        guard engine.makesWay(for: self, in: room) else { return turnAway() }
         if !isSecure {
             socket =
                 (try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {

@@ -106,7 +106,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         self.context = context
         room.enter(self)
         engine.counters.opened()
-        if !engine.perAddress.enter(peer) { end(.enhanceYourCalm) }
+        if !engine.makesWay(for: self, in: room) { end(.enhanceYourCalm) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }

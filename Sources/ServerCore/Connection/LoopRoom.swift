@@ -43,6 +43,8 @@ final class LoopRoom {
     /// All time limits count in it.
     private(set) var tick: UInt32 = 0
     private var members: [any LoopMember] = []
+    /// From where ``shedIdlest(for:)`` last found nobody to close, and when.
+    private var foundNoneIdle: (peer: String, tick: UInt32)?
     /// When ``shedStalled()`` last found nobody to close.
     private var foundNoneStalled: UInt32?
     /// When ``shedWaiting()`` last found nobody to end.
@@ -96,12 +98,18 @@ final class LoopRoom {
     ///
     /// Each new one asks for it where there are as many as there may be: so it neither sorts them all nor costs others
     /// their files, which take no connection's descriptor.
+    /// - Parameter newcomer: for which another connection from its address goes; nil for any.
     /// - Returns: false when none is idle.
-    func shedIdlest() -> Bool {
+    func shedIdlest(for newcomer: (any LoopMember)? = nil) -> Bool {
+        if let newcomer, let none = foundNoneIdle, none == (newcomer.peer, tick) { return false }
         var idlest: (since: UInt32, member: any LoopMember)?
         for member in members {
-            if let since = member.idleSince, since < idlest?.since ?? .max { idlest = (since, member) }
+            guard let since = member.idleSince, since < idlest?.since ?? .max else { continue }
+            if let newcomer, member === newcomer || member.peer != newcomer.peer { continue }
+            idlest = (since, member)
         }
+        // Looking through all of them for one address once a second is enough.
+        if let newcomer, idlest == nil { foundNoneIdle = (newcomer.peer, tick) }
         idlest?.member.abort()
         return idlest != nil
     }
@@ -220,6 +228,8 @@ final class LoopRoom {
 protocol LoopMember: AnyObject {
     /// Where the room keeps it; -1 outside.
     var roomIndex: Int { get set }
+    /// The address that it comes from.
+    var peer: String { get }
     /// A second has passed: end what has run out of time.
     func secondPassed(_ tick: UInt32)
     /// No more requests; close when idle.

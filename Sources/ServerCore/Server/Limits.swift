@@ -38,7 +38,8 @@ public struct Limits: Sendable {
     public var connections = 0
     /// Connections from one address (IPv6: one /64 network); 0 chooses three quarters of all.
     ///
-    /// Where fewer than 4,096 are taken in all, 0 sets no such bound: a browser and its mounts are one address too.
+    /// Where fewer than 1,024 are taken in all, 0 sets no such bound: a browser and its mounts are one address too.
+    /// Beyond it, the longest idle one from there goes.
     public var connectionsPerAddress = 0
     /// Requests being answered by tasks at once; 503 beyond it.
     public var requestsInFlight = 8_192

@@ -11,7 +11,7 @@ enum LimitOptions: SettingsSection {
             "Connections in all; default: 16384, with TLS 4096, or what open files and memory below 1 GiB allow."),
         .text(
             "max-connections-per-address", as: "number",
-            "Connections from one address; default: three quarters of all, from 4096 in all on."),
+            "Connections from one address; default: three quarters of all, from 1024 in all on."),
         .text("max-requests", as: "number", "Requests being worked on at once; default: 8192."),
         .text("max-streams", as: "number", "HTTP/2 streams of all connections at once; default: 4096."),
         .text("max-head-size", as: "size", "Bytes of a request's head; default: 64K."),

@@ -446,7 +446,9 @@ def test_connections_to_the_redirect_count_too(serve):
     server = serve("--tls-self-signed", "--redirect-http", port, "--max-connections-per-address", "2")
     first, second = Wire(server, tls=True), Wire(server, tls=True)
     for wire in (first, second):
-        assert wire.ask("GET", "/").status == 200
+        # Not idle, or one of them would make way.
+        wire.request("PUT", "/file", "Content-Length: 10", "Expect: 100-continue")
+        assert wire.response(interim=True).status == 100
     with Wire(("127.0.0.1", port)) as third:
         try:
             assert third.ask("GET", "/a").status == 503

@@ -501,6 +501,28 @@ def test_newcomers_beyond_the_last_connection_leave_the_files_that_are_kept_open
     assert trace.calls["openat2"] < 10
 
 
+def test_idle_connections_make_way_for_others_from_their_address(serve, crowd):
+    """Those that have something to do stay, and nobody else is let in beside them."""
+    server = serve("--max-connections-per-address", "4", "--event-loops", "1")
+    for index in range(2):
+        crowd.append(Wire(server))
+        crowd[-1].request("PUT", f"/{index}", "Content-Length: 10", "Expect: 100-continue")
+        assert crowd[-1].response(interim=True).status == 100
+    for _ in range(20):
+        crowd.append(Wire(server))
+        assert crowd[-1].ask("GET", "/").status == 200
+    busy = crowd[:2] + [wire for wire in crowd[2:] if not wire.is_closed(timeout=0.5)]
+    assert len(busy) == 4
+    for index, wire in enumerate(busy[2:]):
+        wire.request("PUT", f"/{index + 2}", "Content-Length: 10", "Expect: 100-continue")
+        assert wire.response(interim=True).status == 100
+    with Wire(server) as other:
+        assert other.read(12) == b"HTTP/1.1 503"
+    for wire in busy:
+        wire.send("x" * 10)
+        assert wire.response().status == 201
+
+
 def test_who_has_an_answer_and_owes_a_body_makes_way(serve, crowd):
     server = serve("--max-connections", "24")
     (server.root / "a").write_text("x")

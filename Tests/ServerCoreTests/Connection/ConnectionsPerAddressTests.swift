@@ -22,7 +22,7 @@ struct ConnectionsPerAddressTests {
         }
         var limits = Limits()
         #expect(taken(limits, of: 16_384) == 12_288)
-        #expect(taken(limits, of: 4_095) == 4_095)
+        #expect(taken(limits, of: 1_023) == 1_023)
         limits.connectionsPerAddress = 5
         #expect(taken(limits, of: 16_384) == 5)
     }

@@ -12,7 +12,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     private let room: LoopRoom
     private var context: ChannelHandlerContext?
     private var deadline: UInt32
-    private var peer = ""
+    private(set) var peer = ""
     private var hasFailed = false
     var roomIndex = -1
 
@@ -38,7 +38,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
         self.peer = peer
         room.enter(self)
         engine.counters.greeting()
-        guard engine.perAddress.enter(peer) else { return context.closeBelowTLS() }
+        guard engine.makesWay(for: self, in: room) else { return context.closeBelowTLS() }
         context.read()
     }
 

@@ -26,8 +26,6 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var streams = 0
     /// The streams whose answer ends, or has ended, with an empty frame.
     private var emptyEnds = 0
-    /// The streams whose bodies the frame layer has to their end, or will have in a moment, until they are over.
-    private var endedBodies: Set<Int> = []
     /// The last stream that its client began; 0 before there is one.
     private var lastStream = 0
     private var lastActivity: UInt32
@@ -42,6 +40,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// The client was told that nothing new is taken.
     private(set) var isEnding = false
     private var isInputClosed = false
+    /// The frame layer has said goodbye, which it only does when its client is at fault.
+    private var hasFault = false
     var roomIndex = -1
 
     private init(engine: Engine, room: LoopRoom, peer: String) {
@@ -78,7 +78,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let meter = HTTP2FrameMeter(connection)
         connection.meter = meter
-        try channel.pipeline.syncOperations.addHandler(HTTP2Parcels(connection.load))
+        try channel.pipeline.syncOperations.addHandler(HTTP2Parcels(connection))
         try channel.pipeline.syncOperations.addHandler(meter)
         _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: settings, streamConfiguration: stream
@@ -136,8 +136,11 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // All else is a peer that breaks the rules, or is gone.
-        if !HTTP2StreamFault.isOne(error) { close() }
+        if HTTP2StreamFault.isOne(error) { return }
+        // Where its client is at fault, the frame layer has said goodbye before it tells of it.
+        if HTTP2StreamFault.isOfLateFrame(error), !hasFault { return }
+        // A peer that breaks the rules, or is gone.
+        close()
     }
 
     // MARK: - The streams' calls
@@ -177,25 +180,10 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// A stream answers with what ends in an empty frame.
     func emptyEndBegan() { emptyEnds += 1 }
 
-    /// The end of a body is on its way to the frame layer.
-    ///
-    /// Those of streams that are none would pile up.
-    func bodyEnds(of stream: Int) { if endedBodies.count <= Self.mostEnds { endedBodies.insert(stream) } }
-
-    private static let mostEnds = 256
-
-    /// Whether a stream's body goes on for all that is known, so that its window may be opened.
-    func mayOpenWindow(of stream: Int) -> Bool {
-        closing == nil && endedBodies.count <= Self.mostEnds && !endedBodies.contains(stream)
-    }
-
     /// A stream is over.
-    /// - Parameters:
-    ///   - stream: its number.
-    ///   - hadEmptyEnd: whether an empty frame was to end its answer.
-    func streamEnded(_ stream: Int, hadEmptyEnd: Bool) {
+    /// - Parameter hadEmptyEnd: whether an empty frame was to end its answer.
+    func streamEnded(hadEmptyEnd: Bool) {
         streams -= 1
-        if !endedBodies.isEmpty { endedBodies.remove(stream) }
         if hadEmptyEnd { emptyEnds -= 1 }
         engine.leaveStreams()
         lastActivity = room.tick
@@ -227,6 +215,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// of the whole connection; such a stream is refused by itself.
     private func sayGoodbye(_ reason: HTTP2ErrorCode) {
         isEnding = true
+        let hadFault = hasFault
+        defer { hasFault = hadFault }
         guard let context,
             let frames = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self)
         else { return }
@@ -239,6 +229,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         frame.writeInteger(UInt32(http2ErrorCode: reason))
         frames.writeAndFlush(NIOAny(frame), promise: nil)
     }
+
+    /// GOAWAY is sent.
+    func saysGoodbye() { hasFault = true }
 
     /// The client sends what can only be meant to harm.
     func breakOff() {

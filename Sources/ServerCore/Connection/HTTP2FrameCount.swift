@@ -11,7 +11,6 @@ struct HTTP2FrameCount {
     private enum Frame {
         static let data: UInt8 = 0
         static let headers: UInt8 = 1
-        static let reset: UInt8 = 3
         static let settings: UInt8 = 4
         static let continuation: UInt8 = 9
         /// None has been read.
@@ -21,8 +20,6 @@ struct HTTP2FrameCount {
         ///
         /// RFC 9113 §4.1.
         static let head = 9
-        /// The flag of the last frame of a request.
-        static let endStream: UInt8 = 0x1
         /// The flag of the last frame of a request's fields.
         static let endHeaders: UInt8 = 0x4
         /// The flag of a body's frame that has more in it than the body.
@@ -46,9 +43,6 @@ struct HTTP2FrameCount {
     private var length = 0
     private var type = Frame.none
     private var flags: UInt8 = 0
-    private var stream: UInt32 = 0
-    /// The last stream that began.
-    private var newest: UInt32 = 0
     /// Of the frame that is being read: its head and all behind it.
     private var size = preface
     /// Of a request whose fields are on their way: what all their frames have that have begun.
@@ -78,9 +72,6 @@ struct HTTP2FrameCount {
     }
 
     private(set) var shrinking = Shrinking.none
-
-    /// The streams whose bodies end in what was read last.
-    private(set) var ended: [Int] = []
 
     /// Bytes at the end of what was read that can't go on to the frame layer yet.
     ///
@@ -122,7 +113,6 @@ struct HTTP2FrameCount {
     mutating func read(_ bytes: UnsafeRawBufferPointer) {
         var index = 0
         shrinking = .none
-        if !ended.isEmpty { ended.removeAll(keepingCapacity: true) }
         if skipped == 0, position == 0 { hasRequest = false }
         while index < bytes.count {
             let rest = min(skipped, bytes.count - index)
@@ -139,7 +129,6 @@ struct HTTP2FrameCount {
             case 0...2: length = length << 8 | Int(byte)
             case 3: type = byte
             case 4: flags = byte
-            case 5...8: stream = stream << 8 | UInt32(byte)
             default: break
             }
             position += 1
@@ -151,9 +140,7 @@ struct HTTP2FrameCount {
     private mutating func endOfHead() {
         frames &+= 1
         switch type {
-        case Frame.data:
-            grant(length / Self.worth - 1)
-            if flags & Frame.endStream != 0 { endBody() }
+        case Frame.data: grant(length / Self.worth - 1)
         // A request and what it continues with are bounded elsewhere; a small body may belong to it.
         case Frame.headers:
             grant(4)
@@ -161,19 +148,12 @@ struct HTTP2FrameCount {
             requests += 1
             fields = length
             isLastOfFields = flags & Frame.endHeaders != 0
-            // Of one that has begun, these are trailers.
-            if flags & Frame.endStream != 0, stream <= newest { endBody() }
-            newest = max(newest, stream)
-        case Frame.reset:
-            left -= 1
-            endBody()
         case Frame.continuation:
             hasRequest = true
             fields += length
             isLastOfFields = flags & Frame.endHeaders != 0
         default: left -= 1
         }
-        stream = 0
         skipped = length
         size = Frame.head + length
         position = 0
@@ -181,8 +161,6 @@ struct HTTP2FrameCount {
         settingBytes = 0
         setting = 0
     }
-
-    private mutating func endBody() { ended.append(Int(stream & 0x7FFF_FFFF)) }
 
     /// Takes a byte of the settings: each is two of its number, and four of its value.
     ///

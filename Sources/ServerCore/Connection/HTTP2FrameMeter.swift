@@ -10,9 +10,6 @@ import NIOCore
 /// traps when it sends an empty frame into such a window, and an empty frame ends each answer whose length was not known
 /// before. So a connection ends when its windows shrink during such an answer; all others are served.
 ///
-/// A body's window may be opened only until the frame layer has seen the body's end, which lies there until it is read:
-/// so that end is seen here.
-///
 /// Frames go on whole, bodies also in pieces. The frame layer keeps all bytes of a connection until one of its reads ends
 /// where a frame ends. A client that never let that happen took as much memory as it sent, and ended the process at 4 GiB.
 final class HTTP2FrameMeter: ChannelInboundHandler {
@@ -35,8 +32,6 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
         guard !count.isExhausted, connection.isListening else { return forget() }
         var bytes = unwrapInboundIn(data)
         unsafe bytes.withUnsafeReadableBytes { bytes in unsafe count.read(bytes) }
-        // Before the frame layer sees them.
-        for stream in count.ended { connection.bodyEnds(of: stream) }
         switch count.shrinking {
         case .none: break
         case .alone: if connection.hasEmptyEnds { count.exhaust() }

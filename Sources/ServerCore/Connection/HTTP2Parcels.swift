@@ -11,20 +11,48 @@ final class HTTP2Parcels: ChannelOutboundHandler {
     /// What one buffer of 32 KiB holds when it is encrypted.
     private static let size = 28 * 1_024
 
+    private let connection: HTTP2Connection
     private let load: HTTP2Load
+    /// Bytes of a frame whose head was written, and which are written next.
+    private var rest = 0
     /// What was written since the last flush.
     private var waiting: CircularBuffer<(ByteBuffer, EventLoopPromise<Void>?)> = []
     private var isSending = false
 
-    init(_ load: HTTP2Load) { self.load = load }
+    init(_ connection: HTTP2Connection) {
+        self.connection = connection
+        load = connection.load
+    }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let bytes = unwrapOutboundIn(data)
+        look(at: bytes)
         if waiting.isEmpty, !isSending, !load.isCrowded {
             context.write(data, promise: promise)
         } else {
-            waiting.append((unwrapOutboundIn(data), promise))
+            waiting.append((bytes, promise))
         }
     }
+
+    /// Finds the frame that says goodbye.
+    ///
+    /// Each frame is written by itself, its head first; the content of a body's comes in a write of its own.
+    /// RFC 9113 §4.1.
+    private func look(at bytes: ByteBuffer) {
+        guard rest <= 0 else {
+            rest -= bytes.readableBytes
+            return
+        }
+        let start = bytes.readerIndex
+        guard let word = bytes.getInteger(at: start, as: UInt32.self) else { return }
+        if word & 0xFF == Self.goodbye { connection.saysGoodbye() }
+        rest = 9 + Int(word >> 8) - bytes.readableBytes
+    }
+
+    /// The type of the frame GOAWAY.
+    ///
+    /// RFC 9113 §6.8.
+    private static let goodbye: UInt32 = 7
 
     /// Sends what waits.
     ///

@@ -20,7 +20,7 @@ extension HTTP2Stream {
     func openWindow(by count: Int) {
         guard count > 0, pipe != nil, !isAnswering, !isOver else { return }
         let increment = window.increment(after: count, of: received, engine.windows)
-        guard increment > 0, connection.mayOpenWindow(of: number) else { return }
+        guard increment > 0 else { return }
         context?.writeAndFlush(
             wrapOutboundOut(.windowUpdate(windowSizeIncrement: increment)), promise: nil)
         window.open()

@@ -20,7 +20,6 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var lostBody: Int64 = 0
     var context: ChannelHandlerContext?
     var roomIndex = -1
-    private(set) var number = 0
 
     var head = RequestHead()
     var view: RequestHeadView?
@@ -80,8 +79,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         self.context = context
         room.enter(self)
         let number = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
-        self.number = number.map { Int($0) } ?? 0
-        isRefused = !connection.streamBegan(self.number)
+        isRefused = !connection.streamBegan(number.map { Int($0) } ?? 0)
         setDeadline(engine.limits.headTime)
         if context.channel.isActive { read() }
     }
@@ -119,7 +117,9 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         self.context = nil
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { reset() }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !HTTP2StreamFault.isOfLateFrame(error) { reset() }
+    }
 
     func becomeOver() {
         room.leave(self)
@@ -131,7 +131,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         exchange = nil
         outgoing = .none
         window.close(engine.windows)
-        connection.streamEnded(number, hadEmptyEnd: hasEmptyEnd)
+        connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
     }
 
     func read() {

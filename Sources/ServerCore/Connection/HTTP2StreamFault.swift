@@ -23,4 +23,12 @@ enum HTTP2StreamFault {
         default: false
         }
     }
+
+    /// Whether `error` may only say that a frame of ours came too late for its stream, and was not sent.
+    ///
+    /// The frame layer keeps what is to be sent while the socket takes nothing, and finds only then that the body whose
+    /// window a frame was to open has ended meanwhile, or that the client has reset the stream.
+    static func isOfLateFrame(_ error: any Error) -> Bool {
+        error is NIOHTTP2Errors.BadStreamStateTransition || error is NIOHTTP2Errors.NoSuchStream
+    }
 }

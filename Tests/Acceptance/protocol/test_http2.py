@@ -484,7 +484,7 @@ class Sender(Client):
 
     def next(self):
         frame = super().next()
-        if isinstance(frame, WindowUpdateFrame):
+        if isinstance(frame, WindowUpdateFrame) and frame.stream_id in self.windows:
             self.windows[frame.stream_id] += frame.window_increment
         elif isinstance(frame, SettingsFrame) and "ACK" not in frame.flags:
             self.windows[1] += frame.settings[SettingsFrame.INITIAL_WINDOW_SIZE] - 65_535
@@ -515,3 +515,57 @@ def test_a_long_body_may_have_much_on_its_way(secure):
     client.data(1, b"", last=True)
     assert client.status(1) == "201"
     assert (server.root / "long").read_bytes() == body + body
+
+
+FILM = 24 << 20
+
+
+@pytest.fixture
+def unread(secure):
+    """A client with a download, on stream 3, of which it reads nothing, so that the server can't send anything."""
+    server = secure()
+    with open(server.root / "film", "wb") as file:
+        file.truncate(FILM)
+    client = Sender(server, receive_buffer=65_536)
+    client.server = server
+    client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 1 << 26}).serialize())
+    client.send(WindowUpdateFrame(0, window_increment=1 << 26).serialize())
+    # So that the connection has its whole window.
+    client.begin(1, "PUT", "/before", flags=BEGUN)
+    client.upload(bytes(1 << 20))
+    client.data(1, b"", last=True)
+    assert client.status(1) == "201" and client.windows[0] > 1 << 20
+    client.begin(3, "GET", "/film")
+    time.sleep(0.5)
+    return client
+
+
+def goes_on(client):
+    client.begin(7, "GET", "/a")
+    return client.status(7) == "200" and client.status(3) == "200" and len(client.bodies[3]) == FILM
+
+
+@pytest.mark.parametrize("size", [200, 256])
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_body_that_is_over_before_its_window_is_opened(unread, size, is_cancelled):
+    unread.begin(5, "PUT", "/beside", flags=BEGUN)
+    body = bytes(range(256)) * 4 * size
+    for start in range(0, len(body), 16_384):
+        unread.data(5, body[start:start + 16_384])
+    time.sleep(0.5)
+    if is_cancelled:
+        unread.send(RstStreamFrame(5, error_code=8).serialize())
+    else:
+        unread.data(5, b"", last=True)
+    time.sleep(0.5)
+    if not is_cancelled:
+        assert unread.status(5) == "201" and (unread.server.root / "beside").read_bytes() == body
+    assert goes_on(unread)
+
+
+def test_a_request_that_is_cancelled_before_its_answer_is_sent(unread):
+    unread.begin(5, "GET", "/a")
+    time.sleep(0.5)
+    unread.send(RstStreamFrame(5, error_code=8).serialize())
+    time.sleep(0.5)
+    assert goes_on(unread)

@@ -138,22 +138,4 @@ import Testing
         spent.grant(1_000)
         #expect(spent.isExhausted)
     }
-
-    @Test("Bodies end with their last frame, with trailers, and with a reset; a request without one ends none")
-    func ends() {
-        func frame(_ type: UInt8, _ flags: UInt8, _ stream: UInt8) -> [UInt8] {
-            [0, 0, 4, type, flags, 0, 0, 0, stream, 1, 1, 1, 1]
-        }
-        let begun = frame(1, 0x5, 1) + frame(1, 0x4, 3) + frame(1, 0x4, 5) + frame(1, 0x4, 7) + frame(0, 0, 3)
-        let ends = frame(0, 0x1, 3) + frame(1, 0x5, 5) + frame(3, 0, 7)
-        #expect(read(begun).ended == [])
-        #expect(read(begun + ends).ended == [3, 5, 7])
-        var count = read(begun)
-        var found: [Int] = []
-        for byte in ends {
-            unsafe [byte].withUnsafeBytes { unsafe count.read($0) }
-            found += count.ended
-        }
-        #expect(found == [3, 5, 7])
-    }
 }

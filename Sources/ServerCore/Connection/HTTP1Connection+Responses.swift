@@ -13,6 +13,8 @@ enum Outgoing {
 }
 
 extension Outgoing {
+    var isNone: Bool { if case .none = self { true } else { false } }
+
     /// Notes that the piece of `span` that comes next is in memory now, if it still comes next.
     mutating func markWarm(_ span: FileSpan) {
         guard case .file(var mine, let isPiece) = self, mine.entry === span.entry, mine.offset == span.offset else {

@@ -24,6 +24,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var context: ChannelHandlerContext?
     private var meter: HTTP2FrameMeter?
     private var streams = 0
+    /// Those that wait until the channel takes more, in the order in which they go on.
+    private var queue: CircularBuffer<HTTP2Stream> = []
+    private var isGoingOn = false
     /// The streams whose answer ends, or has ended, with an empty frame.
     private var emptyEnds = 0
     /// The last stream that its client began; 0 before there is one.
@@ -61,7 +64,6 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
             HTTP2Setting(parameter: .maxHeaderListSize, value: engine.limits.headBytes),
             HTTP2Setting(parameter: .initialWindowSize, value: 256 * 1_024),
         ]
-        settings.maximumBufferedControlFrames = 1_000
         // All that comes is passed on to its stream at once, so this only has to be as much as may be on its way.
         settings.targetWindowSize = 4 * 1_024 * 1_024
         // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
@@ -122,6 +124,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         engine.counters.closed()
         engine.perAddress.leave(peer)
         _ = holdHead(0)
+        queue.removeAll()
         context = nil
         meter = nil
     }
@@ -164,6 +167,36 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     /// So many streams a connection may have where others leave little room.
     private static let fewStreams = 4
+
+    /// Whether a stream that has its turn may send more of a body now.
+    var isTaking: Bool { context?.channel.isWritable ?? false }
+
+    /// Whether any stream may.
+    var isFree: Bool { isTaking && queue.isEmpty }
+
+    /// A stream waits for its turn: before all that have sent something already, since many answers are small.
+    func queue(_ stream: HTTP2Stream) {
+        let place = stream.sentBody > 0 ? nil : queue.firstIndex { $0.sentBody > 0 }
+        queue.insert(stream, at: place ?? queue.endIndex)
+    }
+
+    /// A stream waits no more.
+    func unqueue(_ stream: HTTP2Stream) { queue.removeAll { $0 === stream } }
+
+    /// The channel has sent nearly all that it had.
+    func takesAgain() {
+        guard !queue.isEmpty, !isGoingOn else { return }
+        isGoingOn = true
+        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        // This may be called from within a write.
+        room.loop.execute { bound.value.goOn() }
+    }
+
+    private func goOn() {
+        isGoingOn = false
+        // Who is not done when the channel is full stands behind the others.
+        while isTaking, let stream = queue.popFirst() { stream.hasTurn() }
+    }
 
     /// Counts the memory of a head that is on its way.
     /// - Returns: false when there is no room for it.

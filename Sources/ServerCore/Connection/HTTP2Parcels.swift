@@ -4,7 +4,12 @@ import NIOCore
 ///
 /// The streams of one connection that go on in one turn send as one, and SwiftNIO's TLS keeps a buffer as large as the
 /// most that a connection has sent at once: half a megabyte, where a hundred streams send a little each.
-final class HTTP2Parcels: ChannelOutboundHandler {
+///
+/// The frame layer is not told when the channel is full: it would keep the frames that open windows, count them as not
+/// sent, and open the same window again with each frame of a body, by 200 MB for a client that brings enough of them.
+/// Instead the streams stop, and what is answered without them is counted here.
+final class HTTP2Parcels: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -15,6 +20,8 @@ final class HTTP2Parcels: ChannelOutboundHandler {
     private let load: HTTP2Load
     /// Bytes of a frame whose head was written, and which are written next.
     private var rest = 0
+    /// Frames, but those of bodies, since the channel was full.
+    private var unsent = 0
     /// What was written since the last flush.
     private var waiting: CircularBuffer<(ByteBuffer, EventLoopPromise<Void>?)> = []
     private var isSending = false
@@ -26,7 +33,7 @@ final class HTTP2Parcels: ChannelOutboundHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let bytes = unwrapOutboundIn(data)
-        look(at: bytes)
+        look(at: bytes, context)
         if waiting.isEmpty, !isSending, !load.isCrowded {
             context.write(data, promise: promise)
         } else {
@@ -34,21 +41,44 @@ final class HTTP2Parcels: ChannelOutboundHandler {
         }
     }
 
-    /// Finds the frame that says goodbye.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        guard context.channel.isWritable else { return }
+        unsent = 0
+        connection.takesAgain()
+    }
+
+    /// Finds the frame that says goodbye, and counts those that a client leaves lying.
     ///
     /// Each frame is written by itself, its head first; the content of a body's comes in a write of its own.
     /// RFC 9113 §4.1.
-    private func look(at bytes: ByteBuffer) {
+    private func look(at bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         guard rest <= 0 else {
             rest -= bytes.readableBytes
             return
         }
         let start = bytes.readerIndex
         guard let word = bytes.getInteger(at: start, as: UInt32.self) else { return }
-        if word & 0xFF == Self.goodbye { connection.saysGoodbye() }
         rest = 9 + Int(word >> 8) - bytes.readableBytes
+        switch word & 0xFF {
+        case Self.body: return
+        case Self.goodbye: connection.saysGoodbye()
+        default: break
+        }
+        guard !context.channel.isWritable else { return }
+        unsent += 1
+        guard unsent == Self.mostUnsent else { return }
+        let bound = NIOLoopBound(connection, eventLoop: context.eventLoop)
+        // The frame layer is in the middle of a frame.
+        context.eventLoop.execute { bound.value.breakOff() }
     }
 
+    /// More than any client has to be told before it reads: it may have a hundred requests.
+    private static let mostUnsent = 1_000
+
+    /// The type of the frame DATA.
+    ///
+    /// RFC 9113 §6.1.
+    private static let body: UInt32 = 0
     /// The type of the frame GOAWAY.
     ///
     /// RFC 9113 §6.8.

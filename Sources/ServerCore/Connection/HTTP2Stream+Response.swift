@@ -55,10 +55,8 @@ extension HTTP2Stream {
         switch response.body {
         case .empty: finish()
         case .bytes(let bytes):
-            sentBytes = Int64(bytes.count)
-            write(ByteBuffer(bytes: bytes), isLast: true)
-            if pace.isLimited { _ = pace.spend(bytes.count) }
-            finish()
+            whole = bytes
+            pump()
         case .file(let entry, let range):
             sentBytes = Int64(range.count)
             outgoing = .file(FileSpan(entry, range), isPiece: false)
@@ -100,7 +98,7 @@ extension HTTP2Stream {
         outstanding -= count
         connection.sent(count)
         guard !isOver else { return }
-        if outstanding > 0 { timeTheReader() } else { deadline = .max }
+        if outstanding > 0 || isQueued { timeTheReader() } else { deadline = .max }
         if owesReset { return stopRequest() }
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         room.loop.execute { bound.value.pump() }
@@ -117,17 +115,44 @@ extension HTTP2Stream {
     }
 
     /// Sends of the body what the connection takes now, and no faster than the rates allow.
-    func pump() {
+    func pump() { pump(hasTurn: false) }
+
+    private func pump(hasTurn: Bool) {
         let start = sentBody
         while isAnswering, canSend, !isPaused {
+            guard hasTurn ? connection.isTaking : connection.isFree else {
+                waitForTurn()
+                break
+            }
             let room = pace.piece - Int(clamping: sentBody - start)
             guard room > 0, sendNext(upTo: min(load.piece, room)) else { break }
         }
         keepToRate(Int(clamping: sentBody - start))
     }
 
+    private func waitForTurn() {
+        guard !isQueued, whole != nil || !outgoing.isNone else { return }
+        isQueued = true
+        connection.queue(self)
+        if deadline == .max { timeTheReader() }
+    }
+
+    /// The connection takes more.
+    func hasTurn() {
+        isQueued = false
+        if outstanding == 0 { deadline = .max }
+        pump(hasTurn: true)
+    }
+
     /// Sends the next piece of the body; false when there is nothing to send now.
     private func sendNext(upTo limit: Int) -> Bool {
+        if let bytes = whole {
+            whole = nil
+            sentBytes = Int64(bytes.count)
+            write(ByteBuffer(bytes: bytes), isLast: true)
+            finish()
+            return false
+        }
         switch outgoing {
         case .none: return false
         case .file(var span, let isPiece): return sendPiece(&span, isPiece: isPiece, upTo: limit)

@@ -37,6 +37,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     /// What came of the body while access was being decided on the pool; nil at all other times.
     var held: [HTTP2Frame.FramePayload]?
 
+    /// A body that was made as a whole, until it is sent.
+    var whole: [UInt8]?
     var outgoing = Outgoing.none
     /// What to go back to when a file within a stream has been sent.
     var streamRest: Int64?
@@ -47,6 +49,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var hasEmptyEnd = false
     var isWarming = false
     var outstanding = 0
+    /// It waits until the connection takes more.
+    var isQueued = false
     /// The answer came before the end of the request, and is not sent to its end yet.
     var owesReset = false
     var isRecorded = false
@@ -130,6 +134,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
+        whole = nil
+        if isQueued { connection.unqueue(self) }
         window.close(engine.windows)
         connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
     }
@@ -166,9 +172,10 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     private static let mostRenewals = 10
 
     func secondPassed(_ tick: UInt32) {
-        if outstanding > 0 { reader.look(at: connection.channel) }
+        let isSending = outstanding > 0 || isQueued
+        if isSending { reader.look(at: connection.channel) }
         guard tick >= deadline else { return }
-        if outstanding > 0, renewals < Self.mostRenewals, reader.hasGoneOn(on: connection.channel) {
+        if isSending, renewals < Self.mostRenewals, reader.hasGoneOn(on: connection.channel) {
             renewals += 1
             reader.begin()
             return setDeadline(engine.limits.readerStallTime)

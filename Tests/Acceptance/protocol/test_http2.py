@@ -6,7 +6,8 @@ import time
 
 import hpack
 import pytest
-from hyperframe.frame import DataFrame, GoAwayFrame, HeadersFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
+from hyperframe.frame import (
+    DataFrame, GoAwayFrame, HeadersFrame, PingFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame)
 
 from frames import Frames
 from server import wait_until
@@ -569,3 +570,45 @@ def test_a_request_that_is_cancelled_before_its_answer_is_sent(unread):
     unread.send(RstStreamFrame(5, error_code=8).serialize())
     time.sleep(0.5)
     assert goes_on(unread)
+
+
+def test_the_window_of_a_body_is_opened_no_wider_while_nothing_is_read(unread):
+    """What a client may send has to be kept until it is written."""
+    unread.windows[5] = 0
+    unread.begin(5, "PUT", "/beside", flags=BEGUN)
+    for _ in range(256):
+        unread.data(5, bytes(1024))
+    time.sleep(0.5)
+    unread.data(5, b"", last=True)
+    assert unread.status(5) == "201" and 0 < unread.windows[5] < 1 << 20
+    assert goes_on(unread)
+
+
+def test_downloads_beside_one_another_all_go_on(unread):
+    unread.send(WindowUpdateFrame(0, window_increment=1 << 26).serialize())
+    for stream in (5, 7, 9):
+        unread.begin(stream, "GET", "/film")
+    unread.until(lambda: len(unread.bodies.get(3, b"")) > FILM / 2)
+    assert min(len(unread.bodies[stream]) for stream in (5, 7, 9)) > FILM / 4
+    for stream in (3, 5, 7, 9):
+        assert unread.status(stream) == "200" and len(unread.bodies[stream]) == FILM
+
+
+def test_who_reads_nothing_is_told_only_so_much(unread):
+    for _ in range(2_000):
+        if not unread.send(PingFrame(0, bytes(8)).serialize()):
+            break
+    while unread.step():
+        pass
+    assert unread.goodbye is not None and unread.goodbye.error_code == 11
+
+
+def test_who_reads_nothing_may_ask_for_much(unread):
+    """As many answers as a client may wait for come when it reads: those that are made at once, too."""
+    streams = range(5, 5 + 2 * 99, 2)
+    for stream in streams:
+        unread.begin(stream, "GET", "/")
+    time.sleep(1)
+    assert {unread.status(stream) for stream in streams} == {"200"}
+    assert len({bytes(unread.bodies[stream]) for stream in streams}) == 1
+    assert unread.status(3) == "200" and len(unread.bodies[3]) == FILM

@@ -28,12 +28,11 @@ package final class BodyWatch: Sendable {
 }
 
 extension Dictionary where Value == BodyWatch {
-    /// The one whose client has taken nothing for the longest time; nil where all have taken something lately.
-    func longestStalled() -> Key? {
-        let stalled = compactMap { key, watch in watch.stall.map { (key, stall: $0) } }
-        guard let longest = stalled.max(by: { $0.stall < $1.stall }), longest.stall >= BodyWatch.patience else {
-            return nil
-        }
-        return longest.0
+    /// Those whose clients have taken nothing lately, from the one that has for the longest time on.
+    func stalled() -> [Key] {
+        compactMap { key, watch in watch.stall.map { (key, stall: $0) } }
+            .filter { $0.stall >= BodyWatch.patience }
+            .sorted { $0.stall > $1.stall }
+            .map(\.0)
     }
 }

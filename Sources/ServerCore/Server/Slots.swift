@@ -18,7 +18,7 @@ package final class Slots: Sendable {
         var loser: BodyWatch?
         let isTaken = watches.withLock { watches in
             if watches.count >= count {
-                guard let stalled = watches.longestStalled() else { return false }
+                guard let stalled = watches.stalled().first else { return false }
                 loser = watches.removeValue(forKey: stalled)
             }
             watches[ObjectIdentifier(watch)] = watch

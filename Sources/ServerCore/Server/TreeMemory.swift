@@ -19,6 +19,22 @@ package final class TreeMemory: Sendable {
         var portions: [ObjectIdentifier: Int] = [:]
         var watches: [ObjectIdentifier: BodyWatch] = [:]
 
+        /// Who gives way to the answer `id`, so that it may hold `counted` bytes instead of `held`.
+        /// - Returns: nil when too few can.
+        func losers(
+            for counted: Int, insteadOf held: Int, of id: ObjectIdentifier, _ most: Int
+        ) -> [ObjectIdentifier]? {
+            var losers: [ObjectIdentifier] = []
+            var others = bytes - held
+            guard others > 0, others + counted > most else { return losers }
+            for stalled in watches.filter({ $0.key != id }).stalled() {
+                losers.append(stalled)
+                others -= portions[stalled] ?? 0
+                if others == 0 || others + counted <= most { return losers }
+            }
+            return nil
+        }
+
         mutating func remove(_ id: ObjectIdentifier) {
             bytes -= portions.removeValue(forKey: id) ?? 0
             watches[id] = nil
@@ -56,23 +72,23 @@ package final class TreeMemory: Sendable {
         package func hold(_ bytes: Int) throws(RootError) {
             let counted = max(0, bytes - TreeMemory.free)
             let id = ObjectIdentifier(self)
-            var losers: [BodyWatch] = []
-            let hasRoom = memory.used.withLock { used in
+            let losers = memory.used.withLock { used -> [BodyWatch]? in
                 let held = used.portions[id] ?? 0
-                guard counted != held else { return true }
-                while counted > held, used.bytes > held, used.bytes - held + counted > memory.most {
-                    let others = used.watches.filter { $0.key != id }
-                    guard let stalled = others.longestStalled(), let loser = others[stalled] else { return false }
-                    used.remove(stalled)
-                    losers.append(loser)
+                guard counted != held else { return [] }
+                let losers = counted > held ? used.losers(for: counted, insteadOf: held, of: id, memory.most) : []
+                guard let losers else { return nil }
+                let watches = losers.compactMap { used.watches[$0] }
+                for loser in losers { used.remove(loser) }
+                used.remove(id)
+                if counted > 0 {
+                    used.bytes += counted
+                    used.portions[id] = counted
+                    used.watches[id] = watch
                 }
-                used.bytes += counted - held
-                used.portions[id] = counted
-                used.watches[id] = watch
-                return true
+                return watches
             }
+            guard let losers else { throw .tooMany }
             for loser in losers { loser.giveUp() }
-            guard hasRoom else { throw .tooMany }
         }
     }
 }

@@ -93,7 +93,8 @@ extension HTTP1Connection {
     func readBody(of exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isBodyDone, !isAnswering else { return }
         sendContinue()
-        setDeadline(engine.limits.bodyStallTime)
+        // Where much waits for other readers, this one has to take what it has before more is read.
+        if lease != nil || pipe?.isWanted == true { setDeadline(engine.limits.bodyStallTime) }
         if lease != nil { return read() }
         work()
         readIfUseful()

@@ -45,7 +45,8 @@ extension HTTP2Stream {
             owesContinue = false
             inform(.continue, ResponseFields(), of: exchange)
         }
-        setDeadline(engine.limits.bodyStallTime)
+        // Where much waits for other readers, this one has to take what it has before more is read.
+        if pipe?.isWanted == true { setDeadline(engine.limits.bodyStallTime) }
         readIfUseful()
     }
 

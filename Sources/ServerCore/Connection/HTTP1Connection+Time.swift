@@ -35,6 +35,7 @@ extension HTTP1Connection {
         lease?.secondPassed()
         let isRead = outstanding > 0 || phase == .lingering
         if isRead { reader.look(at: context?.channel) }
+        if outstanding > 0 { noteTaken() }
         if isAnswering, !isAnswered, outstanding == 0,
             silence.isSilent(on: context?.channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
         {
@@ -61,6 +62,16 @@ extension HTTP1Connection {
             timeTheReader()
         case .closed: break
         }
+    }
+
+    /// Notes for those who keep something for the answer that its client has taken some of it.
+    ///
+    /// The socket takes more in large steps only, which on a thin line are far apart.
+    private func noteTaken() {
+        guard let sink = exchange?.sink, sink.stall ?? 0 > 1_000 else { return }
+        let confirmed = ReaderWatch.confirmed(on: context?.channel) ?? 0
+        if confirmed > confirmedBytes { sink.noteTaken() }
+        confirmedBytes = confirmed
     }
 
     var idleSince: UInt32? {

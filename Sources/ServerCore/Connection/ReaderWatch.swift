@@ -30,7 +30,7 @@ struct ReaderWatch {
 
     /// Bytes that the peer has confirmed, while it owes confirmation of others; nil while it owes none, and where the
     /// system does not tell.
-    fileprivate static func confirmed(on channel: (any Channel)?) -> Int64? {
+    static func confirmed(on channel: (any Channel)?) -> Int64? {
         guard let channel, channel.isActive else { return nil }
         let confirmed = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self

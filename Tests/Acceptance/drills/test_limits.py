@@ -160,6 +160,19 @@ def test_who_reads_on_slowly_keeps_the_place(crowded, crowd):
     assert b"</D:multistatus>" in reader.rest()[-200:]
 
 
+def test_who_reads_on_a_thin_line_keeps_the_place(crowded, crowd):
+    """The system takes more for such a client in steps that are many seconds apart."""
+    server = crowded("--max-archives", 1)
+    reader = Wire(server, receive_buffer=128 << 10)
+    crowd.append(reader)
+    reader.request("GET", "/large/?archive=tar")
+    begun = time.monotonic()
+    while time.monotonic() < begun + 20:
+        assert reader.read(25 << 10)
+        assert not gets_in(server, "GET", "/large/?archive=tar", [])
+        time.sleep(0.25)
+
+
 def test_memory_for_plans_goes_from_who_takes_nothing(serve, crowd):
     """Archives of many names fill the memory for them before their places."""
     server = serve()

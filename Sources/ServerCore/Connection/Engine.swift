@@ -17,6 +17,8 @@ final class Engine: Sendable {
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
     let memory: RequestMemory
+    /// For the names in forms, which are kept for as long as a form takes: others' requests have their own.
+    let names: RequestMemory
     /// For what came of bodies before it was asked for.
     let unaskedMemory: RequestMemory
     /// Of all connections together.
@@ -64,6 +66,7 @@ final class Engine: Sendable {
         sys_limit_open_files(Int32(clamping: room.files))
         limits = configuration.limits
         memory = other?.memory ?? RequestMemory(limits.requestMemory)
+        names = other?.names ?? RequestMemory(limits.requestMemory)
         unaskedMemory = other?.unaskedMemory ?? RequestMemory(limits.answerMemory)
         waitingBodies = other?.waitingBodies ?? AnswerMemory(limits.answerMemory)
         windows = other?.windows ?? RequestMemory(limits.requestMemory / 2)
@@ -189,7 +192,8 @@ final class Engine: Sendable {
     func body(of head: RequestHead, length: Int64?, for exchange: Exchange) -> RequestBody {
         RequestBody(
             length: length,
-            pipe: BodyPipe(upstream: exchange, pace: exchange.pace, memory: memory, waiting: waitingBodies),
+            pipe: BodyPipe(
+                upstream: exchange, pace: exchange.pace, memory: memory, names: names, waiting: waitingBodies),
             coding: BodyCoding(head, maxRatio: limits.expansionRatio))
     }
 

@@ -28,14 +28,18 @@ final class BodyPipe: Sendable {
     let pace: Pace
     /// What those who collect the whole body count in.
     let memory: RequestMemory?
+    /// What those count in who keep names out of the body.
+    let names: RequestMemory?
     /// Where what waits here is counted.
     private let waiting: AnswerMemory?
 
     init(
-        upstream: any Upstream, pace: Pace = .unlimited, memory: RequestMemory? = nil, waiting: AnswerMemory? = nil
+        upstream: any Upstream, pace: Pace = .unlimited, memory: RequestMemory? = nil, names: RequestMemory? = nil,
+        waiting: AnswerMemory? = nil
     ) {
         self.pace = pace
         self.memory = memory
+        self.names = names
         self.waiting = waiting
         var state = State()
         state.upstream = upstream
@@ -46,6 +50,7 @@ final class BodyPipe: Sendable {
     init(whole bytes: [UInt8]) {
         pace = .unlimited
         memory = nil
+        names = nil
         waiting = nil
         var state = State()
         state.chunks = [bytes]

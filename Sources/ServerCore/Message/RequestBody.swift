@@ -107,13 +107,13 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// - Returns: false when there is no room for it now.
     package func reserve(_ bytes: Int) -> Bool { pipe?.memory?.change(from: 0, to: bytes) ?? true }
 
-    /// Counts what is kept of the body, or because of it, until all of it has come.
+    /// Counts the names that are kept out of the body until all of it has come.
     /// - Parameters:
     ///   - bytes: what is kept now; 0 at the end.
     ///   - before: what was counted before.
     /// - Throws: ``HTTPError`` 503 when there is no room for more; then nothing has changed.
-    package func hold(_ bytes: Int, insteadOf before: Int) throws(HTTPError) {
-        guard pipe?.memory?.change(from: before, to: bytes) ?? true else { throw RequestMemory.refusal }
+    package func holdNames(_ bytes: Int, insteadOf before: Int) throws(HTTPError) {
+        guard pipe?.names?.change(from: before, to: bytes) ?? true else { throw RequestMemory.refusal }
     }
 
     /// Shows the whole rest of the body to `consume`, piece by piece, by the shortest way from the socket.

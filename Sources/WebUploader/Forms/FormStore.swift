@@ -66,7 +66,7 @@ final class FormStore: @unchecked Sendable {
         self.waitsForAll = waitsForAll
     }
 
-    deinit { try? body.hold(0, insteadOf: held) }
+    deinit { try? body.holdNames(0, insteadOf: held) }
 
     /// Goes on with what the parser found.
     /// - Throws: ``RootError`` or ``HTTPError`` of the ``current`` file; what is in ``stored`` stays.
@@ -120,7 +120,7 @@ final class FormStore: @unchecked Sendable {
                 .contentTooLarge, "The names in this form are too long, all together. Send fewer files at once.")
         }
         let more = held + 256 + 6 * path.bytes.count
-        try body.hold(more, insteadOf: held)
+        try body.holdNames(more, insteadOf: held)
         held = more
     }
 

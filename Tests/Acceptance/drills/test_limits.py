@@ -315,6 +315,9 @@ def test_memory_of_forms_that_come_slowly(serve, crowd):
 
     wait_until(are_refused, "there is no room")
     assert answered(crowd)[0].read(12) == b"HTTP/1.1 503"
+    # All other requests have their own.
+    query = b'<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>' + b" " * 900_000
+    assert ask(server, "PROPFIND", "/", "Depth: 0", body=query).status == 207
     for wire in crowd:
         wire.close()
     body = form(f"{folder}/{index}" for index in range(5)) + "--b--\r\n"

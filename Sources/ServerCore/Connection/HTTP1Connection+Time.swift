@@ -66,11 +66,16 @@ extension HTTP1Connection {
 
     /// Notes for those who keep something for the answer that its client has taken some of it.
     ///
-    /// The socket takes more in large steps only, which on a thin line are far apart.
+    /// The socket takes more in large steps only, which on a thin line are far apart; next to nothing does not count.
     private func noteTaken() {
         guard let sink = exchange?.sink, sink.stall ?? 0 > 1_000 else { return }
         let confirmed = ReaderWatch.confirmed(on: context?.channel) ?? 0
-        if confirmed > confirmedBytes { sink.noteTaken() }
+        guard let before = confirmedBytes, confirmed >= before else {
+            confirmedBytes = confirmed
+            return
+        }
+        guard confirmed - before >= 16 * 1_024 else { return }
+        sink.noteTaken()
         confirmedBytes = confirmed
     }
 

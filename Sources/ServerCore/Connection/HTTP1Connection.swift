@@ -95,8 +95,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var deadline: UInt32 = .max
     var reader = ReaderWatch()
     var silence = SilenceWatch()
-    /// What the client had confirmed when that was last asked for an answer for which something is kept.
-    var confirmedBytes: Int64 = 0
+    /// What the client had confirmed when it last had taken some of an answer for which something is kept.
+    var confirmedBytes: Int64?
     /// While it lingers: the time for what the system still has of the answers has begun.
     var isTimingTail = false
     var lastActivity: UInt32

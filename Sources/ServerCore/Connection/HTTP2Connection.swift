@@ -175,13 +175,13 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     var isFree: Bool { isTaking && queue.isEmpty }
 
     /// A stream waits for its turn: before all that have sent something already, since many answers are small.
-    func queue(_ stream: HTTP2Stream) {
+    func enqueue(_ stream: HTTP2Stream) {
         let place = stream.sentBody > 0 ? nil : queue.firstIndex { $0.sentBody > 0 }
         queue.insert(stream, at: place ?? queue.endIndex)
     }
 
     /// A stream waits no more.
-    func unqueue(_ stream: HTTP2Stream) { queue.removeAll { $0 === stream } }
+    func dequeue(_ stream: HTTP2Stream) { queue.removeAll { $0 === stream } }
 
     /// The channel has sent nearly all that it had.
     func takesAgain() {

@@ -6,7 +6,7 @@ import NIOCore
 /// most that a connection has sent at once: half a megabyte, where a hundred streams send a little each.
 ///
 /// The frame layer is not told when the channel is full: it would keep the frames that open windows, count them as not
-/// sent, and open the same window again with each frame of a body, by 200 MB for a client that brings enough of them.
+/// sent, and open the same window again with each frame of a body.
 /// Instead the streams stop, and what is answered without them is counted here.
 final class HTTP2Parcels: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer

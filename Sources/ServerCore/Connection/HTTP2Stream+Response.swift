@@ -133,7 +133,7 @@ extension HTTP2Stream {
     private func waitForTurn() {
         guard !isQueued, whole != nil || !outgoing.isNone else { return }
         isQueued = true
-        connection.queue(self)
+        connection.enqueue(self)
         if deadline == .max { timeTheReader() }
     }
 

@@ -135,7 +135,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         exchange = nil
         outgoing = .none
         whole = nil
-        if isQueued { connection.unqueue(self) }
+        if isQueued { connection.dequeue(self) }
         window.close(engine.windows)
         connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
     }

@@ -537,6 +537,7 @@ def unread(secure):
     client.data(1, b"", last=True)
     assert client.status(1) == "201" and client.windows[0] > 1 << 20
     client.begin(3, "GET", "/film")
+    # Here and below: until the server has come so far, which nobody sees from outside who reads nothing.
     time.sleep(0.5)
     return client
 

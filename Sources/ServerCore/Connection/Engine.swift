@@ -106,15 +106,17 @@ final class Engine: Sendable {
     /// What a new connection keeps to.
     func pace() -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate) }
 
-    /// Whether there may be one more connection: where there are too many, an idle one goes.
+    /// Whether there may be one more connection: where there are too many, an idle one goes, or one whose client does not go
+    /// on.
     func makesWay(in room: LoopRoom) -> Bool {
-        counters.openConnections < maxConnections || room.shedIdlest()
+        counters.openConnections < maxConnections || room.shedIdlest() || room.shedSlowest()
     }
 
     /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` in any case.
-    /// - Returns: whether there may be one more: where there are too many, an idle one from there goes.
+    /// - Returns: whether there may be one more: where there are too many, an idle one from there goes, or one that does not
+    ///   go on.
     func makesWay(for newcomer: any LoopMember, in room: LoopRoom) -> Bool {
-        perAddress.enter(newcomer.peer) || room.shedIdlest(for: newcomer)
+        perAddress.enter(newcomer.peer) || room.shedIdlest(for: newcomer) || room.shedSlowest(for: newcomer)
     }
 
     /// Counts an answer, if there was one, and writes the request's line in the access log.

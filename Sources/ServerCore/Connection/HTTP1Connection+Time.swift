@@ -35,7 +35,7 @@ extension HTTP1Connection {
         lease?.secondPassed()
         let isRead = outstanding > 0 || phase == .lingering
         if isRead { reader.look(at: context?.channel) }
-        if outstanding > 0 { noteTaken() }
+        lookAtProgress(tick)
         if isAnswering, !isAnswered, outstanding == 0,
             silence.isSilent(on: context?.channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
         {
@@ -64,19 +64,18 @@ extension HTTP1Connection {
         }
     }
 
-    /// Notes for those who keep something for the answer that its client has taken some of it.
+    /// Looks whether the client goes on where it is waited for, and tells those who keep something for the answer.
     ///
-    /// The socket takes more in large steps only, which on a thin line are far apart; next to nothing does not count.
-    private func noteTaken() {
-        guard let sink = exchange?.sink, sink.stall ?? 0 > 1_000 else { return }
-        let confirmed = ReaderWatch.confirmed(on: context?.channel) ?? 0
-        guard let before = confirmedBytes, confirmed >= before else {
-            confirmedBytes = confirmed
-            return
+    /// The socket takes more in large steps only, which on a thin line are far apart.
+    private func lookAtProgress(_ tick: UInt32) {
+        guard phase == .exchange, deadline != .max else { return progress.rest(tick) }
+        if outstanding == 0 {
+            _ = progress.look(receivedBody &+ (lease?.received ?? 0), tick)
+        } else if let confirmed = ReaderWatch.confirmed(on: context?.channel) {
+            if progress.look(confirmed, tick) { exchange?.sink.noteTaken() }
+        } else {
+            progress.rest(tick)
         }
-        guard confirmed - before >= 16 * 1_024 else { return }
-        sink.noteTaken()
-        confirmedBytes = confirmed
     }
 
     var idleSince: UInt32? {
@@ -87,6 +86,8 @@ extension HTTP1Connection {
         case .closed: nil
         }
     }
+
+    var waitsSince: UInt32? { phase == .exchange && deadline != .max ? progress.since : nil }
 
     var stalledSince: UInt32? { kept > 0 || isSecure && outstanding > AnswerMemory.free ? lastActivity : nil }
 }

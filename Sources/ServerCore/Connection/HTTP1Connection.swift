@@ -95,8 +95,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var deadline: UInt32 = .max
     var reader = ReaderWatch()
     var silence = SilenceWatch()
-    /// What the client had confirmed when it last had taken some of an answer for which something is kept.
-    var confirmedBytes: Int64?
+    var progress: ClientProgress
     /// While it lingers: the time for what the system still has of the answers has begun.
     var isTimingTail = false
     var lastActivity: UInt32
@@ -108,6 +107,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         parser = HTTP1HeadParser(limits: engine.headLimits)
         pace = engine.pace()
         lastActivity = room.tick
+        progress = ClientProgress(room.tick)
     }
 
     // MARK: - The channel's calls

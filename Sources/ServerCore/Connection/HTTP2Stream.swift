@@ -191,5 +191,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
 
     var idleSince: UInt32? { nil }
 
+    var carrier: (any LoopMember)? { connection }
+
     var waitsSince: UInt32? { deadline == .max ? nil : waitBegan }
 }

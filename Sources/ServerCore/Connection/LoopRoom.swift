@@ -45,6 +45,8 @@ final class LoopRoom {
     private var members: [any LoopMember] = []
     /// From where ``shedIdlest(for:)`` last found nobody to close, and when.
     private var foundNoneIdle: (peer: String, tick: UInt32)?
+    /// For whom ``shedSlowest(for:)`` last found nobody to close, and when.
+    private var foundNoneSlow: (peer: String?, tick: UInt32)?
     /// When ``shedStalled()`` last found nobody to close.
     private var foundNoneStalled: UInt32?
     /// When ``shedWaiting()`` last found nobody to end.
@@ -114,7 +116,40 @@ final class LoopRoom {
         return idlest != nil
     }
 
-    /// Closes the connections that have been idle for longest, and the files kept open, for want of descriptors.
+    /// Closes the connection whose client has been waited for longest, in all that it asked for, to make room for another.
+    /// - Parameter newcomer: for which another connection from its address goes; nil for any.
+    /// - Returns: false when none has been for long.
+    @discardableResult
+    func shedSlowest(for newcomer: (any LoopMember)? = nil) -> Bool {
+        // Looking through all of them once a second is enough.
+        if let none = foundNoneSlow, none == (newcomer?.peer, tick) { return false }
+        // Since when the last of a connection's requests waits; the latest of all times where one waits for nobody.
+        var carriers: [ObjectIdentifier: UInt32] = [:]
+        for member in members {
+            guard let carrier = member.carrier else { continue }
+            carriers[ObjectIdentifier(carrier), default: 0] = max(
+                carriers[ObjectIdentifier(carrier)] ?? 0, member.waitsSince ?? .max)
+        }
+        var slowest: (since: UInt32, member: any LoopMember)?
+        for member in members where member.carrier == nil && member !== newcomer {
+            guard let since = carriers[ObjectIdentifier(member)] ?? member.waitsSince, since < slowest?.since ?? .max
+            else { continue }
+            if let newcomer, member.peer != newcomer.peer { continue }
+            slowest = (since, member)
+        }
+        guard let slowest, tick &- slowest.since >= Self.patience else {
+            foundNoneSlow = (newcomer?.peer, tick)
+            return false
+        }
+        slowest.member.abort()
+        return true
+    }
+
+    /// Seconds for which a client may be waited for where others have no place.
+    private static let patience: UInt32 = 5
+
+    /// Closes the connections that have been idle for longest, and the files kept open, for want of descriptors; where none
+    /// is idle, one whose client has been waited for.
     func freeDescriptors(_ count: Int) {
         files.clear()
         secureFiles.clear()
@@ -122,6 +157,7 @@ final class LoopRoom {
         for member in members {
             if let since = member.idleSince { idle.append((since, member)) }
         }
+        if idle.isEmpty { shedSlowest() }
         idle.sort { $0.since < $1.since }
         for victim in idle.prefix(count) { victim.member.abort() }
     }
@@ -150,9 +186,10 @@ final class LoopRoom {
         guard foundNoneWaiting != tick else { return false }
         var longest: (since: UInt32, member: any LoopMember)?
         for member in members {
-            if let since = member.waitsSince, since < longest?.since ?? .max { longest = (since, member) }
+            guard member.carrier != nil, let since = member.waitsSince, since < longest?.since ?? .max else { continue }
+            longest = (since, member)
         }
-        guard let longest, tick &- longest.since >= 5 else {
+        guard let longest, tick &- longest.since >= Self.patience else {
             // Looking through all of them once a second is enough.
             foundNoneWaiting = tick
             return false
@@ -240,12 +277,16 @@ protocol LoopMember: AnyObject {
     var idleSince: UInt32? { get }
     /// The tick since when the client has taken nothing of what is kept for it in memory; nil when nothing is.
     var stalledSince: UInt32? { get }
-    /// The tick since when a request of HTTP/2 has waited for its client to send or take anything; nil while it waits for
-    /// nobody.
+    /// The tick since when a request has waited for its client to send or take anything; nil while it waits for nobody.
+    ///
+    /// A connection of HTTP/2 has many requests, which tell it each for itself.
     var waitsSince: UInt32? { get }
+    /// The connection that brings a request of HTTP/2; nil for what is a connection itself.
+    var carrier: (any LoopMember)? { get }
 }
 
 extension LoopMember {
     var stalledSince: UInt32? { nil }
     var waitsSince: UInt32? { nil }
+    var carrier: (any LoopMember)? { nil }
 }

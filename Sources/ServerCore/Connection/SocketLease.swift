@@ -25,6 +25,8 @@ final class SocketLease: Sendable {
         var held: [UInt8] = []
         /// How many bytes the sleeping task can use at most.
         var wanted: Int64 = 0
+        /// Bytes that came, whoever read them.
+        var received: Int64 = 0
         /// The loop is about to read, or waits to.
         var loopReads: Bool
         var failure: HTTPError?
@@ -60,7 +62,10 @@ final class SocketLease: Sendable {
             if state.isAtEnd { return .success(.end) }
             if state.loopReads { return .success(.nothing) }
             let count = unsafe sys_recv(socket, buffer.baseAddress, Int(min(Int64(buffer.count), limit)))
-            if count > 0 { return .success(.bytes(count)) }
+            if count > 0 {
+                state.received &+= Int64(count)
+                return .success(.bytes(count))
+            }
             return .success(count == -Int(sys_again) ? .nothing : .end)
         }
         return try found.get()
@@ -105,6 +110,9 @@ final class SocketLease: Sendable {
 
     // MARK: The loop's side
 
+    /// Bytes of the body that came since the socket was lent, with what frames them.
+    var received: Int64 { state.withLock { $0.received } }
+
     /// The loop is about to read: from now on the task leaves the socket alone until the bytes are delivered.
     func claim() {
         state.withLock { $0.loopReads = true }
@@ -115,6 +123,7 @@ final class SocketLease: Sendable {
     func deliver(_ bytes: [UInt8]) -> Bool {
         let sleepsOn = state.withLock { state in
             state.held.append(contentsOf: bytes)
+            state.received &+= Int64(bytes.count)
             guard state.waiter != nil, state.held.count < Self.page, state.held.count < state.wanted else {
                 return false
             }

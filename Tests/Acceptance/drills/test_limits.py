@@ -9,11 +9,14 @@ import os
 import pathlib
 import resource
 import select
+import ssl
 import subprocess
 import time
 
 import pytest
+from hyperframe.frame import DataFrame
 
+from frames import Frames
 from server import wait_until
 from tracing import Trace, traced
 from wire import ConnectionClosed, Wire, ask
@@ -546,6 +549,59 @@ def test_who_has_an_answer_and_owes_a_body_makes_way(serve, crowd):
         crowd.append(Wire(server))
         crowd[-1].request("GET", "/a", "Content-Length: 10").send("abc")
         assert crowd[-1].response().status == 200
+
+
+def stalled(server, kind):
+    """A request whose client has stopped in its middle."""
+    if kind == "http/2":
+        frames = Frames(server, receive_buffer=4096)
+        frames.send(frames.head(1, path="/large") + frames.head(3, method="PUT", path="/b", flags=("END_HEADERS",)))
+        while not isinstance(frames.next(), DataFrame):
+            pass
+        return frames.socket
+    wire = Wire(server, tls="tls" in kind or None, receive_buffer=4096)
+    if "reader" in kind:
+        wire.request("GET", "/large").read(12)
+    else:
+        begun_upload(wire, 1 << 30 if "long" in kind else 10).send("abc")
+    return wire
+
+
+def begun_upload(wire, length):
+    """Has an upload begin, and waits until it has."""
+    wire.request("PUT", "/b", f"Content-Length: {length}", "Expect: 100-continue")
+    assert wire.response(interim=True).status == 100
+    return wire
+
+
+@pytest.mark.parametrize("option", ["--max-connections", "--max-connections-per-address"])
+@pytest.mark.parametrize("kind", ["body", "long body", "reader", "body over tls", "reader over tls", "http/2"])
+def test_who_stops_within_a_request_makes_way(serve, crowd, kind, option):
+    """Where there are as many as there may be; who goes on stays."""
+    secure = kind == "http/2" or "tls" in kind
+    server = serve(option, "24", "--event-loops", "1", *(["--tls-self-signed"] if secure else []))
+    with open(server.root / "large", "wb") as file:
+        file.truncate(64 << 20)
+    busy = Wire(server, tls=secure or None)
+    crowd.append(busy)
+    begun_upload(busy, 1 << 30)
+    crowd += [stalled(server, kind) for _ in range(23)]
+
+    def lets_in():
+        busy.send(bytes(32 << 10))
+        try:
+            crowd.append(Wire(server, tls=secure or None))
+            return crowd[-1].ask("GET", "/", "Connection: close").status == 200
+        except (ConnectionClosed, ConnectionError, ssl.SSLError):
+            return False
+
+    began = time.monotonic()
+    wait_until(lets_in, "one of them makes way")
+    # Not at once: who was away for a moment may go on.
+    assert time.monotonic() - began > 3
+    for _ in range(10):
+        assert lets_in()
+    assert busy.is_silent()
 
 
 def test_looks_at_whole_trees_leave_threads_to_others(serve):

@@ -190,6 +190,11 @@ final class Engine: Sendable {
             peer: client.address)
     }
 
+    /// The body of a request that brings none; whoever reads it hears whether that can be, in its coding.
+    func emptyBody(of head: RequestHead) -> RequestBody {
+        RequestBody(length: 0, pipe: nil, coding: BodyCoding(head, maxRatio: limits.expansionRatio))
+    }
+
     /// A body that the exchange's carrier brings: `length` bytes, or nil when only its end will tell.
     func body(of head: RequestHead, length: Int64?, for exchange: Exchange) -> RequestBody {
         RequestBody(

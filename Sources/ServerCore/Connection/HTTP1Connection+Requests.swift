@@ -113,8 +113,10 @@ extension HTTP1Connection {
     }
 
     private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
-        var body = RequestBody(length: 0, pipe: nil)
-        if !isBodyDone {
+        let body: RequestBody
+        if isBodyDone {
+            body = engine.emptyBody(of: head)
+        } else {
             let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
             var length: Int64?
             if case .counted(let announced) = incoming { length = announced }

@@ -115,8 +115,10 @@ extension HTTP2Stream {
     private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
         let exchange = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
         self.exchange = exchange
-        var body = RequestBody(length: 0, pipe: nil)
-        if !isBodyDone {
+        let body: RequestBody
+        if isBodyDone {
+            body = engine.emptyBody(of: head)
+        } else {
             body = engine.body(of: head, length: head.contentLength, for: exchange)
         }
         pipe = body.pipe

@@ -52,7 +52,10 @@ public struct RequestBody: AsyncSequence, Sendable {
         /// The next bytes; nil at the end.
         /// - Throws: ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
         public mutating func next() async throws -> [UInt8]? {
-            guard let pipe = body.pipe else { return nil }
+            guard let pipe = body.pipe else {
+                try body.coding.checkEmpty()
+                return nil
+            }
             switch body.coding {
             case .identity: return try await pipe.next()
             case .gzip(let decoder): return try await decoder.next(from: pipe)
@@ -121,7 +124,7 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// Runs on a thread of the I/O pool, where `consume` may wait for the disk. A piece is only good within the call.
     /// - Throws: what `consume` throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
     public func forEachPiece(_ consume: (UnsafeRawBufferPointer) throws -> Void) async throws {
-        guard let pipe else { return }
+        guard let pipe else { return try coding.checkEmpty() }
         if case .identity = coding {
             while let bytes = try pipe.takeReady() {
                 try unsafe bytes.withUnsafeBytes(consume)
@@ -168,6 +171,16 @@ enum BodyCoding: Sendable {
         }
         self = .gzip(GzipBody(maxRatio: maxRatio))
     }
+
+    /// Takes no bytes at all for a whole body.
+    /// - Throws: ``HTTPError`` 400 where that is not what was announced: the shortest gzip has 20 bytes; 415.
+    func checkEmpty() throws(HTTPError) {
+        switch self {
+        case .identity: return
+        case .gzip: throw GzipBody.damaged
+        case .unknown(let error): throw error
+        }
+    }
 }
 
 /// A gzip body on its way; used by one task at a time.
@@ -181,6 +194,8 @@ final class GzipBody: @unchecked Sendable {
 
     /// Bytes that a decoder takes, most of them for what it may have to repeat.
     private static let cost = 44 * 1_024
+
+    static let damaged = HTTPError(.badRequest, "This body is not the gzip it claims to be.")
 
     init(maxRatio: Int) {
         self.maxRatio = maxRatio
@@ -223,7 +238,7 @@ final class GzipBody: @unchecked Sendable {
             switch error {
             case .noMemory: throw HTTPError(.serviceUnavailable, "The server is short of memory. Try again later.")
             case .expandsTooMuch: throw HTTPError(.contentTooLarge, "This body expands to more than the server takes.")
-            case .malformed, .truncated: throw HTTPError(.badRequest, "This body is not the gzip it claims to be.")
+            case .malformed, .truncated: throw Self.damaged
             }
         }
     }

@@ -256,6 +256,34 @@ def test_gzip_request_body(server):
     assert sorted(name for name in os.listdir(server.root) if name != ".shareserve") == ["g.txt"]
 
 
+@pytest.mark.parametrize("framing", ["Content-Length: 0", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("method, target, fields, status", [
+    ("PUT", "/a", (), 400), ("PUT", "/new", (), 400), ("PUT", "/a", ("Repr-Digest: sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",), 400),
+    ("PATCH", "/a", ("X-Update-Range: append",), 400),
+    ("PUT", "/a", ("Upload-Complete: ?1",), 415),
+    ("POST", "/.shareserve/uploads", ("Tus-Resumable: 1.0.0", "Upload-Length: 0", "Upload-Metadata: filename Yg=="), 415),
+    ("POST", "/", ("Content-Type: multipart/form-data; boundary=x",), 400),
+])
+def test_nothing_is_no_gzip(server, framing, method, target, fields, status):
+    """An empty file would be what a client gets that lost its body on the way."""
+    (server.root / "a").write_bytes(b"old")
+    with Wire(server) as wire:
+        wire.request(method, target, "Content-Encoding: gzip", framing, *fields)
+        if "chunked" in framing:
+            wire.send("0\r\n\r\n")
+        assert wire.response().status == status
+    assert (server.root / "a").read_bytes() == b"old"
+    assert sorted(name for name in os.listdir(server.root) if name != ".shareserve") == ["a"]
+
+
+def test_nothing_as_it_is_makes_an_empty_file(server):
+    for target, fields in [("/a", ("Content-Encoding: identity",)), ("/b", ())]:
+        assert ask(server, "PUT", target, "Content-Length: 0", *fields).status == 201
+        assert (server.root / target[1:]).read_bytes() == b""
+    assert ask(server, "PUT", "/c", "Content-Encoding: gzip", body=gzip.compress(b"")).status == 201
+    assert (server.root / "c").read_bytes() == b""
+
+
 @pytest.mark.parametrize("field", ["Repr-Digest", "Content-Digest"])
 def test_digest_of_a_gzip_body_is_that_of_its_bytes(server, field):
     """RFC 9530 §3.1: a representation includes its content coding."""

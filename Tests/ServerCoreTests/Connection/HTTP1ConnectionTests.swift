@@ -260,6 +260,10 @@ import Testing
             #expect(try post("gzip", [1, 2, 3]).status == 400)
             #expect(try post("gzip", hello.dropLast(3)).status == 400)
             #expect(try post("gzip", bomb).status == 413)
+            #expect(try post("gzip", []).status == 400)
+            #expect(try post("br", []).status == 415)
+            #expect(try post("identity", []).text == "0\n")
+            #expect(try post("gzip", gzip([])).text == "0\n")
         }
     }
 

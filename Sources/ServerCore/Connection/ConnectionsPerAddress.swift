@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Counts connections by where they come from: an IPv4 address, the first 64 bits of an IPv6 one, or Unix-domain
-/// sockets.
+/// Counts connections by where they come from: a network that one customer has, or Unix-domain sockets.
 final class ConnectionsPerAddress: Sendable {
     private let most: Int
     private let counts = Mutex<[NetworkAddress?: Int]>([:])
@@ -18,10 +17,10 @@ final class ConnectionsPerAddress: Sendable {
     }
 
     /// Counts a connection.
+    /// - Parameter network: ``NetworkAddress/network`` of its peer; nil for a Unix-domain socket.
     /// - Returns: false when there are too many from there; to be given to ``leave(_:)`` all the same.
-    func enter(_ address: String) -> Bool {
+    func enter(_ network: NetworkAddress?) -> Bool {
         guard most > 0 else { return true }
-        let network = NetworkAddress(address)?.network
         return counts.withLock { counts in
             counts[network, default: 0] += 1
             return counts[network, default: 0] <= most
@@ -29,9 +28,8 @@ final class ConnectionsPerAddress: Sendable {
     }
 
     /// A connection that was counted has gone.
-    func leave(_ address: String) {
+    func leave(_ network: NetworkAddress?) {
         guard most > 0 else { return }
-        let network = NetworkAddress(address)?.network
         counts.withLock { counts in
             guard let count = counts[network] else { return }
             if count > 1 { counts[network] = count - 1 } else { counts.removeValue(forKey: network) }

@@ -116,7 +116,7 @@ final class Engine: Sendable {
     /// - Returns: whether there may be one more: where there are too many, an idle one from there goes, or one that does not
     ///   go on.
     func makesWay(for newcomer: any LoopMember, in room: LoopRoom) -> Bool {
-        perAddress.enter(newcomer.peer) || room.shedIdlest(for: newcomer) || room.shedSlowest(for: newcomer)
+        perAddress.enter(newcomer.network) || room.shedIdlest(for: newcomer) || room.shedSlowest(for: newcomer)
     }
 
     /// Counts an answer, if there was one, and writes the request's line in the access log.

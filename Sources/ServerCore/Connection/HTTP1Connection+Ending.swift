@@ -51,7 +51,7 @@ extension HTTP1Connection {
         if roomIndex >= 0 {
             room.leave(self)
             engine.counters.closed()
-            engine.perAddress.leave(peer)
+            engine.perAddress.leave(network)
         }
         socket = -1
         lease?.fail(.bodyBrokenOff)

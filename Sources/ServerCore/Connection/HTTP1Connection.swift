@@ -36,6 +36,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     /// The socket, for sending straight on it; -1 over TLS and before the channel is active.
     var socket: Int32 = -1
     var peer = ""
+    private(set) var network: NetworkAddress?
     var roomIndex = -1
 
     // Reading
@@ -127,6 +128,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         // Nobody would hear an answer.
         guard let peer = context.channel.peer else { return closeAtOnce() }
         self.peer = peer
+        network = NetworkAddress(peer)?.network
         guard engine.makesWay(in: room) else { return turnAway() }
         room.enter(self)
         engine.counters.opened()

@@ -19,6 +19,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     let engine: Engine
     let room: LoopRoom
     let peer: String
+    let network: NetworkAddress?
     let pace: Pace
     let load: HTTP2Load
     private var context: ChannelHandlerContext?
@@ -51,6 +52,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         self.engine = engine
         self.room = room
         self.peer = peer
+        network = NetworkAddress(peer)?.network
         pace = engine.pace()
         load = HTTP2Load(engine.unsent, in: room)
         lastActivity = room.tick
@@ -122,7 +124,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         guard roomIndex >= 0 else { return }
         room.leave(self)
         engine.counters.closed()
-        engine.perAddress.leave(peer)
+        engine.perAddress.leave(network)
         _ = holdHead(0)
         queue.removeAll()
         context = nil

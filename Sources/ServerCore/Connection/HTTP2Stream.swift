@@ -76,6 +76,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var load: HTTP2Load { connection.load }
 
     var peer: String { connection.peer }
+    var network: NetworkAddress? { connection.network }
 
     // MARK: - The channel's calls
 

@@ -44,9 +44,9 @@ final class LoopRoom {
     private(set) var tick: UInt32 = 0
     private var members: [any LoopMember] = []
     /// From where ``shedIdlest(for:)`` last found nobody to close, and when.
-    private var foundNoneIdle: (peer: String, tick: UInt32)?
+    private var foundNoneIdle: (network: NetworkAddress?, tick: UInt32)?
     /// For whom ``shedSlowest(for:)`` last found nobody to close, and when.
-    private var foundNoneSlow: (peer: String?, tick: UInt32)?
+    private var foundNoneSlow: (isForAny: Bool, network: NetworkAddress?, tick: UInt32)?
     /// When ``shedStalled()`` last found nobody to close.
     private var foundNoneStalled: UInt32?
     /// When ``shedWaiting()`` last found nobody to end.
@@ -100,18 +100,18 @@ final class LoopRoom {
     ///
     /// Each new one asks for it where there are as many as there may be: so it neither sorts them all nor costs others
     /// their files, which take no connection's descriptor.
-    /// - Parameter newcomer: for which another connection from its address goes; nil for any.
+    /// - Parameter newcomer: for which another connection from its network goes; nil for any.
     /// - Returns: false when none is idle.
     func shedIdlest(for newcomer: (any LoopMember)? = nil) -> Bool {
-        if let newcomer, let none = foundNoneIdle, none == (newcomer.peer, tick) { return false }
+        if let newcomer, let none = foundNoneIdle, none == (newcomer.network, tick) { return false }
         var idlest: (since: UInt32, member: any LoopMember)?
         for member in members {
             guard let since = member.idleSince, since < idlest?.since ?? .max else { continue }
-            if let newcomer, member === newcomer || member.peer != newcomer.peer { continue }
+            if let newcomer, member === newcomer || member.network != newcomer.network { continue }
             idlest = (since, member)
         }
         // Looking through all of them for one address once a second is enough.
-        if let newcomer, idlest == nil { foundNoneIdle = (newcomer.peer, tick) }
+        if let newcomer, idlest == nil { foundNoneIdle = (newcomer.network, tick) }
         idlest?.member.abort()
         return idlest != nil
     }
@@ -122,7 +122,7 @@ final class LoopRoom {
     @discardableResult
     func shedSlowest(for newcomer: (any LoopMember)? = nil) -> Bool {
         // Looking through all of them once a second is enough.
-        if let none = foundNoneSlow, none == (newcomer?.peer, tick) { return false }
+        if let none = foundNoneSlow, none == (newcomer == nil, newcomer?.network, tick) { return false }
         // Since when the last of a connection's requests waits; the latest of all times where one waits for nobody.
         var carriers: [ObjectIdentifier: UInt32] = [:]
         for member in members {
@@ -134,11 +134,11 @@ final class LoopRoom {
         for member in members where member.carrier == nil && member !== newcomer {
             guard let since = carriers[ObjectIdentifier(member)] ?? member.waitsSince, since < slowest?.since ?? .max
             else { continue }
-            if let newcomer, member.peer != newcomer.peer { continue }
+            if let newcomer, member.network != newcomer.network { continue }
             slowest = (since, member)
         }
         guard let slowest, tick &- slowest.since >= Self.patience else {
-            foundNoneSlow = (newcomer?.peer, tick)
+            foundNoneSlow = (newcomer == nil, newcomer?.network, tick)
             return false
         }
         slowest.member.abort()
@@ -265,8 +265,8 @@ final class LoopRoom {
 protocol LoopMember: AnyObject {
     /// Where the room keeps it; -1 outside.
     var roomIndex: Int { get set }
-    /// The address that it comes from.
-    var peer: String { get }
+    /// Where it comes from, as ``ConnectionsPerAddress`` counts it; nil for a Unix-domain socket.
+    var network: NetworkAddress? { get }
     /// A second has passed: end what has run out of time.
     func secondPassed(_ tick: UInt32)
     /// No more requests; close when idle.

@@ -39,3 +39,9 @@ struct ConnectionsPerAddressTests {
         #expect((0..<9).allSatisfy { _ in ConnectionsPerAddress(most: 0).enter("192.0.2.1") })
     }
 }
+
+extension ConnectionsPerAddress {
+    fileprivate func enter(_ address: String) -> Bool { enter(NetworkAddress(address)?.network) }
+
+    fileprivate func leave(_ address: String) { leave(NetworkAddress(address)?.network) }
+}

@@ -12,7 +12,8 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     private let room: LoopRoom
     private var context: ChannelHandlerContext?
     private var deadline: UInt32
-    private(set) var peer = ""
+    private var peer = ""
+    private(set) var network: NetworkAddress?
     private var hasFailed = false
     var roomIndex = -1
 
@@ -36,6 +37,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
         guard roomIndex < 0 else { return }
         guard let peer = context.channel.peer, engine.makesWay(in: room) else { return context.closeBelowTLS() }
         self.peer = peer
+        network = NetworkAddress(peer)?.network
         room.enter(self)
         engine.counters.greeting()
         guard engine.makesWay(for: self, in: room) else { return context.closeBelowTLS() }
@@ -88,7 +90,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
         guard roomIndex >= 0 else { return }
         room.leave(self)
         engine.counters.closed()
-        engine.perAddress.leave(peer)
+        engine.perAddress.leave(network)
     }
 
     // MARK: - The room's calls

@@ -15,6 +15,10 @@ import Synchronization
 /// server, and mounted again. The new directory is opened under the number of the old one, so that everything that holds
 /// the root follows. Nothing else makes the root move: not another directory or link under its path while the old one is
 /// there.
+///
+/// A share that lies deeper in a file system, whose mount died, needs a restart. A confined process (Landlock) may open
+/// what is below the share's parent, and that went with the old mount: to the kernel, the one in its place is another.
+/// Nor would it help to be unconfined, since only a mount's own root can be told from the empty directory below it.
 final class RootHome: Sendable {
     private let descriptor: Int32
     let path: String

@@ -8,20 +8,36 @@ import CSyscalls
     import Glibc
 #endif
 
-/// A note in the scratch folder about a tree that was hidden to be taken apart: where it stood.
+/// A note in the scratch folder about a tree that is to be taken apart: where it stood, or that it stood nowhere yet, as a
+/// copy that is being made.
 ///
-/// Who takes the tree apart holds a lock on the note. One that nobody holds is of a process that was killed, and the
+/// Who takes the tree apart, or makes the copy, holds a lock on the note. One that nobody holds is of a process that was killed, and the
 /// next to look goes on: what can't be removed gets its name back, and is never left out of sight.
 ///
 /// Made, found and locked under the commit lock.
 final class RemovalNote: Sendable {
     private static let suffix = Array(".removal".utf8)
     private static let longest = 8_192
+    /// Stands for no path at all.
+    private static let nowhere: [UInt8] = [0]
     private let place: ScratchPlace
     private let file: Descriptor
 
     /// Notes that what is hidden as `name` stood at `path`; nil where no note can be kept.
-    init?(_ name: [UInt8], at path: SharePath, in root: DirectoryRoot) {
+    convenience init?(_ name: [UInt8], at path: SharePath, in root: DirectoryRoot) {
+        self.init(name, path.bytes, isDurable: root.policy.waitsForDisk, in: root)
+    }
+
+    /// Notes that what will be at `place` is of no use until it has a name; nil where no note can be kept.
+    ///
+    /// What the place then holds may be what the name stood for before. After a power cut the note may be gone: a day
+    /// must do then.
+    convenience init?(unfinished place: ScratchPlace, in root: DirectoryRoot) {
+        guard root.scratch.holds(place) else { return nil }
+        self.init(place.name, Self.nowhere, isDurable: false, in: root)
+    }
+
+    private init?(_ name: [UInt8], _ content: [UInt8], isDurable: Bool, in root: DirectoryRoot) {
         guard let folder = try? root.scratch.folder() else { return nil }
         place = ScratchPlace(directory: folder, name: name + Self.suffix)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
@@ -29,9 +45,8 @@ final class RemovalNote: Sendable {
         guard answer >= 0 else { return nil }
         file = Descriptor(owning: answer)
         guard sys_lock(answer, sys_lock_exclusive, 0) == 0,
-            unsafe path.bytes.withUnsafeBytes({ unsafe sys_write(answer, $0.baseAddress, $0.count) })
-                == path.bytes.count,
-            !root.policy.waitsForDisk
+            unsafe content.withUnsafeBytes({ unsafe sys_write(answer, $0.baseAddress, $0.count) }) == content.count,
+            !isDurable
                 || sys_fsync(answer) == 0 && (try? WriteBack.waitForNames(in: folder.number)) != nil
         else {
             end()
@@ -73,17 +88,29 @@ final class RemovalNote: Sendable {
     }
 
     private func finish(in root: DirectoryRoot) {
-        guard let path = read(), let tree = hidden(below: path, in: root) else { return end() }
+        let content = read()
+        guard content != Self.nowhere else { return forget(in: root) }
+        guard let path = try? SharePath(bytes: content[...]), !path.isRoot, let tree = hidden(below: path, in: root)
+        else { return end() }
         // What can't be shown now stays noted, for a later look.
         guard (try? root.takeApart(tree, from: path)) != nil else { return }
         end()
     }
 
-    private func read() -> SharePath? {
+    /// Removes what has no name, and never had one or lost it.
+    private func forget(in root: DirectoryRoot) {
+        // A rename that is noted may need it: only what is done then can be told.
+        guard (try? RenameJournal.hasNotes(in: place.directory)) == false else { return }
+        let name = place.name.dropLast(Self.suffix.count)
+        let forget = (try? root.state.properties.forgetting()) ?? nil
+        _ = TreeRemoval.remove(Array(name), in: place.directory.number, isOurs: true, forget: forget)
+        end()
+    }
+
+    private func read() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Self.longest)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_pread(file.number, $0.baseAddress, $0.count, 0) }
-        guard count > 0, let path = try? SharePath(bytes: bytes[..<count]), !path.isRoot else { return nil }
-        return path
+        return Array(bytes.prefix(max(0, count)))
     }
 
     /// Where the tree stands: in the scratch folder, or, on another file system, where it stood.

@@ -47,6 +47,16 @@ struct RenameJournal {
     /// Whether a name in the scratch folder is a note's.
     static func isNote(_ name: [UInt8]) -> Bool { kind(of: name) != nil }
 
+    /// Whether anything in the scratch folder is noted.
+    /// - Throws: what the disk says.
+    static func hasNotes(in folder: SharedDescriptor) throws(RootError) -> Bool {
+        var reader = DirectoryReader(descriptor: folder.number)
+        while let record = try unsafe reader.next() {
+            if unsafe isNote(Array(record.bytes)) { return true }
+        }
+        return false
+    }
+
     private static func kind(of name: [UInt8]) -> (any RenameNote.Type)? {
         kinds.first { name.suffix($0.suffix.count) == $0.suffix[...] }
     }

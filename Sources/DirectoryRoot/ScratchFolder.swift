@@ -40,6 +40,9 @@ final class ScratchFolder: Sendable {
         return ScratchPlace(directory: SharedDescriptor(copy), name: Array(ReservedName.fresh().utf8))
     }
 
+    /// Whether a place is in the folder, and not beside what shall be moved.
+    func holds(_ place: ScratchPlace) -> Bool { open.withLock { $0 } === place.directory }
+
     /// A fresh name in the folder that was found last, which may be gone by now or on another file system than is
     /// wanted: nothing can be put there then.
     /// - Returns: nil when it was never looked for.

@@ -131,6 +131,9 @@ extension Share {
         let place = try root.scratch.place(near: location.directory)
         // In a move, nobody else comes in before all that it holds has the source's own bits, itself last.
         let permissions: UInt32 = request.isMove ? 0o700 : 0o777
+        // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
+        let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
+        defer { note?.end() }
         try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
         var isPlaced = false
         defer { if !isPlaced { discard(place, isOurs: true) } }

@@ -88,6 +88,31 @@ def test_removal_that_is_killed_goes_on(serve, others):
     assert not (server.root / "tree").exists()
 
 
+@pytest.mark.parametrize("replacing", [False, True], ids=["new", "replacing"])
+def test_copy_that_is_killed_takes_no_room(serve, replacing):
+    """What there is of it goes at the next start, not a day later, and what is under the name is whole."""
+    server = serve()
+    (server.root / "tree").mkdir()
+    for index in range(3_000):
+        (server.root / "tree" / str(index)).write_text(str(index))
+    if replacing:
+        (server.root / "copy").mkdir()
+        (server.root / "copy" / "old").touch()
+    hidden = server.root / ".shareserve" / "tmp"
+    with Wire(server) as wire:
+        wire.request("COPY", "/tree/", "Destination: /copy/")
+        wait_until(lambda: hidden.exists() and list(hidden.glob("*/*")), "the copy has begun")
+        # Another one leaves it alone.
+        beside = serve(root=server.root)
+        assert list(hidden.glob("*/*")) or wire.response().status in (201, 204)
+        server.kill()
+    beside.kill()
+    server.restart()
+    wait_until(lambda: not list(hidden.iterdir()), "nothing is left out of sight")
+    names = [path.name for path in (server.root / "copy").iterdir()] if (server.root / "copy").exists() else None
+    assert names == (["old"] if replacing else None) or len(names) == 3_000
+
+
 # What xfstests use for power cuts: from this moment on, the file system writes nothing any more, not even its journal.
 # What the device holds is copied at once, since the unmounting that follows may still write out what was only in memory.
 EXT4_IOC_SHUTDOWN = 0x8004587D

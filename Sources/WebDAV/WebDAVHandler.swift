@@ -25,6 +25,8 @@ public struct WebDAVHandler: Handler {
         guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
             return .pass
         }
+        // Whether it holds takes a walk.
+        if IfHeader.mayNameCollections(in: request) { return later(entry.run) }
         if request.method == .put, let content = DAVRequest.smallContent(of: request) {
             if let response = DAVRequest.putAtOnce(content, request) { return .now(response) }
             return onDisk { try $0.put(content) }
@@ -76,7 +78,7 @@ public struct WebDAVHandler: Handler {
     private func later(_ run: @escaping Run) -> Answer {
         .later { [service] request in
             do {
-                return try await run(DAVRequest(request, to: service))
+                return try await run(DAVRequest(settling: request, to: service))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {

@@ -10,6 +10,12 @@ package struct IfHeader: Hashable, Sendable {
         package enum Subject: Hashable, Sendable {
             /// A lock of this token covers it.
             case state(LockToken)
+            /// It is a collection in this state.
+            ///
+            /// RFC 6578 §5. Not known, and so false, until it is looked up.
+            case collection(SyncToken)
+            /// What was found out about a collection.
+            case settled(Bool)
             /// Its content has this tag.
             ///
             /// As sent, with its quotes, perhaps weak.
@@ -18,6 +24,10 @@ package struct IfHeader: Hashable, Sendable {
 
         package var isNegated: Bool
         package var subject: Subject
+
+        var isOfCollection: Bool {
+            if case .collection = subject { true } else { false }
+        }
     }
 
     /// True when all of its conditions are, for one resource.
@@ -28,16 +38,20 @@ package struct IfHeader: Hashable, Sendable {
     }
 
     /// At least one; the header holds when any of them does.
-    package let lists: [List]
+    package internal(set) var lists: [List]
 
     /// More conditions than any client sends: each may cost a look at the disk.
     private static let maxConditions = 512
+    /// More states of collections than any client sends: each may cost a walk through a tree.
+    private static let maxCollections = 16
 
     /// Reads the field by the grammar of RFC 4918 §10.4.2.
-    /// - Throws: 400 when it does not follow it, or holds more than 512 conditions.
+    /// - Throws: 400 when it does not follow it, or holds more than 512 conditions, or 16 of collections.
     package init(header: String) throws(HTTPError) {
         var scanner = Scanner(text: Array(header.utf8))
-        guard let lists = scanner.lists(), lists.reduce(0, { $0 + $1.conditions.count }) <= Self.maxConditions else {
+        guard let lists = scanner.lists(), lists.reduce(0, { $0 + $1.conditions.count }) <= Self.maxConditions,
+            lists.reduce(0, { $0 + $1.conditions.count(where: \.isOfCollection) }) <= Self.maxCollections
+        else {
             throw HTTPError(.badRequest, "The If field does not follow its grammar.")
         }
         self.lists = lists
@@ -96,7 +110,9 @@ extension IfHeader {
                     return isNegated || conditions.isEmpty ? nil : conditions
                 case UInt8(ascii: "<"):
                     guard let uri = bracketed(by: UInt8(ascii: ">")), AbsoluteURI.isValid(uri) else { return nil }
-                    conditions.append(Condition(isNegated: isNegated, subject: .state(LockToken(uri: uri))))
+                    let subject = SyncToken(uri).map { Condition.Subject.collection($0) }
+                    conditions.append(
+                        Condition(isNegated: isNegated, subject: subject ?? .state(LockToken(uri: uri))))
                     isNegated = false
                 case UInt8(ascii: "["):
                     guard let tag = entityTag() else { return nil }

@@ -25,6 +25,8 @@ extension IfHeader {
                     switch condition.subject {
                     case .state(let token): state.locks.contains { $0.token == token }
                     case .entityTag(let tag): state.tags.contains(tag)
+                    case .collection: false
+                    case .settled(let isTrue): isTrue
                     }
                 return isTrue != condition.isNegated
             }
@@ -45,7 +47,7 @@ extension IfHeader {
     }
 
     /// The resource that a list is about; nil for one that is not on this server.
-    private static func path(of list: List, _ request: Request) -> SharePath? {
+    static func path(of list: List, _ request: Request) -> SharePath? {
         guard let resource = list.resource else { return request.path }
         return try? request.resolve(reference: resource).path
     }

@@ -798,6 +798,26 @@ def _(dav):
     assert dav.status("PUT", "/a", 'If: </none> (Not ["x"] Not <urn:uuid:none>)', body="n") == 204
 
 
+@row("10.4.4", "a sync-token is the state of a collection, at every door, and no lock token (RFC 6578 §5)")
+def _(dav):
+    token, below = (dav.value(place, "<D:sync-token/>").text for place in ("/", "/d"))
+    for value, holds in {f"</> (<{token}>)": True, f"</> (Not <{token}>)": False, f"<{dav.url}/d> (<{below}>)": True,
+                         f"</d> (<{token}>)": False, f"</none> (<{token}>)": False, f"</a> (<{token}>)": False,
+                         f"</> (<{token[:-1]}>)": False, f"</d> (<{token}>) </> (<{token}>)": True}.items():
+        assert dav.status("GET", "/a", f"If: {value}") == (200 if holds else 412), value
+        assert dav.status("PROPFIND", "/a", "Depth: 0", f"If: {value}") == (207 if holds else 412), value
+    for method, target, *fields in (("PUT", "/new"), ("MKCOL", "/folder"), ("COPY", "/a", "Destination: /copy"),
+                                    ("DELETE", "/new"), ("PUT", "/d/x")):
+        token = dav.value("/", "<D:sync-token/>").text
+        assert dav.status(method, target, *fields, f"If: </> (Not <{token}>)") == 412, method
+        assert dav.status(method, target, *fields, f"If: </> (<{token}>)") in (201, 204), method
+        assert dav.status(method, target, *fields, f"If: </> (<{token}>)") == (404 if method == "DELETE" else 412), method
+    assert dav.lock("/a")
+    token = dav.value("/", "<D:sync-token/>").text
+    assert dav.status("PUT", "/a", f"If: </> (<{token}>)", body="new") == 423
+    assert dav.status("GET", "/a", "If: " + f"(<{token}>)" * 17) == 400
+
+
 @row("10.6", "Overwrite is T or F, T when it is missing")
 def _(dav):
     assert dav.status("COPY", "/a", "Destination: /b", "Overwrite: maybe") == 400

@@ -9,6 +9,8 @@ struct IfHeaderTests {
         .init(isNegated: not, subject: .state(LockToken(uri: uri)))
     }
 
+    private let syncToken = "urn:x-shareserve:sync:" + String(repeating: "0", count: 40)
+
     @Test("Untagged lists are about the target")
     func untagged() throws {
         let header = try IfHeader(header: "(<urn:uuid:1> [\"a]b\"]) (Not <DAV:no-lock>)")
@@ -22,6 +24,17 @@ struct IfHeaderTests {
                 .init(resource: nil, conditions: [state("DAV:no-lock", not: true)]),
             ])
         #expect(header.tokens == [LockToken(uri: "urn:uuid:1"), LockToken(uri: "DAV:no-lock")])
+    }
+
+    @Test("RFC 6578 §5: a sync-token is the state of a collection, and submits no lock token")
+    func collections() throws {
+        let header = try IfHeader(header: "</> (<\(syncToken)> Not <\(syncToken)0>)")
+        let token = try #require(SyncToken(syncToken))
+        #expect(
+            header.lists[0].conditions == [
+                .init(isNegated: false, subject: .collection(token)), state("\(syncToken)0", not: true),
+            ])
+        #expect(header.tokens == [LockToken(uri: "\(syncToken)0")])
     }
 
     @Test("A tag holds for all lists up to the next one")
@@ -47,5 +60,7 @@ struct IfHeaderTests {
     func bounded() {
         let many = String(repeating: "(<a:b>)", count: 513)
         #expect(throws: HTTPError.self) { try IfHeader(header: many) }
+        let states = String(repeating: "(<\(syncToken)>)", count: 17)
+        #expect(throws: HTTPError.self) { try IfHeader(header: states) }
     }
 }

@@ -1,9 +1,8 @@
-internal import DirectoryRoot
-internal import ServerCore
+package import DirectoryRoot
 
 extension SyncToken {
     /// The token of `snapshot`, which is kept until the token comes back.
-    init(keeping snapshot: CollectionSnapshot, in store: SnapshotStore) throws(RootError) {
+    package init(keeping snapshot: CollectionSnapshot, in store: SnapshotStore) throws(RootError) {
         let bytes = snapshot.bytes
         self.init(of: bytes)
         try store.keep(bytes, as: name)
@@ -19,7 +18,7 @@ extension SyncToken {
     ///   - share: the requester's view.
     ///   - memory: where what is remembered meanwhile is counted.
     /// - Throws: ``RootError/tooMany`` when others fill the memory.
-    init?(of path: SharePath, in share: Share, memory: TreeMemory.Portion) throws(RootError) {
+    package init?(of path: SharePath, in share: Share, memory: TreeMemory.Portion) throws(RootError) {
         let snapshot: CollectionSnapshot
         do {
             snapshot = try CollectionSnapshot(of: path, in: share, isRecursive: true)

@@ -2,7 +2,7 @@ import DirectoryRoot
 import TestSupport
 import Testing
 
-@testable import WebDAV
+@testable import ServerCore
 
 @Suite("Snapshots of collections") struct CollectionSnapshotTests {
     private func number(_ value: Int) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }

@@ -1,17 +1,15 @@
-internal import ServerCore
-
 /// Names one state of one collection.
 ///
 /// RFC 6578 §6.3.
-struct SyncToken: Hashable, Sendable {
+package struct SyncToken: Hashable, Sendable {
     /// Under which the state is kept.
-    let name: String
+    package let name: String
 
-    private static let prefix = "urn:x-shareserve:sync:"
+    /// What all of them begin with.
+    static let prefix = "urn:x-shareserve:sync:"
 
     /// Nil when it is none that this server gives out.
-    init?(_ text: String) {
-        let text = text.trimmingBlanks
+    package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix) else { return nil }
         name = String(text.dropFirst(Self.prefix.count))
         guard name.utf8.count == 40, name.utf8.allSatisfy({ ASCII.hexValue($0) != nil }) else { return nil }
@@ -24,5 +22,5 @@ struct SyncToken: Hashable, Sendable {
         name = Hex.text(digester.finish().prefix(20))
     }
 
-    var text: String { Self.prefix + name }
+    package var text: String { Self.prefix + name }
 }

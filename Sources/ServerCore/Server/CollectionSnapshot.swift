@@ -1,18 +1,17 @@
-internal import DirectoryRoot
-internal import ServerCore
+package import DirectoryRoot
 
 /// What a collection holds at one moment, in so far as a later moment can differ.
 ///
 /// RFC 6578 §3.5.
-struct CollectionSnapshot: Sendable {
+package struct CollectionSnapshot: Sendable {
     /// What is remembered of one member.
-    struct Member: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
         let inode: UInt64
         let size: Int64
         let modified: Timestamp
         /// Tells new properties too.
         let changed: Timestamp
-        let isDirectory: Bool
+        package let isDirectory: Bool
 
         /// A folder is the same as long as it is that folder: its members speak for themselves.
         init(_ attributes: FileAttributes) {
@@ -54,8 +53,8 @@ struct CollectionSnapshot: Sendable {
     }
 
     /// From the share's own beginning, so that a token of one folder means nothing in another.
-    let place: SharePath
-    let isRecursive: Bool
+    package let place: SharePath
+    package let isRecursive: Bool
     /// The paths from the collection, one behind the other: an array for each would take three times the room.
     private var names: [UInt8] = []
     /// In order of the bytes of their paths.
@@ -69,7 +68,7 @@ struct CollectionSnapshot: Sendable {
     /// - Parameters:
     ///   - place: from the share's own beginning.
     ///   - isRecursive: whether members of members belong to it.
-    init(of place: SharePath, isRecursive: Bool) {
+    package init(of place: SharePath, isRecursive: Bool) {
         self.place = place
         self.isRecursive = isRecursive
     }
@@ -78,7 +77,7 @@ struct CollectionSnapshot: Sendable {
     ///
     /// Waits for the disk.
     /// - Throws: ``RootError/tooMany`` when there are more than 100,000, or their paths have more than 16 MiB.
-    init(of path: SharePath, in share: Share, isRecursive: Bool) throws(RootError) {
+    package init(of path: SharePath, in share: Share, isRecursive: Bool) throws(RootError) {
         place = try share.base.appending(path)
         self.isRecursive = isRecursive
         var (folder, cursor) = (SharePath.root, try share.list(path))
@@ -110,7 +109,7 @@ struct CollectionSnapshot: Sendable {
     /// Reads what ``bytes`` wrote; nil for anything else.
     ///
     /// What somebody knows who was told only of some changes may be more than a collection has at once: twice as much.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         var record = SnapshotRecord(bytes: bytes)
         do {
             isRecursive = try record.number() == 1
@@ -130,6 +129,16 @@ struct CollectionSnapshot: Sendable {
         }
     }
 
+    /// How far a state reaches of which this is what ``bytes`` wrote; nil for one of another place, and for anything
+    /// else.
+    static func reach(of bytes: [UInt8], at place: SharePath) -> Bool? {
+        var record = SnapshotRecord(bytes: bytes)
+        guard let number = try? record.number(), let name = try? record.name(), name.elementsEqual(place.bytes) else {
+            return nil
+        }
+        return number == 1
+    }
+
     private mutating func append(_ name: ArraySlice<UInt8>, _ member: Member) {
         rows.append(Row(start: UInt32(names.count), count: UInt32(name.count), member: member))
         names += name
@@ -144,15 +153,15 @@ struct CollectionSnapshot: Sendable {
     var count: Int { rows.count }
 
     /// Bytes of memory.
-    var byteCount: Int { names.capacity + rows.capacity * MemoryLayout<Row>.stride }
+    package var byteCount: Int { names.capacity + rows.capacity * MemoryLayout<Row>.stride }
 
     /// From the collection.
-    func path(_ index: Int) -> SharePath { SharePath(unchecked: Array(name(index))) }
+    package func path(_ index: Int) -> SharePath { SharePath(unchecked: Array(name(index))) }
 
-    func member(_ index: Int) -> Member { rows[index].member }
+    package func member(_ index: Int) -> Member { rows[index].member }
 
     /// The members right in the collection.
-    var shallow: CollectionSnapshot {
+    package var shallow: CollectionSnapshot {
         var shallow = CollectionSnapshot(of: place, isRecursive: false)
         for index in rows.indices where !name(index).contains(UInt8(ascii: "/")) {
             shallow.append(name(index), rows[index].member)
@@ -192,7 +201,7 @@ struct CollectionSnapshot: Sendable {
     /// What changes on the way from `before` to this, as places in order of the bytes of their paths, so that a folder
     /// comes before what is in it.
     /// - Returns: the new and changed members, in this; those that are gone, in `before`.
-    func changes(since before: CollectionSnapshot) -> (changed: [Int], gone: [Int]) {
+    package func changes(since before: CollectionSnapshot) -> (changed: [Int], gone: [Int]) {
         var changes: (changed: [Int], gone: [Int]) = ([], [])
         Self.walk(before, self) { old, new in
             if let new {
@@ -213,7 +222,7 @@ struct CollectionSnapshot: Sendable {
     ///   - gone: how many of those that are gone.
     ///   - before: what they knew.
     /// - Returns: what they know then.
-    func known(afterChanged changed: Int, gone: Int, since before: CollectionSnapshot) -> CollectionSnapshot {
+    package func known(afterChanged changed: Int, gone: Int, since before: CollectionSnapshot) -> CollectionSnapshot {
         var known = CollectionSnapshot(of: place, isRecursive: isRecursive)
         var (changedLeft, goneLeft) = (changed, gone)
         Self.walk(before, self) { old, new in
@@ -230,7 +239,7 @@ struct CollectionSnapshot: Sendable {
     }
 
     /// The same content gives the same bytes.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var record = SnapshotRecord(bytes: [])
         record.reserve(names.count + place.bytes.count + 64 * (rows.count + 1))
         record.append(isRecursive ? 1 : 0)

@@ -37,6 +37,9 @@ package struct HTTP1HeadParser {
     /// Empty lines before the request line.
     private var skipped = 0
 
+    /// More empty lines are no mistake any more.
+    private static let maxSkipped = 8
+
     package init(limits: Limits = Limits()) {
         self.limits = limits
     }
@@ -64,9 +67,9 @@ package struct HTTP1HeadParser {
             searched = lineStart
             if !hasRequestLine {
                 if line.isEmpty {
-                    // RFC 9112 §2.2: one empty line before a request is an old client's mistake.
+                    // RFC 9112 §2.2: empty lines before a request are an old client's mistake.
                     skipped += 1
-                    guard skipped == 1 else { throw Self.malformed }
+                    guard skipped <= Self.maxSkipped else { throw Self.malformed }
                     continue
                 }
                 try unsafe readRequestLine(bytes, line, into: head)

@@ -70,6 +70,24 @@ def test_request_byte_by_byte(wire):
     assert wire.response().body == b"hello"
 
 
+@pytest.mark.parametrize("lines", [1, 2, 8])
+def test_empty_lines_before_a_request_are_skipped(wire, lines):
+    """RFC 9112 2.2."""
+    for _ in range(3):
+        wire.send("\r\n" * lines)
+        assert wire.ask("GET", "/a.txt").body == b"hello"
+    for byte in "\r\n" * lines + f"GET /a.txt HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n":
+        wire.send(byte)
+    assert wire.response().body == b"hello"
+
+
+@pytest.mark.parametrize("lines", ["\r\n" * 9, "\n", "\r\n\n", "\n\r\n", "\r\r\n", "\r\n \r\n"])
+def test_more_than_a_few_empty_lines_before_a_request_and_broken_ones_are_refused(wire, lines):
+    wire.send(f"{lines}GET /a.txt HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n")
+    assert wire.response().status == 400
+    assert wire.is_closed()
+
+
 @pytest.mark.parametrize("pieces", [1, 2, 7, 100])
 def test_chunked_body_however_it_falls(server, pieces):
     body = b"5;name=value\r\nhello\r\n1\r\n \r\n0005\r\nworld\r\n0\r\nX-Sum: x\r\n\r\n"

@@ -24,6 +24,7 @@ import Testing
         "PROPFIND / HTTP/1.1\r\nHost: a\r\nDepth: 1\r\nContent-Type: text/xml\r\nContent-Length: 3\r\n\r\n<a>",
         "GET http://b/c HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        "\r\nGET / HTTP/1.0\r\n\r\n", "\r\n\r\n\r\nGET /x HTTP/1.0\r\n\r\n",
     ]
 
     @Test("the corpus is read alike") func alike() {

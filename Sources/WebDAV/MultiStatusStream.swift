@@ -149,7 +149,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         let isRecursive = foldersAhead != nil
         return try unsafe cursor.visit { (name, attributes, mayHaveProperties) throws(RootError) in
             if isLimited, !takePlace() {
-                endAtLimit(&writer)
+                endAtLimit(Place(try unsafe folder.appending(name), isDirectory: attributes.isDirectory), &writer)
                 return false
             }
             let looks = needsProperties && mayHaveProperties
@@ -198,10 +198,12 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         cursor = nil
     }
 
-    /// RFC 4918 §11.5 within the 207, in the way of RFC 6578 §3.6.
-    private func endAtLimit(_ writer: inout MultiStatusWriter) {
+    /// RFC 4918 §11.5 within the 207, at the first member that is left out: RFC 6578 §3.6 has it at the target, which
+    /// is listed already here, and RFC 4918 §14.24 allows an address once.
+    private func endAtLimit(_ place: Place, _ writer: inout MultiStatusWriter) {
         writer.append(
-            Place(target, isDirectory: true), status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
+            place, status: .insufficientStorage, condition: .numberOfMatchesWithinLimits,
+            description: "This listing ends here: more members than the server lists at once.")
         end(&writer)
     }
 }

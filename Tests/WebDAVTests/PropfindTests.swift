@@ -95,8 +95,29 @@ struct PropfindTests {
         for index in 0..<6 { try fixture.directory.write("", to: "\(index)") }
         let reply = try await fixture.send("PROPFIND", "/", [("Depth", "infinity")])
         #expect(reply.status == 207)
-        #expect(try reply.hrefs().count == 5)
-        #expect(try reply.xml().elements.last?.child("status")?.text.contains("507") == true)
+        let hrefs = try reply.hrefs()
+        #expect(hrefs.count == 5)
+        // RFC 4918 §14.24: the same address once.
+        #expect(Set(hrefs).count == 5)
+        let last = try #require(try reply.xml().elements.last)
+        #expect(last.child("status")?.text.contains("507") == true)
+        #expect(last.child("error")?.child("number-of-matches-within-limits") != nil)
+        #expect(last.child("responsedescription")?.text.isEmpty == false)
+    }
+
+    @Test("What is named where a listing is cut off is left out, also far down and behind a prefix")
+    func limitBelow() async throws {
+        var options = WebDAVOptions()
+        options.maxInfiniteMembers = 1
+        var fixture = try DAVFixture(options: options)
+        fixture.prefix = "/deep"
+        try fixture.directory.write("", to: "d/e f/x")
+        for path in ["/", "/d/"] {
+            let reply = try await fixture.send("PROPFIND", "/deep" + path, [("Depth", "infinity")])
+            let all = ["/deep/", "/deep/d/", "/deep/d/e%20f/", "/deep/d/e%20f/x"]
+            #expect(try reply.hrefs() == Array(all.dropFirst(path == "/" ? 0 : 1).prefix(3)))
+            #expect(try reply.xml().elements.last?.child("status")?.text.contains("507") == true)
+        }
     }
 
     @Test("However much each member carries, an answer is made in pieces of bounded size")

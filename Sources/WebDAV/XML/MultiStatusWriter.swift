@@ -69,7 +69,8 @@ struct MultiStatusWriter: ~Copyable {
 
     /// Writes a resource that has only a status.
     mutating func append(
-        _ place: Place, status: Status, condition: DAVError.Condition? = nil, hrefs: [Place] = []
+        _ place: Place, status: Status, condition: DAVError.Condition? = nil, hrefs: [Place] = [],
+        description: StaticString? = nil
     ) {
         xml.append("<D:response>")
         xml.appendHref(place, prefix: prefix)
@@ -78,6 +79,11 @@ struct MultiStatusWriter: ~Copyable {
             xml.append("<D:error>")
             DAVError.append(condition, hrefs: hrefs, prefix: prefix, to: &xml)
             xml.append("</D:error>")
+        }
+        if let description {
+            xml.append("<D:responsedescription>")
+            xml.append(description)
+            xml.append("</D:responsedescription>")
         }
         xml.append("</D:response>")
     }

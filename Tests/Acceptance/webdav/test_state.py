@@ -149,8 +149,11 @@ def test_infinite_depth_is_limited_or_refused_as_told(serve):
         (limited.root / str(index)).write_text("")
     answer = ask(limited, "PROPFIND", "/", "Depth: infinity")
     assert answer.status == 207
-    last = ET.fromstring(answer.body).findall(DAV + "response")[-1]
-    assert " 507 " in last.find(DAV + "status").text
+    found = ET.fromstring(answer.body).findall(DAV + "response")
+    assert " 507 " in found[-1].find(DAV + "status").text
+    assert found[-1].find(f"{DAV}error/{DAV}number-of-matches-within-limits") is not None
+    # RFC 4918 §14.24
+    assert len({one.find(DAV + "href").text for one in found}) == len(found) == 7
 
 
 def test_a_large_listing_is_streamed_and_compressed_for_who_wants_it(server):

@@ -66,6 +66,14 @@ public struct Conditions: Sendable {
         return .proceed
     }
 
+    /// Decides for a GET or HEAD of what is there, but has neither tag nor date: a listing.
+    ///
+    /// A tag that is named is never its own; dates do not count. RFC 9110 §13.1.
+    package func evaluateUntagged() -> Outcome {
+        if let ifMatch, ifMatch != .any { return .failed }
+        return ifNoneMatch == .any ? .notModified : .proceed
+    }
+
     /// Whether a tag of what is there is meant: the content may have been given out as it is or as gzip.
     private static func isNamed(_ current: FileAttributes?, by matches: (String) -> Bool) -> Bool {
         guard let tag = current?.entityTag else { return false }

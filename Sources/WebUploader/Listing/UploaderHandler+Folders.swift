@@ -33,7 +33,23 @@ extension UploaderHandler {
         return .later { [self] in try await respond(to: $0, as: form) }
     }
 
+    /// A listing, unless the request's conditions are about it and do not hold: they count only where it would be 200.
+    ///
+    /// RFC 9110 §13.2.1.
     private func respond(to request: Request, as form: FolderForm) async throws -> Response {
+        let response = try await self.response(to: request, as: form)
+        guard response.status == .ok else { return response }
+        switch Conditions(request.fields).evaluateUntagged() {
+        case .proceed: return response
+        case .failed: throw HTTPError(.preconditionFailed, "A folder's listing has no tag.")
+        case .notModified:
+            var fields: ResponseFields = [:]
+            for name in ["Vary", "Cache-Control"] { fields[name] = response.fields[name] }
+            return Response(.notModified, fields: fields)
+        }
+    }
+
+    private func response(to request: Request, as form: FolderForm) async throws -> Response {
         switch form {
         case .page: try await folderPage(request)
         case .text: try await listing(request) { _ in TextListing() }

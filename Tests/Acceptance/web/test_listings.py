@@ -41,6 +41,24 @@ def test_forms_by_accept(server):
         assert 'href="/sub/"' in requests.get(server.url + "/", headers={"User-Agent": agent}, timeout=20).text
 
 
+@pytest.mark.parametrize("form", [{}, {"Accept": "application/json"}, {"Accept": "text/html"}, {"User-Agent": "Wget/1.25"}])
+def test_a_listing_has_no_tag_and_is_there(server, form):
+    """RFC 9110 §13.1."""
+    (server.root / "sub").mkdir()
+    date = "Sat, 01 Jan 2000 00:00:00 GMT"
+    for method in ("GET", "HEAD"):
+        for field, value, status in [
+            ("If-Match", '"zz"', 412), ("If-Match", "*", 200), ("If-None-Match", "*", 304), ("If-None-Match", '"zz"', 200),
+            ("If-None-Match", "JoplinIgnore-123", 200), ("If-Modified-Since", date, 200), ("If-Unmodified-Since", date, 200),
+        ]:
+            answer = requests.request(method, server.url + "/sub/", headers={**form, field: value}, timeout=20)
+            assert answer.status_code == status, (method, field, value)
+            assert "ETag" not in answer.headers and ("Accept" in answer.headers.get("Vary", "") or status == 412)
+    # What is refused anyway is refused as ever. §13.2.1
+    assert requests.get(server.url + "/sub/?html&from=x", headers={"If-None-Match": "*"}, timeout=20).status_code == 400
+    assert requests.get(server.url + "/none/", headers={"If-None-Match": "*"}, timeout=20).status_code == 404
+
+
 def test_slash(server):
     (server.root / "sub").mkdir()
     assert requests.get(server.url + "/sub", timeout=20, allow_redirects=False).status_code == 200

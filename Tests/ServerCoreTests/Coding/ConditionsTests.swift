@@ -46,6 +46,16 @@ struct ConditionsTests {
         #expect(outcome(Conditions(ifNoneMatch: "JoplinIgnore-123"), isRead: isRead, of: nil) == .proceed)
     }
 
+    @Test("What has no tag is there, and is nothing that has one")
+    func untagged() {
+        #expect(Conditions(ifMatch: "\"a\"").evaluateUntagged() == .failed)
+        #expect(Conditions(ifMatch: "\"a\"", ifNoneMatch: "*").evaluateUntagged() == .failed)
+        #expect(Conditions(ifMatch: "*", ifNoneMatch: "*").evaluateUntagged() == .notModified)
+        #expect(Conditions(ifNoneMatch: "\"a\"").evaluateUntagged() == .proceed)
+        #expect(Conditions(ifModifiedSince: Self.after).evaluateUntagged() == .proceed)
+        #expect(Conditions(ifUnmodifiedSince: Self.before).evaluateUntagged() == .proceed)
+    }
+
     @Test("Dates count whole seconds")
     func dates() {
         #expect(outcome(Conditions(ifModifiedSince: Self.date)) == .notModified)

@@ -40,6 +40,31 @@ struct ReportTests {
         #expect(try await fixture.send("REPORT", "/", [], body(token(later))).hrefs().isEmpty)
     }
 
+    @Test("A folder is changed by its properties, and not by its members", arguments: ["1", "infinite"])
+    func propertiesOfFolders(level: String) async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("", to: "d/e/x")
+        try fixture.directory.makeDirectory("f")
+        let folder = level == "1" ? "/d/" : "/d/e/"
+        var known = try token(await fixture.send("REPORT", "/", [], body("", level: level)))
+        func changes() async throws -> [String] {
+            let reply = try await fixture.send("REPORT", "/", [], body(known, level: level))
+            known = try token(reply)
+            return try reply.hrefs()
+        }
+        for instructions in [
+            "<D:set><D:prop><x:p>1</x:p></D:prop></D:set>", "<D:set><D:prop><x:p>2</x:p></D:prop></D:set>",
+            "<D:set><D:prop><x:q>2</x:q></D:prop></D:set>", "<D:remove><D:prop><x:p/><x:q/></D:prop></D:remove>",
+            "<D:set><D:prop><x:p>\(String(repeating: "v", count: 50_000))</x:p></D:prop></D:set>",
+        ] {
+            #expect(try await fixture.send("PROPPATCH", folder, [], proppatch(instructions)).status == 207)
+            #expect(try await changes() == [folder], "\(instructions.prefix(50))")
+            #expect(try await changes().isEmpty)
+        }
+        #expect(try await fixture.send("PUT", folder + "new", [], "new").status == 201)
+        #expect(try await changes() == (level == "1" ? [] : [folder + "new"]))
+    }
+
     @Test("A new link to a folder takes nothing from that folder")
     func links() async throws {
         let fixture = try DAVFixture()

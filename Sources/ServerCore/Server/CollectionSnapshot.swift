@@ -7,17 +7,19 @@ package struct CollectionSnapshot: Sendable {
     /// What is remembered of one member.
     package struct Member: Hashable, Sendable {
         let inode: UInt64
+        /// Of a folder, what stands for its properties: 0 for none.
         let size: Int64
         let modified: Timestamp
         /// Tells new properties too.
         let changed: Timestamp
         package let isDirectory: Bool
 
-        /// A folder is the same as long as it is that folder: its members speak for themselves.
-        init(_ attributes: FileAttributes) {
+        /// A folder is the same as long as it is that folder with these properties: its members speak for themselves,
+        /// and change its times.
+        init(_ attributes: FileAttributes, properties: Int64) {
             isDirectory = attributes.isDirectory
             inode = attributes.inode
-            size = isDirectory ? 0 : attributes.size
+            size = isDirectory ? properties : attributes.size
             modified = isDirectory ? Timestamp(seconds: 0) : attributes.modified
             changed = isDirectory ? Timestamp(seconds: 0) : attributes.changed
         }
@@ -63,6 +65,8 @@ package struct CollectionSnapshot: Sendable {
     /// More members, or more bytes of their paths, than this are not kept.
     static let maxMembers = 100_000
     static let maxNameBytes = 16 << 20
+    /// More bytes of folders' properties than this are not read for one.
+    private static let maxPropertyBytes = 16 << 20
 
     /// Without members: what somebody knows who asks for the first time.
     /// - Parameters:
@@ -76,20 +80,29 @@ package struct CollectionSnapshot: Sendable {
     /// Looks at every member.
     ///
     /// Waits for the disk.
-    /// - Throws: ``RootError/tooMany`` when there are more than 100,000, or their paths have more than 16 MiB.
+    /// - Throws: ``RootError/tooMany`` when there are more than 100,000, or their paths, or the properties of the folders
+    ///   among them, have more than 16 MiB.
     package init(of path: SharePath, in share: Share, isRecursive: Bool) throws(RootError) {
         place = try share.base.appending(path)
         self.isRecursive = isRecursive
         var (folder, cursor) = (SharePath.root, try share.list(path))
         var ahead = FoldersAhead(below: path, entered: cursor)
+        var bytesLeft = Self.maxPropertyBytes
         while true {
             while true {
                 let found = try cursor.next(512)
                 guard !found.isEmpty else { break }
                 for member in found {
                     let place = try folder.appending(member.name)
-                    append(place.bytes[...], Member(member.attributes))
-                    if isRecursive, member.attributes.isDirectory { ahead.add(try path.appending(place)) }
+                    var properties: Int64 = 0
+                    if member.attributes.isDirectory {
+                        let full = try path.appending(place)
+                        if member.mayHaveProperties {
+                            properties = try Self.properties(of: full, in: share, &bytesLeft)
+                        }
+                        if isRecursive { ahead.add(full) }
+                    }
+                    append(place.bytes[...], Member(member.attributes, properties: properties))
                 }
                 guard rows.count <= Self.maxMembers, names.count <= Self.maxNameBytes else { throw .tooMany }
             }
@@ -104,6 +117,27 @@ package struct CollectionSnapshot: Sendable {
             defer { last = row }
             return last.map { Self.name(of: $0, in: names) == Self.name(of: row, in: names) } ?? false
         }
+    }
+
+    /// A number for what is kept beside a folder; that of nothing for one that vanished or may not be opened.
+    private static func properties(
+        of path: SharePath, in share: Share, _ bytesLeft: inout Int
+    ) throws(RootError) -> Int64 {
+        let dead: [DeadProperty]
+        do throws(RootError) {
+            dead = try share.properties(of: path)
+        } catch {
+            guard error.meansAbsent else { throw error }
+            return 0
+        }
+        guard !dead.isEmpty else { return 0 }
+        var digester = Digester(.sha256)
+        for property in dead {
+            bytesLeft -= property.xml.count
+            digester.update(property.xml)
+        }
+        guard bytesLeft >= 0 else { throw .tooMany }
+        return digester.finish().prefix(8).reduce(0) { $0 << 8 | Int64($1) }
     }
 
     /// Reads what ``bytes`` wrote; nil for anything else.

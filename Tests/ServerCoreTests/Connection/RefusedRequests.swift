@@ -57,7 +57,8 @@ enum RefusedRequests {
 
     private static let whole = [
         "GET /hello HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "GET /hello HTTP/1.0\r\nHost: a b\r\n\r\n", "\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n", "GET /hello\r\n",
+        "GET /hello HTTP/1.0\r\nHost: a b\r\n\r\n", "GET /hello\r\n",
+        String(repeating: "\r\n", count: 9) + "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n",
         "\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n", "GET /hello HTTP/1.1\nHost: a\n\n",
         "GET /hello HTTP/1.1\rHost: a\r\r",
     ]

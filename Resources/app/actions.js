@@ -22,7 +22,10 @@ export const actions = [
 	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], run: newText},
 	{id: "paste", label: "Paste", keys: ["Ctrl+V"], can: () => canCreate() && app.clipboard, run: paste},
 	{id: "all", label: "Select all", icon: "check", keys: ["Ctrl+A"], menuOnly: true, can: () => app.listing.visible.length,
-		run: () => app.listing.selectOnly(app.listing.visible)},
+		run: () => {
+			app.listing.selectOnly([])
+			app.listing.setAll(true)
+		}},
 ], canCreate),
 ...scoped("selection", [
 	{id: "open", label: "Open", icon: "eye", keys: ["Enter"], menuOnly: true, can: one, run: () => app.openEntry(selection()[0])},
@@ -69,6 +72,9 @@ const action = name => actions.find(({id, keys}) => id === name || keys.includes
 const needsSelection = ({scope}) => scope === "selection" || scope === "clipboard"
 
 async function run(one) {
+	const {listing} = app
+	if (needsSelection(one) && listing.coming !== undefined) await listing.whole
+	if (app.listing !== listing || listing.failure && needsSelection(one)) return
 	if (!one.can() || needsSelection(one) && !selection().length) return
 	try {
 		await one.run()

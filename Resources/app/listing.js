@@ -56,6 +56,13 @@ class Listing extends EventTarget {
 	constructor(href) {
 		super()
 		Object.assign(this, {href, rights: new Set(), entries: new Map(), selection: new Set(), visible: [], filter: "", loading: true, orders: {}})
+		this.whole = new Promise(done => { this.isWhole = done })
+	}
+
+	end() {
+		this.loading = false
+		this.coming = undefined
+		this.isWhole()
 	}
 
 	read(onEntries, signal) {
@@ -75,8 +82,10 @@ class Listing extends EventTarget {
 			const known = this.entries.get(keyOf(raw))
 			if (known?.isFolder === isFolder(raw)) known.update(raw)
 			else {
+				const entry = new Entry(raw, this.href)
 				this.selection.delete(known)
-				this.entries.set(keyOf(raw), new Entry(raw, this.href))
+				this.entries.set(keyOf(raw), entry)
+				if (this.coming !== undefined && entry.folded.includes(this.coming)) this.selection.add(entry)
 			}
 		}
 		this.orders = {}
@@ -135,7 +144,14 @@ class Listing extends EventTarget {
 
 	selectOnly(entries) {
 		this.selection.clear()
+		this.coming = undefined
 		this.setSelected(entries, true)
+	}
+
+	// All of a folder are also those that are still to come: `coming` is what their names hold.
+	setAll(selected) {
+		this.coming = selected && this.loading ? fold(this.filter.trim()) : undefined
+		this.setSelected(this.visible, selected)
 	}
 
 	freeName(name, isFolder) {
@@ -148,6 +164,6 @@ class Listing extends EventTarget {
 export async function readFolder(href, signal) {
 	const listing = new Listing(href)
 	await listing.read(batch => listing.add(batch), signal)
-	listing.loading = false
+	listing.end()
 	return listing
 }

@@ -176,7 +176,7 @@ async function load(href, inlined) {
 	} finally {
 		app.reads -= 1
 	}
-	listing.loading = false
+	listing.end()
 	show()
 	if (listing.entries.size > 2000) listing.prepare()
 }
@@ -281,7 +281,7 @@ async function search(words) {
 	} catch (error) {
 		fail(error)
 	}
-	found.loading = false
+	found.end()
 	return draw()
 }
 

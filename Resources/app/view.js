@@ -9,7 +9,7 @@ class ListView {
 	constructor(handlers) {
 		Object.assign(this, {handlers, rows: new Map(), focused: 0, anchor: 0, listing: new Listing("/"), view: {}})
 		this.all = h("input", {type: "checkbox", label: t("Select all"),
-			onchange: () => this.listing.setSelected(this.listing.visible, this.all.checked)})
+			onchange: () => this.listing.setAll(this.all.checked)})
 		const titles = [t("Name"), t("Size"), t("Modified")]
 		this.headers = columns.map((column, i) => h("th." + column, {role: "columnheader"},
 			h("button", {onclick: () => handlers.sort(column)}, titles[i], icon("up"))))

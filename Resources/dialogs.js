@@ -128,11 +128,13 @@ export function showCode(address) {
 
 export function showTrash() {
 	const rows = h("ul.rows")
+	// The second click of two would be for the row that took the place of the first.
+	const once = work => event => event.detail > 1 || work()
 	const load = async () => {
 		const {items} = await api("GET", "trash")
 		rows.replaceChildren(...items.map(item => h("li", h("span", h("bdi", shown(item.path)), h("small", item.deleted && formatDate(item.deleted))),
-			button(t("Restore"), "retry", () => restore([item]).then(load).catch(fail)),
-			iconButton(t("Delete forever"), "delete", () => api("DELETE", "trash?id=" + encodeURIComponent(item.id)).then(load).catch(fail), {kind: "danger"}))))
+			button(t("Restore"), "retry", once(() => restore([item]).then(load).catch(fail))),
+			iconButton(t("Delete forever"), "delete", once(() => api("DELETE", "trash?id=" + encodeURIComponent(item.id)).then(load).catch(fail)), {kind: "danger"}))))
 		if (!items.length) rows.append(h("li", t("The trash is empty")))
 		empty.disabled = !items.length
 		holdFocus()

@@ -37,11 +37,16 @@ function digestOf(file) {
 
 // `known`: an earlier page's folder.
 export async function upload(source, target, known) {
-	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]])
+	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]]), refused = []
 	try {
 		for await (const {file, path, handle, folder, root} of source) {
 			const tree = root && await once(trees, root, () => records.putTree(root, target).catch(() => null))
-			if (folder) await lasting(() => ensureFolder(target, folder.split("/")))
+			if (folder) await lasting(() => ensureFolder(target, folder.split("/"))).catch(error => {
+				if (mayPass(error)) throw error
+				// The rest may be taken; what is in here says so itself.
+				if (!refused.length) fail(error)
+				refused.push(folder)
+			})
 			else if (!known?.done.has(path)) {
 				const steps = path.split("/")
 				batch.size += 1
@@ -132,7 +137,7 @@ function pump() {
 }
 
 async function start(item) {
-	item.abort = new AbortController()
+	const {signal} = item.abort = new AbortController()
 	item.samples = []
 	try {
 		if (item.size > (info.maxUploadSize ?? Infinity)) throw new ApiError(413)
@@ -141,7 +146,9 @@ async function start(item) {
 		await ensureFolder(item.target, item.folder)
 		const {file} = item
 		item.local ??= () => (item.digest ??= digestOf(file))
-		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder))) return
+		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder), signal)) return
+		// Paused or cancelled meanwhile, and perhaps begun anew.
+		if (signal.aborted) return
 		const answer = await deliver(item)
 		item.sent = item.size
 		records.remove(item);
@@ -151,13 +158,17 @@ async function start(item) {
 		verify(item, answer)
 	} catch (error) {
 		const {status} = error
-		if (item.abort.signal.aborted) return
-		if ((status === 412 || status === 409) && item.tries++ < 3) {
-			const folder = parentOf(item.href)
+		if (signal.aborted) return
+		const folder = parentOf(item.href)
+		if ((status === 412 || status === 409) && (item.tries++ < 3 || item.isBlind && item.tries < mostTries)) {
 			contents.delete(folder)
 			item.conflict = null
-			// Where nobody may look, the name beside is tried.
-			if (!await contentsOf(folder)) item.href = childOf(folder, numbered(item.name, item.tries + 1))
+			item.isBlind = !await contentsOf(folder)
+			if (signal.aborted) return
+			// Where nobody may look, the names beside are tried, and soon some at random. Elsewhere one is asked again, about
+			// the name that was wanted.
+			if (item.isBlind) item.href = childOf(folder, numbered(item.name, item.tries < 5 ? item.tries + 1 : Math.ceil(Math.random() * 10 ** item.tries)))
+			else if (!records.get(item)) item.href = null
 			wake(item)
 		} else if (mayPass(error)) backOff(item, error)
 		else finish(item, "failed", joined(error.message, status === 413 && info.maxUploadSize && formatSize(info.maxUploadSize)))
@@ -181,13 +192,14 @@ async function deliver(item) {
 let asking = Promise.resolve()
 
 // False: nothing is sent.
-async function settle(item, listing) {
-	const theirs = listing?.get(item.name), {signal} = item.abort
-	if (!theirs) return true
+async function settle(item, listing, signal) {
+	const theirs = listing?.get(item.name)
+	if (!theirs || signal.aborted) return !signal.aborted
 	const mayReplace = !theirs.isFolder && listing.may("overwrite")
 	if (!theirs.isFolder && theirs.size === item.size) {
-		const there = await remoteDigest(theirs.href, signal).catch(() => null)
-		if (there && there === await item.local()) return finish(item, "skipped", t("identical, already there"))
+		const there = await remoteDigest(theirs.href, signal).catch(() => null), isSame = there && there === await item.local()
+		if (signal.aborted) return false
+		if (isSame) return finish(item, "skipped", t("identical, already there"))
 	}
 	item.state = "asking"
 	drawSoon()

@@ -1,0 +1,135 @@
+"""Uploads that are paused, cancelled or overtaken before they begin, and what stands in their way."""
+
+import requests
+from playwright.sync_api import expect
+
+from browser.conftest import make_tree, row
+from browser.test_folders import drop
+from browser.test_transfers import files_input, panel
+from server import wait_until
+
+
+def waiting(opened, server, path):
+    """A page whose upload waits for the list of what is there, and what lets it go on."""
+    page, held = opened(server.url + "/"), []
+    page.route("**/?json", lambda route: route.continue_() if held else held.append(route))
+    files_input(page).set_input_files(str(path))
+    wait_until(lambda: page.wait_for_timeout(20) or held, "the list is asked for")
+    return page, held[0].continue_
+
+
+def press(page, label):
+    panel(page).locator("li").get_by_role("button", name=label).click()
+
+
+def test_what_is_cancelled_before_it_began_is_not_sent(server, opened, folder):
+    (folder / "new.txt").write_text("new")
+    make_tree(server.root, {"other.txt": "other"})
+    page, go_on = waiting(opened, server, folder / "new.txt")
+    press(page, "Cancel: new.txt")
+    go_on()
+    (folder / "last.txt").write_text("last")
+    files_input(page).set_input_files(str(folder / "last.txt"))
+    expect(row(page, "last.txt")).to_be_visible()
+    assert not (server.root / "new.txt").exists()
+
+
+def test_what_is_paused_before_it_began_waits_and_is_asked_about(server, opened, folder):
+    (folder / "a.txt").write_text("mine")
+    make_tree(server.root, {"a.txt": "old"})
+    page, go_on = waiting(opened, server, folder / "a.txt")
+    press(page, "Pause: a.txt")
+    go_on()
+    page.wait_for_timeout(500)
+    expect(panel(page).get_by_text("Paused")).to_be_visible()
+    press(page, "Resume: a.txt")
+    page.get_by_role("dialog").get_by_role("button", name="Replace").click()
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+    assert (server.root / "a.txt").read_text() == "mine"
+
+
+def test_what_is_paused_and_resumed_before_it_began_is_sent_once(server, opened, folder):
+    (folder / "new.txt").write_text("new")
+    make_tree(server.root, {"other.txt": "other"})
+    page, go_on = waiting(opened, server, folder / "new.txt")
+    sent = []
+    page.on("request", lambda request: request.method == "PUT" and sent.append(request.url))
+    press(page, "Pause: new.txt")
+    press(page, "Resume: new.txt")
+    go_on()
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+    page.wait_for_timeout(300)
+    assert sent == [server.url + "/new.txt"]
+
+
+def test_who_replaces_one_file_does_not_replace_the_one_beside_it(server, opened, folder):
+    """The free name that was chosen for one to keep is taken by somebody else; then the question is about the first name again."""
+    (folder / "a.txt").write_text("mine")
+    make_tree(server.root, {"a.txt": "old"})
+    page = opened(server.url + "/")
+    page.expected = ["412"]
+
+    def overtake(route):
+        if route.request.method == "PUT" and not (server.root / "a (2).txt").exists():
+            (server.root / "a (2).txt").write_text("somebody else's")
+        route.continue_()
+
+    page.route("**/a%20(2).txt", overtake)
+    files_input(page).set_input_files(str(folder / "a.txt"))
+    page.get_by_role("dialog").get_by_role("button", name="Keep both").click()
+    wait_until(lambda: page.wait_for_timeout(20) or (server.root / "a (2).txt").exists(), "the name is taken")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("“a.txt” is already there")
+    dialog.get_by_role("button", name="Replace").click()
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+    assert (server.root / "a (2).txt").read_text() == "somebody else's"
+    assert (server.root / "a.txt").read_text() == "mine"
+
+
+def test_a_drop_box_takes_any_number_of_files_of_one_name(serve, opened, folder):
+    server = serve("--auth", "@/:w")
+    make_tree(server.root, {"report.txt": "x", **{f"report ({number}).txt": "x" for number in range(2, 9)}})
+    (folder / "report.txt").write_text("mine")
+    page = opened()
+    page.expected = ["403", "409", "412"]
+    page.goto(server.url + "/")
+    expect(page.get_by_role("heading", name="You can send files here")).to_be_visible()
+    files_input(page).set_input_files(str(folder / "report.txt"))
+    expect(panel(page).locator("li.done")).to_have_count(1)
+    arrived = [path for path in server.root.glob("report*") if path.read_text() == "mine"]
+    assert len(arrived) == 1 and len(list(server.root.glob("report*"))) == 9
+
+
+def test_one_folder_that_is_refused_does_not_keep_the_others_away(serve, opened, folder):
+    server = serve("--hidden", ".git")
+    tree = folder / "project"
+    make_tree(tree, {".git/config": "c", "a.txt": "a", "lib/b.txt": "b", "z/empty/": None})
+    page = opened(server.url + "/")
+    page.expected = ["403", "405"]
+    drop(page, tree)
+    expect(panel(page).get_by_role("heading", name="1 file could not be uploaded")).to_be_visible()
+    expect(panel(page).locator("li.failed")).to_contain_text("project/.git/config")
+    there = server.root / "project"
+    wait_until(lambda: page.wait_for_timeout(20) or (there / "z/empty").is_dir(), "the last folder is made")
+    assert (there / "a.txt").read_text() == "a" and (there / "lib/b.txt").read_text() == "b" and not (there / ".git").exists()
+
+
+def test_a_double_click_in_the_trash_ends_one_file(serve, opened):
+    server = serve("--trash", "3")
+    make_tree(server.root, {f"{letter}.txt": letter for letter in "abc"})
+    for letter in "abc":
+        assert requests.delete(f"{server.url}/{letter}.txt").status_code == 204
+    page = opened(server.url + "/")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Trash").click()
+    rows = page.get_by_role("dialog", name="Trash").locator("li")
+    expect(rows).to_have_count(3)
+    box = rows.first.get_by_role("button", name="Delete forever").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down(click_count=1)
+    page.mouse.up(click_count=1)
+    expect(rows).to_have_count(2)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    page.wait_for_timeout(500)
+    expect(rows).to_have_count(2)

@@ -128,7 +128,7 @@ export function showCode(address) {
 
 export function showTrash() {
 	const rows = h("ul.rows")
-	// The second click of two would be for the row that took the place of the first.
+	// A second click would be for the row that takes its place.
 	const once = work => event => event.detail > 1 || work()
 	const load = async () => {
 		const {items} = await api("GET", "trash")

@@ -51,7 +51,6 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		return stage.replaceChildren(h("article.markdown", {tabIndex: 0}, render(area.value, address(parentOf(entry.href)))))
 	}
 
-	// One after the other: each goes by the ETag that the one before has brought.
 	let turn
 	const inTurn = work => (...how) => (turn = Promise.resolve(turn).then(() => work(...how)))
 
@@ -106,7 +105,6 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 
 let folder
 
-// An address that only leads somewhere: web pages, mail, files beside this one.
 function safeAddress(target) {
 	const url = URL.parse?.(target, location.origin + folder)
 	return url && ["http:", "https:", "mailto:"].includes(url.protocol) ? url : null
@@ -136,7 +134,6 @@ function inline(text) {
 	for (let at = 0;;) {
 		let first
 		for (const [pattern, make] of inlineRules) {
-			// What a rule has found stays found until it lies behind; null: nothing more.
 			if (!ahead.has(pattern) || ahead.get(pattern)?.index < at) {
 				pattern.lastIndex = at
 				ahead.set(pattern, pattern.exec(text))

@@ -11,7 +11,7 @@ export {sources} from "./gather.js"
 const parallel = 3
 // From here on an upload has a record.
 const resumableFrom = 1 << 20
-// Perhaps 100,000: what is done for each must not look at all. None before `first` waits.
+// Perhaps 100,000: nothing done for each may look at all. None before `first` waits.
 const items = [], byKey = new Map()
 let running = 0, done = 0, first = 0
 
@@ -37,15 +37,14 @@ function digestOf(file) {
 
 // `known`: an earlier page's folder.
 export async function upload(source, target, known) {
-	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]]), refused = []
+	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]])
+	let refused
 	try {
 		for await (const {file, path, handle, folder, root} of source) {
 			const tree = root && await once(trees, root, () => records.putTree(root, target).catch(() => null))
 			if (folder) await lasting(() => ensureFolder(target, folder.split("/"))).catch(error => {
 				if (mayPass(error)) throw error
-				// The rest may be taken; what is in here says so itself.
-				if (!refused.length) fail(error)
-				refused.push(folder)
+				refused ??= fail(error) ?? folder
 			})
 			else if (!known?.done.has(path)) {
 				const steps = path.split("/")
@@ -147,7 +146,6 @@ async function start(item) {
 		const {file} = item
 		item.local ??= () => (item.digest ??= digestOf(file))
 		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder), signal)) return
-		// Paused or cancelled meanwhile, and perhaps begun anew.
 		if (signal.aborted) return
 		const answer = await deliver(item)
 		item.sent = item.size
@@ -159,14 +157,13 @@ async function start(item) {
 	} catch (error) {
 		const {status} = error
 		if (signal.aborted) return
-		const folder = parentOf(item.href)
 		if ((status === 412 || status === 409) && (item.tries++ < 3 || item.isBlind && item.tries < mostTries)) {
+			const folder = parentOf(item.href)
 			contents.delete(folder)
 			item.conflict = null
 			item.isBlind = !await contentsOf(folder)
 			if (signal.aborted) return
-			// Where nobody may look, the names beside are tried, and soon some at random. Elsewhere one is asked again, about
-			// the name that was wanted.
+			// Where nobody may look, names beside are tried, soon at random.
 			if (item.isBlind) item.href = childOf(folder, numbered(item.name, item.tries < 5 ? item.tries + 1 : Math.ceil(Math.random() * 10 ** item.tries)))
 			else if (!records.get(item)) item.href = null
 			wake(item)

@@ -7,7 +7,6 @@ const pieceSize = 64 << 20
 // Where nothing moves for so long, the connection is lost.
 const patience = 45_000
 
-// Gives {status, header(name)}. fetch can't say how much of a body is on the way.
 export function send(method, target, {headers, body, report, signal}) {
 	return new Promise((resolve, reject) => {
 		const request = new XMLHttpRequest()
@@ -130,7 +129,6 @@ async function create(item) {
 	return pathname
 }
 
-// From where an earlier attempt came to. Gives the last answer.
 export async function sendResumable(item, report) {
 	const {signal} = item.abort
 	const record = records.get(item)

@@ -224,7 +224,6 @@ const placed = (method, from, to) => transferEntry(method, from, to).catch(error
 	return false
 })
 
-// One after the other: an answer may hold for the rest. Gives those done.
 async function transferEntries(method, pairs, refuse = fail) {
 	const done = []
 	let always = null

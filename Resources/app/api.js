@@ -1,5 +1,3 @@
-// Talking to the server. An `href` is the percent-encoded path below `base`.
-
 // `status` 0: no answer came.
 export class ApiError extends Error {
 	constructor(status, text) {
@@ -78,7 +76,6 @@ async function readEntries(target, {onHead, onEntries, signal}) {
 	return tail
 }
 
-// MOVE or COPY; 412 when the name is taken and may not be overwritten.
 const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
 	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}})
 

@@ -1,5 +1,3 @@
-// Building elements. Text goes in as text; nothing here reads markup.
-
 // `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing.
 export function h(tag, properties, ...children) {
 	const [name, ...classes] = tag.split("."), element = document.createElement(name)
@@ -109,7 +107,6 @@ export const closing = (label = t("Cancel"), answer, properties) => button(label
 export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
 
-// Asks until `make` takes the name; resolves to it, or to "" when given up.
 export function askName(title, value, isFolder, make) {
 	const input = textInput({value, required: true}), wrong = h("p.danger", {role: "alert"})
 	const form = h("form", {onsubmit: async event => {
@@ -127,7 +124,6 @@ export function askName(title, value, isFolder, make) {
 	return box.answer
 }
 
-// Where the extension of a name begins; folders and dotfiles have none.
 function stemLength(name, isFolder) {
 	const dot = name.lastIndexOf(".")
 	if (isFolder || dot <= 0) return name.length

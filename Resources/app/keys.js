@@ -33,7 +33,6 @@ function step(key) {
 	const aside = list.perRow > 1 ? (document.dir === "rtl" ? -1 : 1) : NaN
 	const by = {ArrowDown: list.perRow, ArrowUp: -list.perRow, ArrowRight: aside, ArrowLeft: -aside, PageDown: page, PageUp: -page,
 		Home: -Infinity, End: Infinity}[key]
-	// The first arrow of all goes to the first row, not past it.
 	if (by > 0 && !document.activeElement.matches(":focus-visible") && !listing.selection.size && !list.focused && key !== "End") return 0
 	return by && list.focused + by
 }

@@ -103,7 +103,6 @@ class Listing extends EventTarget {
 		this.add(batch)
 	}
 
-	// Ascending, folders and files apart; kept until one comes or goes.
 	order(column) {
 		return this.orders[column] ??= column === "name" ? this.byName() : this.order("name").map(list => [...list].sort((a, b) => a[column] - b[column]))
 	}

@@ -3,7 +3,6 @@
 let source, pending, again
 const changed = new Set()
 
-// Follows the folder shown, from `since` on; a hidden page lets go.
 function follow(href, onopen, since = "") {
 	source?.close()
 	clearTimeout(again)

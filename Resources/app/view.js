@@ -92,7 +92,6 @@ class ListView {
 		for (let index = first; index < last; index += 1) wanted.add(index)
 		const keep = new Set()
 		let previous = null
-		// Screen readers and the Tab key follow the order of elements.
 		for (const index of [...wanted].sort((a, b) => a - b)) {
 			const entry = visible[index]
 			if (!entry) continue
@@ -252,7 +251,6 @@ class ListView {
 		else this.listing.setSelected(range, selected)
 	}
 
-	// `move` gives the row the focus and brings it into sight.
 	setFocused(index, move) {
 		const {visible} = this.listing
 		if (!visible.length) return

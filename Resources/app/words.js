@@ -1,5 +1,3 @@
-// The words of the page, and how numbers, sizes and dates are written.
-
 export const boot = JSON.parse(document.getElementById("boot").textContent)
 export const {base, info} = boot
 

@@ -171,7 +171,7 @@ extension UploaderHandler {
             }
             let finished = try await request.share.finish(upload, io: request.io)
             fields["Upload-Offset"] = String(upload.offset)
-            try await addFinished(finished, request, to: &fields)
+            await addFinished(finished, request, to: &fields)
             return Response(finished.created ? .created : version.number < 7 ? .ok : .noContent, fields: fields)
         } catch is IncompleteUpload {
             return UploadProblem.inconsistentLength.response()

@@ -190,7 +190,7 @@ extension UploaderHandler {
             return Response(status, fields: fields)
         }
         let finished = try await request.share.finish(upload, io: request.io)
-        try await addFinished(finished, request, to: &fields)
+        await addFinished(finished, request, to: &fields)
         return Response(status, fields: fields)
     }
 

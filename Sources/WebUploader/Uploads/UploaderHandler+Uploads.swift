@@ -89,17 +89,19 @@ extension UploaderHandler {
     }
 
     /// The fields that a finished upload's answer has for both protocols.
-    func addFinished(
-        _ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields
-    ) async throws {
+    ///
+    /// The file has its name by now, so nothing may make an error of it: a digest that can't be had is left out, as for
+    /// those who may send files and not read them.
+    func addFinished(_ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields) async {
         fields["ETag"] = finished.attributes.entityTag.text
         fields["Content-Location"] = request.href(finished.path, isDirectory: false)
         guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(field: wanted) else {
             return
         }
-        let entry = try await request.io.run { try request.share.open(finished.path) }
-        // Somebody else's content by now: their digest would be a lie.
-        guard entry.attributes.entityTag == finished.attributes.entityTag else { return }
-        fields["Repr-Digest"] = try await ReprDigest(of: entry, algorithm, io: request.io).text
+        guard let entry = try? await request.io.run({ try request.share.open(finished.path) }),
+            // Else it is somebody else's content by now: their digest would be a lie.
+            entry.attributes.entityTag == finished.attributes.entityTag
+        else { return }
+        fields["Repr-Digest"] = try? await ReprDigest(of: entry, algorithm, io: request.io).text
     }
 }

@@ -1,5 +1,6 @@
 """The log-in page and share links, as the page uses them."""
 
+import base64
 import io
 import json
 import re
@@ -49,6 +50,17 @@ def test_drop_box(serve):
     answer = requests.get(server.url + "/.shareserve/search?q=secret", timeout=20)
     assert b"secret" not in answer.content.replace(b'"q"', b"")
 
+
+def test_an_upload_in_pieces_to_a_drop_box_is_no_error_for_a_digest_that_it_may_not_have(serve):
+    server = serve("--auth", "@/:w")
+    tus = {"Tus-Resumable": "1.0.0"}
+    name = base64.b64encode(b"new").decode()
+    made = requests.post(server.url + "/.shareserve/uploads", timeout=20, headers={
+        **tus, "Upload-Length": "5", "Upload-Metadata": f"path Lw==,filename {name}"})
+    last = requests.patch(server.url + made.headers["Location"], b"hello", timeout=20, headers={
+        **tus, "Upload-Offset": "0", "Content-Type": "application/offset+octet-stream", "Want-Repr-Digest": "sha-256=1"})
+    assert last.status_code == 204 and "Repr-Digest" not in last.headers
+    assert (server.root / "new").read_bytes() == b"hello"
 
 
 def test_archives_and_searches_show_what_may_be_read(serve):

@@ -1,5 +1,3 @@
-// Dialogs that stand for themselves, and the log-in form.
-
 import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, claim, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
 	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
 
@@ -66,7 +64,7 @@ export function showLinks(href) {
 	}
 	const revoke = async ({id}) => {
 		if (!await confirm(t("Revoke link"), t("This can't be undone."), t("Revoke link"))) return
-		await api("DELETE", "links?id=" + encodeURIComponent(id)).then(load).catch(fail)
+		await api("DELETE", "links?id=" + id).then(load).catch(fail)
 	}
 	const create = async () => {
 		if (!most.reportValidity()) return
@@ -129,12 +127,12 @@ export function showCode(address) {
 export function showTrash() {
 	const rows = h("ul.rows")
 	// A second click would be for the row that takes its place.
-	const once = work => event => event.detail > 1 || work()
+	const single = work => event => event.detail > 1 || work()
 	const load = async () => {
 		const {items} = await api("GET", "trash")
 		rows.replaceChildren(...items.map(item => h("li", h("span", h("bdi", shown(item.path)), h("small", item.deleted && formatDate(item.deleted))),
-			button(t("Restore"), "retry", once(() => restore([item]).then(load).catch(fail))),
-			iconButton(t("Delete forever"), "delete", once(() => api("DELETE", "trash?id=" + encodeURIComponent(item.id)).then(load).catch(fail)), {kind: "danger"}))))
+			button(t("Restore"), "retry", single(() => restore([item]).then(load).catch(fail))),
+			iconButton(t("Delete forever"), "delete", single(() => api("DELETE", "trash?id=" + item.id).then(load).catch(fail)), {kind: "danger"}))))
 		if (!items.length) rows.append(h("li", t("The trash is empty")))
 		empty.disabled = !items.length
 		holdFocus()

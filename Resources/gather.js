@@ -1,4 +1,4 @@
-// Where uploads come from, as streams of {file, path, handle} and {folder}.
+// Sources of uploads: streams of {file, path, handle} and {folder}.
 
 import {memory, t, toast} from "./app.js"
 
@@ -15,7 +15,7 @@ async function* childrenOf(entry) {
 
 const fileOf = entry => entry.getFile?.() ?? new Promise((resolve, reject) => entry.file(resolve, reject))
 
-// All of a folder, by its entry or handle. `root`: the handle that leads here after a reload.
+// All of a folder. `root`: the handle that leads here after a reload.
 async function* walk(entry, root, path = entry.name) {
 	if (entry.isFile || entry.kind === "file") return yield {file: await fileOf(entry), path, root}
 	yield {folder: path, root}

@@ -1,4 +1,4 @@
-// Looking at a file without leaving the page: pictures, film, sound, PDF, text. What is shown is never run.
+// Looking at a file without leaving the page. What is shown is never run.
 
 import {address, app, boxOf, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
 

@@ -1,4 +1,4 @@
-// Text and code: shown, changed, and saved over the version that was read. Markdown becomes elements by name: no file is markup.
+// Text: shown, changed, saved over the version that was read. Markdown becomes elements by name: no file is markup.
 
 import {address, app, button, childOf, claim, fail, h, holdFocus, parentOf, request, shown, t, tagOf, toast} from "./app.js"
 
@@ -51,6 +51,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		return stage.replaceChildren(h("article.markdown", {tabIndex: 0}, render(area.value, address(parentOf(entry.href)))))
 	}
 
+	// In turn: each goes by the ETag of the one before.
 	let turn
 	const inTurn = work => (...how) => (turn = Promise.resolve(turn).then(() => work(...how)))
 
@@ -134,6 +135,7 @@ function inline(text) {
 	for (let at = 0;;) {
 		let first
 		for (const [pattern, make] of inlineRules) {
+			// A find stays until it lies behind; null: nothing more.
 			if (!ahead.has(pattern) || ahead.get(pattern)?.index < at) {
 				pattern.lastIndex = at
 				ahead.set(pattern, pattern.exec(text))
@@ -151,7 +153,6 @@ function inline(text) {
 const item = /^(\s*)([-*+]|\d+[.)]) /, rule = /^([-*_])( *\1){2,} *$/
 const cells = (line, tag) => h("tr", line.trim().replace(/^\||\|$/g, "").split("|").map(cell => h(tag, inline(cell.trim()))))
 
-// `place`: the folder that the text lies in.
 function render(text, place) {
 	folder = place ?? folder
 	const lines = text.split("\n"), blocks = []

@@ -6,12 +6,12 @@ import {askConflict} from "./dialogs.js"
 import {sources} from "./gather.js"
 import {offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
 
-export {sources} from "./gather.js"
+export {sources}
 
 const parallel = 3
 // From here on an upload has a record.
 const resumableFrom = 1 << 20
-// Perhaps 100,000: nothing done for each may look at all. None before `first` waits.
+// Perhaps 100,000: what is done for each must not look at all. None before `first` waits.
 const items = [], byKey = new Map()
 let running = 0, done = 0, first = 0
 
@@ -22,7 +22,7 @@ const mayPause = among("waiting", "sending", "retrying"), mayResume = among("pau
 const mayRetry = item => hasFailed(item) && item.file
 const mayCancel = item => !isOver(item) && item.state !== "verifying"
 
-// SHA-256 in a worker: plain http has no crypto.subtle, and no browser hashes a stream.
+// In a worker: plain http has no crypto.subtle, and no browser hashes a stream.
 const digests = []
 let worker
 function digestOf(file) {
@@ -38,13 +38,14 @@ function digestOf(file) {
 // `known`: an earlier page's folder.
 export async function upload(source, target, known) {
 	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]])
-	let refused
+	let isRefused
 	try {
 		for await (const {file, path, handle, folder, root} of source) {
 			const tree = root && await once(trees, root, () => records.putTree(root, target).catch(() => null))
 			if (folder) await lasting(() => ensureFolder(target, folder.split("/"))).catch(error => {
 				if (mayPass(error)) throw error
-				refused ??= fail(error) ?? folder
+				if (!isRefused) fail(error)
+				isRefused = true
 			})
 			else if (!known?.done.has(path)) {
 				const steps = path.split("/")
@@ -71,7 +72,7 @@ function add(item) {
 	item.key = records.keyOf(item)
 	const known = byKey.get(item.key)
 	if (known && isActive(known)) return
-	// The same file chosen again takes the place of the line that waited for it.
+	// The same file chosen again takes the place of its line.
 	if (known && isMissing(known)) forget(known)
 	if (item.tree) item.tree.left += 1
 	keep(item, {state: "waiting", sent: 0})
@@ -111,7 +112,7 @@ function ensureFolder(target, steps) {
 	}))
 }
 
-// What lies in a target folder; null where it is new or may not be seen.
+// Null where it is new or may not be seen.
 const contents = new Map()
 const contentsOf = href => once(contents, href, () => readFolder(href).then(one => (one.may("read") ? one : null), () => null))
 
@@ -161,11 +162,12 @@ async function start(item) {
 			const folder = parentOf(item.href)
 			contents.delete(folder)
 			item.conflict = null
+			// Any question is about the name that was wanted.
+			if (!records.get(item)) item.href = null
 			item.isBlind = !await contentsOf(folder)
 			if (signal.aborted) return
 			// Where nobody may look, names beside are tried, soon at random.
 			if (item.isBlind) item.href = childOf(folder, numbered(item.name, item.tries < 5 ? item.tries + 1 : Math.ceil(Math.random() * 10 ** item.tries)))
-			else if (!records.get(item)) item.href = null
 			wake(item)
 		} else if (mayPass(error)) backOff(item, error)
 		else finish(item, "failed", joined(error.message, status === 413 && info.maxUploadSize && formatSize(info.maxUploadSize)))
@@ -285,11 +287,13 @@ addEventListener("online", () => {
 	for (const item of items) if (item.state === "retrying" || mayRetry(item)) resume(item)
 })
 
-function pause(item) {
+function stop(item, state) {
 	clearTimeout(item.timer)
-	item.state = "paused"
+	item.state = state
 	item.abort?.abort()
 }
+
+const pause = item => stop(item, "paused")
 
 function resume(item) {
 	item.tries = 0;
@@ -297,9 +301,7 @@ function resume(item) {
 }
 
 function cancel(item) {
-	clearTimeout(item.timer)
-	item.state = "cancelled"
-	item.abort?.abort()
+	stop(item, "cancelled")
 	for (const record of Object.values(records.all())) {
 		if (!record.url || record.key !== item.key && record.tree !== item.key) continue
 		request("DELETE", record.url, {headers: tusVersion}).catch(() => {})

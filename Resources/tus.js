@@ -1,4 +1,4 @@
-// Sending: a request that reports its progress, resumable uploads by tus 1.0, and what of them outlives the page.
+// Sending: with progress, resumable by tus 1.0, and what of it outlives the page.
 
 import {apiAddress, ApiError, isPlain, lastOf, memory, parentOf, request, wantDigest} from "./app.js"
 
@@ -7,6 +7,7 @@ const pieceSize = 64 << 20
 // Where nothing moves for so long, the connection is lost.
 const patience = 45_000
 
+// Gives {status, header(name)}. fetch reports no progress of a body.
 export function send(method, target, {headers, body, report, signal}) {
 	return new Promise((resolve, reject) => {
 		const request = new XMLHttpRequest()
@@ -40,7 +41,7 @@ export function send(method, target, {headers, body, report, signal}) {
 
 let opened
 
-// Null where there is none. The handle of an upload is at [key], what of a folder is done at [key, path].
+// Null without one. The handle of an upload is at [key], what of a folder is done at [key, path].
 async function database(mode, work) {
 	opened ??= new Promise((resolve, reject) => {
 		const opening = indexedDB.open("shareserve")
@@ -67,7 +68,6 @@ function change(work) {
 // One page at a time works on a folder. Resolves to what gives it back.
 const hold = key => new Promise((resolve, reject) => { navigator.locks.request("shareserve." + key, () => new Promise(resolve)).catch(reject) })
 
-// Uploads under way, by what makes a file the same file.
 export const records = {
 	keyOf: item => JSON.stringify([item.name, item.size, item.file?.lastModified ?? item.mtime, item.target, item.folder]),
 	all: () => memory.get("uploads", {}),
@@ -89,14 +89,14 @@ export const records = {
 	// The records of a page that goes are free for the next one.
 	letGo: items => items.forEach(item => records.touch(item, 0)),
 
-	// Until nothing of a folder is `left`, the walk through it included.
+	// Until nothing is `left`, the walk included.
 	async putTree(handle, target) {
 		const key = crypto.randomUUID(), letGo = await hold(key)
 		change(all => { all[key] = {key, target} })
 		await database("readwrite", store => store.put(handle, [key]))
 		return {key, target, handle, letGo, left: 1}
 	},
-	// A folder of an earlier page, once no page is at work on it; nothing when it is done by then.
+	// An earlier page's folder, once no page is at work on it; nothing when it is done by then.
 	async takeTree({key, target}) {
 		const letGo = await hold(key), handle = await records.handle({key}), marks = await database("readonly", store => store.getAllKeys(within(key)))
 		if (records.get({key}) && handle) return {key, target, handle, letGo, left: 1, done: new Set(marks.map(([, path]) => path))}

@@ -1,4 +1,4 @@
-// What can be done. Each action is a row: bar, menus, keys and help read it.
+// Each action is a row: bar, menus, keys and help read it.
 
 // main.js and later modules fill it.
 export const app = {href: "/", uploads: [], reads: 0, onRemoteChange() {}, onAddress() {}}
@@ -73,8 +73,8 @@ const needsSelection = ({scope}) => scope === "selection" || scope === "clipboar
 
 async function run(one) {
 	const {listing} = app
-	if (needsSelection(one) && listing.coming !== undefined) await listing.whole
-	if (app.listing !== listing || listing.failure && needsSelection(one)) return
+	// What is to be done with all waits for the rest of them.
+	if (needsSelection(one) && listing.coming !== undefined) return void (listing.next = one)
 	if (!one.can() || needsSelection(one) && !selection().length) return
 	try {
 		await one.run()
@@ -224,6 +224,7 @@ const placed = (method, from, to) => transferEntry(method, from, to).catch(error
 	return false
 })
 
+// One after the other: an answer may hold for the rest.
 async function transferEntries(method, pairs, refuse = fail) {
 	const done = []
 	let always = null
@@ -267,7 +268,7 @@ export async function restore(items) {
 	await app.refresh()
 }
 
-// One document holds a MiB. Gives what was done.
+// One document holds a MiB.
 async function inPieces(rest, all, document) {
 	const done = []
 	try {

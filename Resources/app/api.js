@@ -1,3 +1,5 @@
+// An `href` is the percent-encoded path below `base`.
+
 // `status` 0: no answer came.
 export class ApiError extends Error {
 	constructor(status, text) {
@@ -54,7 +56,7 @@ export async function api(method, rest, json) {
 
 export const tagOf = answer => answer.headers.get("ETag")
 
-// Reads a listing or a search, a line an entry, while it comes; gives the closing line, without which it was cut.
+// Reads a listing or a search, a line an entry; gives the closing line, without which it was cut.
 async function readEntries(target, {onHead, onEntries, signal}) {
 	const answer = await request("GET", target, {signal})
 	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -76,6 +78,7 @@ async function readEntries(target, {onHead, onEntries, signal}) {
 	return tail
 }
 
+// 412 when the name is taken.
 const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
 	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}})
 

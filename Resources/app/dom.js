@@ -1,3 +1,5 @@
+// Text goes in as text; nothing here reads markup.
+
 // `h("p.note", {id}, "text", [children])`; null is left out, and false that changes nothing.
 export function h(tag, properties, ...children) {
 	const [name, ...classes] = tag.split("."), element = document.createElement(name)

@@ -1,4 +1,4 @@
-// What is dragged: files from outside, or rows, to move or copy.
+// Files from outside, or rows, to move or copy.
 
 const internalType = "application/x-shareserve"
 

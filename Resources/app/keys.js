@@ -1,4 +1,4 @@
-// The keyboard and the clipboard. Letters alone find names; actions take the keys in their rows.
+// Keyboard and clipboard. Letters alone find names; actions take the keys in their rows.
 
 // `Ctrl+Shift+X` for an event; Command counts as Ctrl.
 function keyName(event) {
@@ -33,6 +33,7 @@ function step(key) {
 	const aside = list.perRow > 1 ? (document.dir === "rtl" ? -1 : 1) : NaN
 	const by = {ArrowDown: list.perRow, ArrowUp: -list.perRow, ArrowRight: aside, ArrowLeft: -aside, PageDown: page, PageUp: -page,
 		Home: -Infinity, End: Infinity}[key]
+	// The first arrow goes to the first row.
 	if (by > 0 && !document.activeElement.matches(":focus-visible") && !listing.selection.size && !list.focused && key !== "End") return 0
 	return by && list.focused + by
 }

@@ -1,13 +1,13 @@
-// The model of a folder: entries, orders, filter and selection; no elements.
+// The model of a folder; no elements.
 
 const collator = new Intl.Collator(boot.language, {numeric: true, sensitivity: "base"})
 
-// So many names are compared by the rules of the language, more by prepared keys.
+// So many names are compared by language, more by prepared keys.
 const collatedNames = 4000
 
 const fold = name => (/^[ -~]*$/.test(name) ? name : name.normalize("NFKD").replace(/\p{M}/gu, "")).toLowerCase()
 
-// A key that sorts naturally as text: each number is preceded by its length.
+// Sorts naturally as text: each number is preceded by its length.
 const naturalKey = folded => folded.replace(/0*(\d+)/g, (_, digits) => String.fromCharCode(47 + Math.min(16, digits.length)) + digits)
 
 const kinds = {
@@ -56,13 +56,13 @@ class Listing extends EventTarget {
 	constructor(href) {
 		super()
 		Object.assign(this, {href, rights: new Set(), entries: new Map(), selection: new Set(), visible: [], filter: "", loading: true, orders: {}})
-		this.whole = new Promise(done => { this.isWhole = done })
 	}
 
-	end() {
-		this.loading = false
-		this.coming = undefined
-		this.isWhole()
+	// `isWhole`: nothing is missing.
+	end(isWhole) {
+		const {next} = this
+		this.coming = this.next = undefined
+		if (isWhole && next && app.listing === this) run(next)
 	}
 
 	read(onEntries, signal) {
@@ -142,13 +142,14 @@ class Listing extends EventTarget {
 	}
 
 	selectOnly(entries) {
+		this.coming = this.next = undefined
 		this.selection.clear()
-		this.coming = undefined
 		this.setSelected(entries, true)
 	}
 
-	// All of a folder are also those that are still to come: `coming` is what their names hold.
+	// All are also those still to come whose names hold `coming`; `next` is then done with them.
 	setAll(selected) {
+		this.next = undefined
 		this.coming = selected && this.loading ? fold(this.filter.trim()) : undefined
 		this.setSelected(this.visible, selected)
 	}
@@ -163,6 +164,6 @@ class Listing extends EventTarget {
 export async function readFolder(href, signal) {
 	const listing = new Listing(href)
 	await listing.read(batch => listing.add(batch), signal)
-	listing.end()
+	listing.loading = false
 	return listing
 }

@@ -11,7 +11,7 @@ function follow(href, onopen, since = "") {
 	source.onopen = onopen
 	source.onerror = ({target}) => {
 		target.onopen = app.refresh
-		// An error ends it: a proxy's while the server starts, or that the folder is gone.
+		// An error ends it: a proxy's while the server starts, or no folder.
 		if (target.readyState < 2) return
 		if (!app.listing.failure) app.refresh()
 		again = setTimeout(follow, 15_000, href, app.refresh)

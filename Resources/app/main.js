@@ -1,5 +1,3 @@
-// The page's frame, its addresses, and the start.
-
 const pageTitle = info.title || "shareserve"
 app.view = {mode: "list", sort: "name", descending: false, hidden: false, ...memory.get("view", {})}
 
@@ -176,8 +174,9 @@ async function load(href, inlined) {
 	} finally {
 		app.reads -= 1
 	}
-	listing.end()
+	listing.loading = false
 	show()
+	listing.end(!listing.failure)
 	if (listing.entries.size > 2000) listing.prepare()
 }
 
@@ -273,16 +272,19 @@ async function search(words) {
 		found.more = tail.includes("more")
 	}
 	draw()
+	let isWhole = false
 	try {
 		await found.read(batch => {
 			found.add(batch)
 			if (performance.now() - drawn > 150) draw()
 		}, abort.signal)
+		isWhole = true
 	} catch (error) {
 		fail(error)
 	}
-	found.end()
-	return draw()
+	found.loading = false
+	draw()
+	found.end(isWhole)
 }
 
 filter.addEventListener("input", () => {

@@ -1,5 +1,3 @@
-// The menus.
-
 let openMenu = null
 
 function closeMenu(giveFocusBack) {

@@ -1,4 +1,4 @@
-// The folder on screen, as list or tiles. Only the rows in sight exist as elements.
+// The folder on screen. Only the rows in sight exist as elements.
 
 const columns = ["name", "size", "modified"]
 
@@ -66,7 +66,7 @@ class ListView {
 		})
 	}
 
-	// Where the first row would be in the window. Of more rows than browsers can draw, one pixel scrolls by several.
+	// Where the first row would be in the window. Of too many rows, one pixel scrolls by several.
 	measure() {
 		const style = getComputedStyle(this.element)
 		const length = name => parseFloat(style.getPropertyValue(name)) * parseFloat(getComputedStyle(document.documentElement).fontSize)
@@ -92,6 +92,7 @@ class ListView {
 		for (let index = first; index < last; index += 1) wanted.add(index)
 		const keep = new Set()
 		let previous = null
+		// Screen readers and the Tab key follow the order of elements.
 		for (const index of [...wanted].sort((a, b) => a - b)) {
 			const entry = visible[index]
 			if (!entry) continue
@@ -227,7 +228,7 @@ class ListView {
 	}
 
 	dragStarted(event, row) {
-		if (this.pointer === "touch") return claim(event)
+		if (this.pointer === "touch" || this.listing.coming !== undefined) return claim(event)
 		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry])
 		this.dragged = this.listing.selected
 		event.dataTransfer.effectAllowed = "copyMove"

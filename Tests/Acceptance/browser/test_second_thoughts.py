@@ -1,5 +1,6 @@
 """Uploads that are paused, cancelled or overtaken before they begin, and what stands in their way."""
 
+import pytest
 import requests
 from playwright.sync_api import expect
 
@@ -9,8 +10,10 @@ from browser.test_transfers import files_input, panel
 from server import wait_until
 
 
-def waiting(opened, server, path):
-    """A page whose upload waits for the list of what is there, and what lets it go on."""
+def waiting(opened, server, path, there):
+    """A page whose upload of `path` waits for the list of what is there, and what lets it go on."""
+    path.write_text("mine")
+    make_tree(server.root, {there: "old"})
     page, held = opened(server.url + "/"), []
     page.route("**/?json", lambda route: route.continue_() if held else held.append(route))
     files_input(page).set_input_files(str(path))
@@ -23,9 +26,7 @@ def press(page, label):
 
 
 def test_what_is_cancelled_before_it_began_is_not_sent(server, opened, folder):
-    (folder / "new.txt").write_text("new")
-    make_tree(server.root, {"other.txt": "other"})
-    page, go_on = waiting(opened, server, folder / "new.txt")
+    page, go_on = waiting(opened, server, folder / "new.txt", "other.txt")
     press(page, "Cancel: new.txt")
     go_on()
     (folder / "last.txt").write_text("last")
@@ -35,9 +36,7 @@ def test_what_is_cancelled_before_it_began_is_not_sent(server, opened, folder):
 
 
 def test_what_is_paused_before_it_began_waits_and_is_asked_about(server, opened, folder):
-    (folder / "a.txt").write_text("mine")
-    make_tree(server.root, {"a.txt": "old"})
-    page, go_on = waiting(opened, server, folder / "a.txt")
+    page, go_on = waiting(opened, server, folder / "a.txt", "a.txt")
     press(page, "Pause: a.txt")
     go_on()
     page.wait_for_timeout(500)
@@ -49,9 +48,7 @@ def test_what_is_paused_before_it_began_waits_and_is_asked_about(server, opened,
 
 
 def test_what_is_paused_and_resumed_before_it_began_is_sent_once(server, opened, folder):
-    (folder / "new.txt").write_text("new")
-    make_tree(server.root, {"other.txt": "other"})
-    page, go_on = waiting(opened, server, folder / "new.txt")
+    page, go_on = waiting(opened, server, folder / "new.txt", "other.txt")
     sent = []
     page.on("request", lambda request: request.method == "PUT" and sent.append(request.url))
     press(page, "Pause: new.txt")
@@ -86,17 +83,18 @@ def test_who_replaces_one_file_does_not_replace_the_one_beside_it(server, opened
     assert (server.root / "a.txt").read_text() == "mine"
 
 
-def test_a_drop_box_takes_any_number_of_files_of_one_name(serve, opened, folder):
+@pytest.mark.parametrize("size", [5, 1 << 20], ids=["small", "resumable"])
+def test_a_drop_box_takes_any_number_of_files_of_one_name(serve, opened, folder, size):
     server = serve("--auth", "@/:w")
     make_tree(server.root, {"report.txt": "x", **{f"report ({number}).txt": "x" for number in range(2, 9)}})
-    (folder / "report.txt").write_text("mine")
+    (folder / "report.txt").write_bytes(b"m" * size)
     page = opened()
     page.expected = ["403", "409", "412"]
     page.goto(server.url + "/")
     expect(page.get_by_role("heading", name="You can send files here")).to_be_visible()
     files_input(page).set_input_files(str(folder / "report.txt"))
     expect(panel(page).locator("li.done")).to_have_count(1)
-    arrived = [path for path in server.root.glob("report*") if path.read_text() == "mine"]
+    arrived = [path for path in server.root.glob("report*") if path.read_bytes() == b"m" * size]
     assert len(arrived) == 1 and len(list(server.root.glob("report*"))) == 9
 
 

@@ -277,15 +277,6 @@ int sys_is_shared(int descriptor) {
     default: return 0;
     }
 }
-// Since Linux 6.8. The ordinary number of a mount goes to the next one when it is unmounted.
-#ifndef STATX_MNT_ID_UNIQUE
-#define STATX_MNT_ID_UNIQUE 0x4000U
-#endif
-uint64_t sys_mount_name(int descriptor) {
-    struct statx info;
-    int result = statx(descriptor, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID_UNIQUE, &info);
-    return result == 0 && info.stx_mask & STATX_MNT_ID_UNIQUE ? info.stx_mnt_id : 0;
-}
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return RETRY(sync_file_range(descriptor, offset, count, flags));
 }
@@ -443,7 +434,6 @@ int sys_allocate(int descriptor, int64_t offset, int64_t count) { return -ENOSYS
 int sys_likes_allocation(int descriptor) { return 0; }
 int sys_tells_holes(int descriptor) { return 0; }
 int sys_is_shared(int descriptor) { return 1; }
-uint64_t sys_mount_name(int descriptor) { return 0; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
 }

@@ -123,8 +123,6 @@ package struct Abilities: Sendable {
     package var extendedAttributes = true
     /// Folders in which names differ by the case of their letters.
     package var tellsNamesApart = true
-    /// What a killed process has left in the system's memory, and not on the disk.
-    package var lastingMemory = true
 
     package init() {}
 }

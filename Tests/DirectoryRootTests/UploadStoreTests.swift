@@ -24,13 +24,6 @@ import Testing
         Share(root: try DirectoryRoot(path: directory.path, policy: policy, clock: clock))
     }
 
-    /// As it is for a process that can't know whether the power was cut.
-    private func afterPowerCut() throws -> Share {
-        var abilities = Abilities()
-        abilities.lastingMemory = false
-        return Share(root: try DirectoryRoot(path: directory.path, resolving: nil, abilities: abilities))
-    }
-
     private func write(_ text: String, to upload: ResumableUpload) throws {
         try Array(text.utf8).withUnsafeBytes { bytes in try upload.write(bytes) }
     }
@@ -88,15 +81,15 @@ import Testing
         #expect(directory.text("a") == "onetwo")
     }
 
-    @Test("Where the power may have been cut, bytes count that are on the disk; to the process that wrote them, all")
+    @Test("To another process, bytes count that are on the disk; to the one that wrote them, all")
     func unsettled() throws {
         let first = try share.createUpload(UploadSpec(target: SharePath("a"), length: 9))
         try write("abc", to: first)
         try first.settle()
         try write("def", to: first)
         #expect(try share.upload(id: first.id).offset == 6)
-        #expect(try afterPowerCut().upload(id: first.id).offset == 3)
-        let second = try afterPowerCut().resumeUpload(id: first.id)
+        #expect(try other().upload(id: first.id).offset == 3)
+        let second = try other().resumeUpload(id: first.id)
         #expect(second.offset == 3)
         try write("DEFGHI", to: second)
         #expect(try second.finish(replacing: .nothing).created)
@@ -110,31 +103,8 @@ import Testing
         #expect(upload.settled == 0)
         let resumed = try share.resumeUpload(id: upload.id)
         #expect(resumed.offset == 3 && resumed.settled == 3)
-        #expect(try afterPowerCut().upload(id: upload.id).offset == 3)
+        #expect(try other().upload(id: upload.id).offset == 3)
         #expect(throws: RootError.tooMany) { try upload.settle() }
-    }
-
-    @Test(
-        "To another process on the same system, all bytes count that one which was killed had written",
-        .enabled("needs Linux 6.8 or newer") { Self.namesMemory })
-    func lasting() throws {
-        let first = try share.createUpload(UploadSpec(target: SharePath("a"), length: 9))
-        try write("abcdef", to: first)
-        #expect(first.settled == 0)
-        #expect(try other().uploadsInProgress(below: .root).map(\.offset) == [6])
-        let second = try other().resumeUpload(id: first.id)
-        #expect(second.offset == 6 && second.settled == 6)
-        try write("ghi", to: second)
-        #expect(try afterPowerCut().upload(id: first.id).offset == 6)
-        #expect(try second.finish(replacing: .nothing).created)
-        #expect(directory.text("a") == "abcdefghi")
-    }
-
-    private static var namesMemory: Bool {
-        guard let directory = try? TemporaryDirectory(),
-            let root = try? DirectoryRoot(path: directory.path)
-        else { return false }
-        return SystemMemory.name(of: root.descriptor) != nil
     }
 
     @Test("A finish that is refused keeps every byte, and can be tried again")

@@ -76,9 +76,6 @@ int sys_stat(const char *path, struct sys_attributes *out);  // follows links; f
 int sys_space(int descriptor, struct sys_space *out);
 // Whether other hosts may change what is there without this kernel's knowing.
 int sys_is_shared(int descriptor);
-// Names the mount that a descriptor is on, as no other was or will be called until the system starts anew; 0 where the
-// system does not tell.
-uint64_t sys_mount_name(int descriptor);
 // How a directory tells names apart: byte by byte; taking some for others; or it does not say, as of a descriptor that
 // is not open for reading.
 extern const int sys_names_apart, sys_names_confused, sys_names_unknown;

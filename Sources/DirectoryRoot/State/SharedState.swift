@@ -28,8 +28,7 @@ package final class SharedState: Sendable {
         properties = PropertyStore(
             state: folder, rootDevice: rootDevice, usesAttributes: abilities.extendedAttributes)
         snapshots = SnapshotStore(state: folder, clock: clock)
-        uploads = UploadStore(
-            state: folder, policy: policy, clock: clock, trustsMemory: abilities.lastingMemory)
+        uploads = UploadStore(state: folder, policy: policy, clock: clock)
         trash = Trash(state: folder, properties: properties, policy: policy, clock: clock)
         feed = ChangeFeed(mostWatches: policy.maxWatches)
         links = LinkStore(state: folder, clock: clock)

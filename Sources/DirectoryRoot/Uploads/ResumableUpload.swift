@@ -26,8 +26,7 @@ public final class ResumableUpload: @unchecked Sendable {
     private var settledAt: Duration
 
     private static let flushInterval: Int64 = 8 << 20
-    /// What has to be sent again where the power may have been cut is no more than this, about, and did not take longer to
-    /// come.
+    /// What a killed server has to be sent again is no more than this, about, and did not take longer to come.
     private static let settleInterval: (bytes: Int64, time: Duration) = (32 << 20, .seconds(5))
 
     init(share: Share, part: UploadPart, record: UploadRecord) throws(RootError) {

@@ -78,7 +78,7 @@ extension Share {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
         var status = sys_attributes()
         if unsafe sys_statat(folder.number, id + UploadStore.part, &status) == 0 {
-            let offset = found.proven(of: Int64(clamping: status.size), for: root.state.uploads.writer(in: folder))
+            let offset = found.proven(of: Int64(clamping: status.size), for: root.state.uploads.process)
             return UploadProgress(record: found, offset: offset)
         }
         guard let finished = try settled(found) else { throw .unknownToken }
@@ -130,9 +130,9 @@ extension Share {
         let record = UploadRecord(
             id: StateFile.randomName(), target: target, length: spec.length, metadata: spec.metadata,
             modified: spec.modified, mediaType: spec.mediaType, isPartial: target == nil, parts: parts, user: user,
-            client: user == nil ? spec.client : nil, settled: 0, created: now, touched: now, phase: .receiving)
-        let (part, taken) = try root.state.uploads.create(record)
-        return try ResumableUpload(share: self, part: part, record: taken)
+            client: user == nil ? spec.client : nil, settled: 0, writer: root.state.uploads.process, created: now,
+            touched: now, phase: .receiving)
+        return try ResumableUpload(share: self, part: root.state.uploads.create(record), record: record)
     }
 
     /// Refuses what is too much, or would not fit.

@@ -49,8 +49,8 @@ public struct UploadRecord: Equatable, Sendable {
     public var vouched: Int64?
     /// So many bytes are on the disk, and not only in memory; nil in records of older versions, which did not say.
     public var settled: Int64?
-    /// Who took the upload last, and knows of every byte that has come; nil in records of older versions.
-    var writer: UploadWriter?
+    /// The process that took the upload last: it knows of every byte that has come, and whether the disk took it.
+    var writer: String?
     /// When it began.
     public var created: Timestamp
     /// When it was last gone on with.
@@ -76,7 +76,7 @@ extension UploadRecord {
         settled = record.number("settled")
         // What is less than nothing is another program's, and no sum with it is safe.
         guard [length, vouched, settled].allSatisfy({ $0 ?? 0 >= 0 }) else { throw DamagedState() }
-        writer = record.text("writer").map { UploadWriter(process: $0, memory: record.text("memory")) }
+        writer = record.text("writer")
         parts = record.fields.filter { $0.key == "part" }.map { String(decoding: $0.value, as: UTF8.self) }
         var metadata: [Field] = []
         for (key, value) in record.fields {
@@ -110,8 +110,7 @@ extension UploadRecord {
         record.set("client", client)
         record.set("vouched", vouched)
         record.set("settled", settled)
-        record.set("writer", writer?.process)
-        record.set("memory", writer?.memory)
+        record.set("writer", writer)
         for part in parts { record.set("part", part) }
         for field in metadata {
             record.set("name", field.name)
@@ -132,11 +131,11 @@ extension UploadRecord {
     /// How many of the bytes that have come can be gone on from.
     /// - Parameters:
     ///   - length: of the part file.
-    ///   - reader: who asks. Where the power may have been cut since they were written, bytes that were not waited for may
-    ///     be nothing but a length.
+    ///   - reader: the process that asks. To any other than the one that wrote them, bytes that were not waited for may
+    ///     be nothing but a length: the power may have been cut between.
     /// - Returns: so many from the start.
-    func proven(of length: Int64, for reader: UploadWriter) -> Int64 {
-        min(length, vouched ?? .max, writer?.isSeen(by: reader) == true ? .max : settled ?? .max)
+    func proven(of length: Int64, for reader: String) -> Int64 {
+        min(length, vouched ?? .max, writer == reader ? .max : settled ?? .max)
     }
 
     /// Whether the upload is done.

@@ -12,7 +12,8 @@ import Synchronization
 /// Resumable uploads: `.shareserve/uploads/<id>.record` and the bytes beside it in `<id>.part`.
 ///
 /// The length of the part file is what has come, whenever the process ends. After a power cut it may count bytes that
-/// never reached the disk, so where there may have been one since, only those are trusted that the record calls settled. Who writes is whoever stamped the record last: a record's modification time is a random number, made anew
+/// never reached the disk, so another process than the one that wrote them trusts only those that the record calls
+/// settled. Who writes is whoever stamped the record last: a record's modification time is a random number, made anew
 /// by everyone who goes on with the upload, and looked at before each write under a lock on the part file. So a client
 /// that comes back takes its upload over from its own lost connection at once, also on another process or host.
 package final class UploadStore: Sendable {
@@ -29,8 +30,8 @@ package final class UploadStore: Sendable {
 
     let state: StateFolder
     let clock: RootClock
-    private let process = StateFile.randomName()
-    private let trustsMemory: Bool
+    /// Tells this process from every other and from those before it.
+    let process = StateFile.randomName()
     let expiry: Duration
     private let limit: Int
     /// When a full store was last swept, by the time that only moves forward.
@@ -40,20 +41,17 @@ package final class UploadStore: Sendable {
     /// A full store is swept no more often than this, however many uploads are refused: each record is a file to read.
     static let sweepInterval: Duration = .seconds(10)
 
-    init(state: StateFolder, policy: RootPolicy, clock: RootClock, trustsMemory: Bool) {
+    init(state: StateFolder, policy: RootPolicy, clock: RootClock) {
         self.state = state
-        self.trustsMemory = trustsMemory
         self.clock = clock
         expiry = max(.seconds(1), policy.uploadExpiry)
         limit = max(0, policy.maxUploads)
     }
 
-    /// Makes an empty upload, written by this process.
+    /// Makes an empty upload.
     /// - Throws: ``RootError/tooMany`` at the limit; ``RootError/tooManyUploads``.
-    func create(_ record: UploadRecord) throws(RootError) -> (UploadPart, UploadRecord) {
+    func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
-        var record = record
-        record.writer = writer(in: folder)
         var (parts, records) = try count(in: folder)
         if parts >= limit || records > parts + Self.mostFinished {
             if isTimeToSweep() {
@@ -83,7 +81,7 @@ package final class UploadStore: Sendable {
             try remove(record.id, in: folder)
             throw error
         }
-        return (part, record)
+        return part
     }
 
     /// Leaves places for others: nobody begins an upload who has as many already as there are places left.
@@ -151,20 +149,14 @@ package final class UploadStore: Sendable {
             if case .committing = record.phase { record.phase = .receiving }
             // Nobody has seen whether what came behind is what its check sum says, or is on the disk at all.
             let length = try part.length()
-            let writer = writer(in: folder)
-            let proven = record.proven(of: length, for: writer)
+            let proven = record.proven(of: length, for: process)
             if length > proven { try check(sys_truncate(part.file.number, proven), "ftruncate a part") }
             record.vouched = nil
             record.settled = min(record.settled ?? proven, proven)
-            record.writer = writer
+            record.writer = process
             try part.take(record)
             return (part, record)
         }
-    }
-
-    /// This process, as one that writes into the folder of uploads.
-    func writer(in folder: OpenDescriptor) -> UploadWriter {
-        UploadWriter(process: process, memory: trustsMemory ? SystemMemory.name(of: folder.number) : nil)
     }
 
     /// The record, unless it is over.
@@ -178,7 +170,6 @@ package final class UploadStore: Sendable {
     /// All uploads that are not over, in no order, with what has come.
     func all() throws(RootError) -> [UploadProgress] {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return [] }
-        let writer = writer(in: folder)
         var found: [UploadProgress] = []
         for name in try StateFolder.names(in: folder) where name.hasSuffix(Self.record) {
             let id = String(name.dropLast(Self.record.count))
@@ -187,7 +178,7 @@ package final class UploadStore: Sendable {
             let isThere = unsafe sys_statat(folder.number, id + Self.part, &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.
             guard isThere || record.isFinished else { continue }
-            let offset = isThere ? record.proven(of: Int64(clamping: status.size), for: writer) : 0
+            let offset = isThere ? record.proven(of: Int64(clamping: status.size), for: process) : 0
             found.append(UploadProgress(record: record, offset: offset))
         }
         return found

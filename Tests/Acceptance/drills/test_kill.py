@@ -45,6 +45,28 @@ def test_sigkill(serve):
     assert history.answered
 
 
+@pytest.mark.parametrize("options", [[], ["--fsync"]], ids=["no fsync", "fsync"])
+def test_bytes_that_never_reached_the_disk_are_sent_again(serve, options):
+    """After a power cut a file may be longer than what was written to it: what was not answered counts for nothing."""
+    server = serve(*options)
+    data = os.urandom(140_000)
+    headers = ("Tus-Resumable: 1.0.0", "Content-Type: application/offset+octet-stream")
+    made = ask(server, "POST", "/.shareserve/uploads", headers[0], f"Upload-Length: {len(data)}",
+               "Upload-Metadata: filename YQ==")
+    address = made["Location"].partition("://")[2]
+    address = address[address.index("/"):] if address else made["Location"]
+    assert ask(server, "PATCH", address, *headers, "Upload-Offset: 0", body=data[:70_000]).status == 204
+    server.kill()
+    part, = (server.root / ".shareserve" / "uploads").glob("*.part")
+    with open(part, "ab") as file:
+        file.write(bytes(2_000))
+    server.restart()
+    assert ask(server, "HEAD", address, headers[0])["Upload-Offset"] == "70000"
+    answer = ask(server, "PATCH", address, *headers, "Upload-Offset: 70000", body=data[70_000:])
+    assert answer.status == 204, answer
+    assert (server.root / "a").read_bytes() == data
+
+
 def large_tree(root):
     """A folder that takes a while to remove, with one member that its owner alone may."""
     for folder in range(40):
@@ -206,34 +228,6 @@ def test_power_cut(serve, disk, durable):
     disk.unmount()
     shown = subprocess.run(["e2fsck", "-fn", str(disk.image)], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stdout
-
-
-@pytest.mark.root
-@pytest.mark.parametrize("options", [[], ["--fsync"]], ids=["no fsync", "fsync"])
-def test_bytes_that_never_reached_the_disk_are_sent_again(serve, disk, options):
-    """After a power cut a file may be longer than what was written to it: what was not answered counts for nothing."""
-    root = disk.place / "share"
-    root.mkdir()
-    server = serve(*options, root=root)
-    data = os.urandom(140_000)
-    headers = ("Tus-Resumable: 1.0.0", "Content-Type: application/offset+octet-stream")
-    made = ask(server, "POST", "/.shareserve/uploads", headers[0], f"Upload-Length: {len(data)}",
-               "Upload-Metadata: filename YQ==")
-    address = made["Location"].partition("://")[2]
-    address = address[address.index("/"):] if address else made["Location"]
-    assert ask(server, "PATCH", address, *headers, "Upload-Offset: 0", body=data[:70_000]).status == 204
-    server.kill()
-    part, = (server.root / ".shareserve" / "uploads").glob("*.part")
-    with open(part, "ab") as file:
-        file.write(bytes(2_000))
-    # What the system had in its memory may be lost, for all that the next process knows.
-    disk.unmount()
-    disk.mount()
-    server.restart()
-    assert ask(server, "HEAD", address, headers[0])["Upload-Offset"] == "70000"
-    answer = ask(server, "PATCH", address, *headers, "Upload-Offset: 70000", body=data[70_000:])
-    assert answer.status == 204, answer
-    assert (server.root / "a").read_bytes() == data
 
 
 @pytest.mark.root

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import os
-import platform
 import random
 import subprocess
 import threading
@@ -233,27 +232,6 @@ def test_unproven_bytes_of_a_killed_server(serve, folder):
     assert tus.patch(address, 0, part, {"Upload-Checksum": f"sha1 {digest}"}).status_code == 204
     assert tus.patch(address, len(part), part).status_code == 204
     assert (server.root / "x").read_bytes() == part + part
-
-
-def test_what_a_killed_server_had_written_stays(serve):
-    """The system still has it, though nobody waited for the disk: only a power cut may take it."""
-    if tuple(int(number) for number in platform.release().split(".")[:2]) < (6, 8):
-        pytest.skip("before Linux 6.8 the system does not tell one mount from a later one")
-    port = free_port()
-    server = serve(port=port)
-    address = Tus(server).create(50 << 20, filename="x")
-    content = os.urandom(20 << 20)
-    with Wire(server) as wire:
-        wire.request(
-            "PATCH", address[len(server.url):], "Tus-Resumable: 1.0.0", "Upload-Offset: 0",
-            "Content-Type: application/offset+octet-stream", f"Content-Length: {50 << 20}").send(content)
-        parts = server.root / ".shareserve" / "uploads"
-        wait_until(lambda: any(file.stat().st_size == len(content) for file in parts.glob("*.part")), "the bytes came")
-        server.kill()
-    tus = Tus(serve(port=port, root=server.root))
-    assert tus.head(address).headers["Upload-Offset"] == str(len(content))
-    assert tus.patch(address, len(content), bytes(30 << 20)).status_code == 204
-    assert (server.root / "x").read_bytes() == content + bytes(30 << 20)
 
 
 def test_places_for_everybody(server):

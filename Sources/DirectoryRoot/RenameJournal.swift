@@ -50,11 +50,7 @@ struct RenameJournal {
     /// Whether anything in the scratch folder is noted.
     /// - Throws: what the disk says.
     static func hasNotes(in folder: SharedDescriptor) throws(RootError) -> Bool {
-        var reader = DirectoryReader(descriptor: folder.number)
-        while let record = try unsafe reader.next() {
-            if unsafe isNote(Array(record.bytes)) { return true }
-        }
-        return false
+        try unsafe DirectoryReader.lists(in: folder.number) { unsafe isNote(Array($0)) }
     }
 
     private static func kind(of name: [UInt8]) -> (any RenameNote.Type)? {

@@ -16,23 +16,11 @@ struct DAVRequest: Sendable {
 
     /// - Throws: 400 when the `If` field is malformed.
     init(_ request: Request, to service: DAVService) throws(HTTPError) {
-        self.init(request, if: try request.fields["if"].map(IfHeader.init(header:)), to: service)
-    }
-
-    /// The same, with what the `If` field says of states of collections looked up.
-    /// - Throws: 400 when the field is malformed; ``RootError`` when a collection can't be looked at.
-    init(settling request: Request, to service: DAVService) async throws {
-        let header = try request.fields["if"].map(IfHeader.init(header:))
-        let settled = try await header?.settlingCollections(for: request, memory: service.trees.portion())
-        self.init(request, if: settled, to: service)
-    }
-
-    private init(_ request: Request, if header: IfHeader?, to service: DAVService) {
         self.request = request
         self.service = service
-        ifHeader = header
+        ifHeader = try request.fields["if"].map(IfHeader.init(header:))
         conditions = Conditions(request.fields)
-        share = header.map { request.submitting($0).share } ?? request.share
+        share = ifHeader.map { request.submitting($0).share } ?? request.share
     }
 
     /// The body as it came, within its limit.

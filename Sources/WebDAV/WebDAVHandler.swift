@@ -78,7 +78,7 @@ public struct WebDAVHandler: Handler {
     private func later(_ run: @escaping Run) -> Answer {
         .later { [service] request in
             do {
-                return try await run(DAVRequest(settling: request, to: service))
+                return try await run(DAVRequest(request, to: service))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {

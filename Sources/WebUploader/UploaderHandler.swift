@@ -50,8 +50,7 @@ public final class UploaderHandler: Handler {
     ///
     /// RFC 4918 §10.4.
     private func conditionalAnswer(_ request: Request) async throws -> Response {
-        let header = try await IfHeader(header: request.fields["if"] ?? "")
-            .settlingCollections(for: request, memory: trees.portion())
+        let header = try IfHeader(header: request.fields["if"] ?? "")
         guard try await request.io.run({ try header.holds(for: request) }) else { throw RootError.preconditionFailed }
         let submitting = request.submitting(header)
         return try await finish(unconditionalAnswer(submitting), submitting)

@@ -18,7 +18,7 @@ package struct SnapshotStore: Sendable {
 
     private static let folder = "sync"
     private static let maxCount = 128
-    private static let maxBytes: UInt64 = 128 << 20
+    package static let maxBytes: UInt64 = 128 << 20
 
     init(state: StateFolder, clock: RootClock) {
         self.state = state
@@ -45,12 +45,12 @@ package struct SnapshotStore: Sendable {
         }
     }
 
-    /// What was kept under this name; nil when it is gone, or never was.
-    package func content(_ name: String) throws(RootError) -> [UInt8]? {
+    /// What was kept under this name; nil when it is gone, or never was, or is more than `limit` bytes.
+    package func content(_ name: String, upTo limit: UInt64 = Self.maxBytes) throws(RootError) -> [UInt8]? {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
             let folder = try state.subfolder(Self.folder, creating: false)
         else { return nil }
-        guard let bytes = try StateFile.bytes(of: name, in: folder, upTo: Self.maxBytes) else { return nil }
+        guard let bytes = try StateFile.bytes(of: name, in: folder, upTo: limit) else { return nil }
         // A torn one is as good as none.
         return try? StateEnvelope(file: bytes).payload
     }

@@ -12,10 +12,8 @@ package struct IfHeader: Hashable, Sendable {
             case state(LockToken)
             /// It is a collection in this state.
             ///
-            /// RFC 6578 §5. Not known, and so false, until it is looked up.
+            /// RFC 6578 §5.
             case collection(SyncToken)
-            /// What was found out about a collection.
-            case settled(Bool)
             /// Its content has this tag.
             ///
             /// As sent, with its quotes, perhaps weak.
@@ -38,7 +36,7 @@ package struct IfHeader: Hashable, Sendable {
     }
 
     /// At least one; the header holds when any of them does.
-    package internal(set) var lists: [List]
+    package let lists: [List]
 
     /// More conditions than any client sends: each may cost a look at the disk.
     private static let maxConditions = 512

@@ -63,7 +63,7 @@ package struct CollectionSnapshot: Sendable {
     private var rows: [Row] = []
 
     /// More members, or more bytes of their paths, than this are not kept.
-    static let maxMembers = 100_000
+    package static let maxMembers = 100_000
     static let maxNameBytes = 16 << 20
     /// More bytes of folders' properties than this are not read for one.
     private static let maxPropertyBytes = 16 << 20
@@ -80,9 +80,16 @@ package struct CollectionSnapshot: Sendable {
     /// Looks at every member.
     ///
     /// Waits for the disk.
-    /// - Throws: ``RootError/tooMany`` when there are more than 100,000, or their paths, or the properties of the folders
-    ///   among them, have more than 16 MiB.
-    package init(of path: SharePath, in share: Share, isRecursive: Bool) throws(RootError) {
+    /// - Parameters:
+    ///   - path: of the collection.
+    ///   - share: the requester's view.
+    ///   - isRecursive: whether members of members belong to it.
+    ///   - most: members.
+    /// - Throws: ``RootError/tooMany`` when there are more, or their paths, or the properties of the folders among them,
+    ///   have more than 16 MiB.
+    package init(
+        of path: SharePath, in share: Share, isRecursive: Bool, most: Int = Self.maxMembers
+    ) throws(RootError) {
         place = try share.base.appending(path)
         self.isRecursive = isRecursive
         var (folder, cursor) = (SharePath.root, try share.list(path))
@@ -104,7 +111,7 @@ package struct CollectionSnapshot: Sendable {
                     }
                     append(place.bytes[...], Member(member.attributes, properties: properties))
                 }
-                guard rows.count <= Self.maxMembers, names.count <= Self.maxNameBytes else { throw .tooMany }
+                guard rows.count <= most, names.count <= Self.maxNameBytes else { throw .tooMany }
             }
             guard let next = try ahead.next(in: share), let below = next.path.relative(to: path) else { break }
             (folder, cursor) = (below, next.cursor)

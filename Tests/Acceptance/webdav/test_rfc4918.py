@@ -29,6 +29,7 @@ class Dav:
 
     def __init__(self, server):
         self.wire, self.root, self.url = Wire(server), server.root, server.url
+        self.authority, self.port = server.authority, server.port
 
     def ask(self, method, target, *fields, body=None):
         return self.wire.ask(method, target, *fields, body=body)
@@ -816,6 +817,34 @@ def _(dav):
     token = dav.value("/", "<D:sync-token/>").text
     assert dav.status("PUT", "/a", f"If: </> (<{token}>)", body="new") == 423
     assert dav.status("GET", "/a", "If: " + f"(<{token}>)" * 17) == 400
+
+
+@row("10.4.4", "a write holds to a sync-token until its very end (RFC 6578 §5)")
+def _(dav):
+    with Wire(dav) as other:
+        for target, changed, last in (("/a", "/d/x", 412), ("/new", "/a", 412), ("/a", None, 204)):
+            token = dav.value("/", "<D:sync-token/>").text
+            other.request("PUT", target, f"If: </> (<{token}>)", "Content-Length: 4", "Expect: 100-continue")
+            assert other.response(interim=True).status == 100
+            other.send("ab")
+            if changed:
+                assert dav.status("PUT", changed, body=f"changed for {target}") == 204
+            other.send("cd")
+            assert other.response().status == last
+    assert (dav.root / "a").read_text() == "abcd" and not (dav.root / "new").exists()
+
+
+@row("10.4.4", "the state of a collection that holds very much is not looked at (RFC 6578 §5)")
+def _(dav):
+    (dav.root / "many").mkdir()
+    for number in range(10_000):
+        (dav.root / "many" / str(number)).touch()
+    token = dav.value("/many/", "<D:sync-token/>").text
+    assert dav.status("PUT", "/a", f"If: </many/> (<{token}>)", body="new") == 204
+    (dav.root / "many" / "more").touch()
+    token = dav.value("/many/", "<D:sync-token/>").text
+    assert dav.status("PUT", "/a", f"If: </many/> (<{token}>)", body="newer") == 412
+    assert (dav.root / "a").read_text() == "new"
 
 
 @row("10.6", "Overwrite is T or F, T when it is missing")

@@ -106,10 +106,17 @@ final class Engine: Sendable {
     /// What a new connection keeps to.
     func pace() -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate) }
 
-    /// Whether there may be one more connection: where there are too many, an idle one goes, or one whose client does not go
-    /// on.
-    func makesWay(in room: LoopRoom) -> Bool {
-        counters.openConnections < maxConnections || room.shedIdlest() || room.shedSlowest()
+    /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` if it is taken.
+    /// - Returns: whether it is: where there are too many, an idle one goes, or one whose client does not go on; for who
+    ///   has too many already, only one of theirs.
+    func takes(_ newcomer: any LoopMember, in room: LoopRoom) -> Bool {
+        if makesWay(for: newcomer, in: room),
+            counters.openConnections < maxConnections || room.shedIdlest() || room.shedSlowest()
+        {
+            return true
+        }
+        perAddress.leave(newcomer.network)
+        return false
     }
 
     /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` in any case.

@@ -129,10 +129,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         guard let peer = context.channel.peer else { return closeAtOnce() }
         self.peer = peer
         network = NetworkAddress(peer)?.network
-        guard engine.makesWay(in: room) else { return turnAway() }
+        guard engine.takes(self, in: room) else { return turnAway() }
         room.enter(self)
         engine.counters.opened()
-        guard engine.makesWay(for: self, in: room) else { return turnAway() }
         if !isSecure {
             socket =
                 (try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {

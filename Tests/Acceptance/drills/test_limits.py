@@ -551,6 +551,24 @@ def test_who_has_an_answer_and_owes_a_body_makes_way(serve, crowd):
         assert crowd[-1].response().status == 200
 
 
+def test_who_has_too_many_connections_costs_nobody_else_theirs(serve, crowd):
+    server = serve("--max-connections", "24", "--max-connections-per-address", "12", "--event-loops", "1")
+    slow = [begun_upload(Wire(server, source="127.0.0.2"), 10) for _ in range(12)]
+    crowd += slow
+    for _ in range(12):
+        # They wait for nobody.
+        crowd.append(Wire(server))
+        crowd[-1].request("GET", "/.shareserve/events").read(12)
+    time.sleep(6)
+    for _ in range(5):
+        with Wire(server) as other:
+            assert other.read(12) == b"HTTP/1.1 503"
+        time.sleep(0.2)
+    for wire in slow:
+        wire.send("x" * 10)
+        assert wire.response().status in (201, 204)
+
+
 def stalled(server, kind):
     """A request whose client has stopped in its middle."""
     if kind == "http/2":

@@ -35,12 +35,12 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
 
     private func begin(_ context: ChannelHandlerContext) {
         guard roomIndex < 0 else { return }
-        guard let peer = context.channel.peer, engine.makesWay(in: room) else { return context.closeBelowTLS() }
+        guard let peer = context.channel.peer else { return context.closeBelowTLS() }
         self.peer = peer
         network = NetworkAddress(peer)?.network
+        guard engine.takes(self, in: room) else { return context.closeBelowTLS() }
         room.enter(self)
         engine.counters.greeting()
-        guard engine.makesWay(for: self, in: room) else { return context.closeBelowTLS() }
         context.read()
     }
 

@@ -69,6 +69,10 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         // All that comes is passed on to its stream at once, so this only has to be as much as may be on its way.
         settings.targetWindowSize = 4 * 1_024 * 1_024
         // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
+        // Browsers say which pictures they want first, again for each that comes into view. The frame layer keeps the time
+        // of so many, but the meter knows how much more would be too much.
+        settings.controlFrameRateLimit.maximumCount = 400
+        settings.controlFrameRateLimit.windowLength = .seconds(1)
         settings.maximumSequentialEmptyDataFrames = 100
         // More than there are streams: what is still on its way to those that were reset is no fault.
         settings.maximumRecentlyResetStreams = 128
@@ -141,7 +145,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if HTTP2StreamFault.isOne(error) { return }
+        if HTTP2StreamFault.isOne(error, hasSaidGoodbye: hasFault) { return }
         // Where its client is at fault, the frame layer has said goodbye before it tells of it.
         if HTTP2StreamFault.isOfLateFrame(error), !hasFault { return }
         // A peer that breaks the rules, or is gone.

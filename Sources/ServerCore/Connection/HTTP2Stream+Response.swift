@@ -87,8 +87,8 @@ extension HTTP2Stream {
             guard case .failure = result else { return stream.written(count) }
             stream.lostBody += Int64(count)
             stream.written(count)
-            // The connection takes nothing any more.
-            stream.reset()
+            // The connection takes nothing any more, or the frame layer is just about to end the stream.
+            stream.room.loop.execute { bound.value.reset() }
         }
         context.writeAndFlush(
             wrapOutboundOut(.data(.init(data: .byteBuffer(buffer), endStream: isLast))), promise: promise)

@@ -7,7 +7,7 @@ import time
 import hpack
 import pytest
 from hyperframe.frame import (
-    DataFrame, GoAwayFrame, HeadersFrame, PingFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame)
+    DataFrame, GoAwayFrame, HeadersFrame, PingFrame, PriorityFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame)
 
 from frames import Frames
 from server import wait_until
@@ -176,6 +176,41 @@ def test_malformed_request_ends_no_other(secure):
     assert client.status(11) == "200"
     assert (server.root / "m").read_bytes() == b"abc"
     assert not (server.root / "short").exists() and not (server.root / "long").exists()
+
+
+def window_update(stream, increment):
+    """Any increment, also those that hyperframe refuses to send."""
+    return (4).to_bytes(3, "big") + b"\x08\0" + stream.to_bytes(4, "big") + increment.to_bytes(4, "big")
+
+
+def test_faulty_window_ends_no_other(secure):
+    """RFC 9113 §6.9, §6.9.1"""
+    server = secure()
+    with open(server.root / "big", "wb") as file:
+        file.truncate(1 << 20)
+    client = Client(server)
+    client.begin(1, "PUT", "/upload", flags=BEGUN)
+    for stream, increment, code in ((3, 0, 1), (5, (1 << 31) - 1, 3)):
+        client.begin(stream, "GET", "/big", ("range", "bytes=0-69999"))
+        client.send(window_update(stream, increment))
+        client.until(lambda: stream in client.over)
+        assert client.over[stream] == code
+        client.send(WindowUpdateFrame(0, window_increment=70_000).serialize())
+    client.data(1, b"abc", last=True)
+    assert client.status(1) == "201"
+    # The connection's own is another matter.
+    client.send(window_update(0, 0))
+    assert client.ending() == 1
+
+
+def test_pictures_may_be_wanted_in_another_order(secure):
+    """Browsers say so for each one that comes into view. RFC 7540 §6.3"""
+    client = Client(secure())
+    client.begin(1, "PUT", "/upload", flags=BEGUN)
+    for stream in range(3, 603, 2):
+        client.send(PriorityFrame(stream, depends_on=0, stream_weight=9).serialize())
+    client.data(1, b"all", last=True)
+    assert client.status(1) == "201"
 
 
 @pytest.mark.parametrize("fields", [

@@ -40,7 +40,7 @@ final class Engine: Sendable {
     let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
     /// For what of bodies waits for its readers.
-    private let waitingBodies: AnswerMemory
+    let waitingBodies: AnswerMemory
     /// For what clients of HTTP/2 may send of long bodies before any of it is read.
     let windows: RequestMemory
     /// For what is made in memory on HTTP/1.

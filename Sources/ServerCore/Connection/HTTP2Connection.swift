@@ -64,7 +64,6 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         settings.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: 100),
             HTTP2Setting(parameter: .maxHeaderListSize, value: engine.limits.headBytes),
-            HTTP2Setting(parameter: .initialWindowSize, value: 256 * 1_024),
         ]
         // All that comes is passed on to its stream at once, so this only has to be as much as may be on its way.
         settings.targetWindowSize = 4 * 1_024 * 1_024
@@ -77,7 +76,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         // More than there are streams: what is still on its way to those that were reset is no fault.
         settings.maximumRecentlyResetStreams = 128
         var stream = NIOHTTP2Handler.StreamConfiguration()
-        stream.targetWindowSize = 256 * 1_024
+        // Streams open their own: see ``BodyWindow``.
+        stream.targetWindowSize = 0
         // Who scrolls past a thousand pictures cancels most of them, and may have uploads on the same connection.
         stream.streamResetFrameRateLimit.maximumCount = 1_000
         stream.outboundBufferSizeHighWatermark = 128 * 1_024
@@ -92,7 +92,6 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
             mode: .server, connectionConfiguration: settings, streamConfiguration: stream
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
-                try stream.syncOptions?.setOption(.autoRead, value: false)
                 try stream.pipeline.syncOperations.addHandler(HTTP2Stream(of: bound.value))
             }
         }

@@ -1,32 +1,62 @@
 import NIOCore
 import NIOHTTP2
 
+/// What has come of a body that has no reader yet.
+struct HeldBody {
+    var bytes: [UInt8] = []
+    var isWhole = false
+}
+
 extension HTTP2Stream {
-    func take(_ buffer: ByteBuffer) {
-        let count = buffer.readableBytes
-        engine.counters.received(count)
-        guard let pipe, !isAnswering, count > 0 else { return }
+    /// Takes a piece of the body, of which nothing stays in the frame layer.
+    ///
+    /// A small one would keep there all that was read from the socket with it.
+    func take(_ frame: HTTP2Frame.FramePayload.Data) {
+        guard case .byteBuffer(let buffer) = frame.data else { return }
+        engine.counters.received(buffer.readableBytes)
+        window.take(buffer.readableBytes + (frame.paddingBytes.map { $0 + 1 } ?? 0))
+        if held == nil { take(Array(buffer.readableBytesView)) } else { hold(buffer) }
+        if frame.endStream { endBody() } else { openWindow() }
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        received &+= Int64(bytes.count)
+        guard let pipe, !isAnswering, !bytes.isEmpty else { return }
         owesContinue = false
-        received &+= Int64(count)
         if let limit = engine.limits.bodyBytes, received > limit {
             return finishPipe(.failure(.bodyTooLarge))
         }
-        pipe.push(Array(buffer.readableBytesView))
-        // As long as its reader has enough, nobody waits for the client.
-        if pipe.isWanted { setDeadline(engine.limits.bodyStallTime) } else { deadline = .max }
+        guard !pipe.isExcess(bytes.count) else { return finishPipe(.failure(RequestMemory.refusal)) }
+        // Until its reader has it all, nobody waits for the client.
+        deadline = .max
+        pipe.push(bytes)
     }
 
-    /// Opens the window for what comes after `count` bytes, where the body is a long one.
-    func openWindow(by count: Int) {
-        guard count > 0, pipe != nil, !isAnswering, !isOver else { return }
-        let increment = window.increment(after: count, of: received, engine.windows)
+    private func hold(_ buffer: ByteBuffer) {
+        let count = buffer.readableBytes
+        if engine.waitingBodies.isFull, (held?.bytes.count ?? 0) + count > AnswerMemory.free {
+            return reset(.refusedStream)
+        }
+        engine.waitingBodies.hold(count)
+        held?.bytes += buffer.readableBytesView
+    }
+
+    /// Opens the window for what its reader has taken, or nobody wants.
+    private func openWindow() {
+        guard hasHead, held == nil, !isBodyDone, !isOver else { return }
+        guard let waiting = isAnswering ? 0 : pipe?.backlog else { return }
+        let increment = window.increment(
+            waiting: waiting, rest: head.contentLength.map { $0 - received },
+            isCrowded: engine.waitingBodies.isCrowded, engine.windows)
         guard increment > 0 else { return }
-        context?.writeAndFlush(
-            wrapOutboundOut(.windowUpdate(windowSizeIncrement: increment)), promise: nil)
-        window.open()
+        context?.writeAndFlush(wrapOutboundOut(.windowUpdate(windowSizeIncrement: increment)), promise: nil)
     }
 
     func endBody() {
+        guard held == nil else {
+            held?.isWhole = true
+            return
+        }
         isBodyDone = true
         owesReset = false
         if !isAnswering { deadline = .max }
@@ -45,9 +75,8 @@ extension HTTP2Stream {
             owesContinue = false
             inform(.continue, ResponseFields(), of: exchange)
         }
-        // Where much waits for other readers, this one has to take what it has before more is read.
-        if pipe?.isWanted == true { setDeadline(engine.limits.bodyStallTime) }
-        readIfUseful()
+        if pipe?.isAwaited == true { setDeadline(engine.limits.bodyStallTime) }
+        openWindow()
     }
 
     func lendSocket(to exchange: Exchange) -> (SocketLease, HTTP1Connection.Incoming)? { nil }
@@ -56,17 +85,16 @@ extension HTTP2Stream {
 
     /// Goes on with what came while access was being decided.
     func takeHeld() {
-        let payloads = held ?? []
-        held = nil
-        for payload in payloads {
-            switch payload {
-            case .headers(let block): if block.endStream { endBody() }
-            case .data(let frame):
-                if case .byteBuffer(let buffer) = frame.data { take(buffer) }
-                if frame.endStream { endBody() }
-            default: break
-            }
-        }
-        readIfUseful()
+        guard let held = letGo() else { return }
+        take(held.bytes)
+        if held.isWhole { endBody() } else { openWindow() }
+    }
+
+    /// Counts what was held no more.
+    func letGo() -> HeldBody? {
+        guard let held else { return nil }
+        engine.waitingBodies.give(held.bytes.count)
+        self.held = nil
+        return held
     }
 }

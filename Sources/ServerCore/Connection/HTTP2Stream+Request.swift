@@ -89,7 +89,7 @@ extension HTTP2Stream {
     private func ask(_ open: Admission, _ view: RequestHeadView) {
         let bound = NIOLoopBound(self, eventLoop: room.loop)
         let loop = room.loop
-        held = []
+        held = HeldBody()
         engine.settle(open) { decided in
             loop.execute {
                 guard !bound.value.isOver else { return }

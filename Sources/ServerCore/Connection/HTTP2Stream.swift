@@ -28,14 +28,13 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var pipe: BodyPipe?
     var hasHead = false
     var isBodyDone = false
-    var hasReadPending = false
     /// It began when nothing new was taken any more, or there were too many.
     private var isRefused = false
     var owesContinue = false
     var received: Int64 = 0
-    var window = WideWindow()
+    var window = BodyWindow()
     /// What came of the body while access was being decided on the pool; nil at all other times.
-    var held: [HTTP2Frame.FramePayload]?
+    var held: HeldBody?
 
     /// A body that was made as a whole, until it is sent.
     var whole: [UInt8]?
@@ -86,31 +85,18 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         let number = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
         isRefused = !connection.streamBegan(number.map { Int($0) } ?? 0)
         setDeadline(engine.limits.headTime)
-        if context.channel.isActive { read() }
-    }
-
-    func channelActive(context: ChannelHandlerContext) {
-        read()
-        context.fireChannelActive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        hasReadPending = false
         switch unwrapInboundIn(data) {
         case _ where isRefused: reset(.refusedStream)
-        case let payload where held != nil: held?.append(payload)
         case .headers(let block):
             // Trailers are checked by the frame layer, and dropped.
             if hasHead { if block.endStream { endBody() } } else { begin(block) }
-        case .data(let frame):
-            guard case .byteBuffer(let buffer) = frame.data else { break }
-            take(buffer)
-            if frame.endStream { endBody() } else { openWindow(by: buffer.readableBytes) }
+        case .data(let frame): take(frame)
         default: break
         }
     }
-
-    func channelReadComplete(context: ChannelHandlerContext) { readIfUseful() }
 
     func channelInactive(context: ChannelHandlerContext) {
         becomeOver()
@@ -137,19 +123,9 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         outgoing = .none
         whole = nil
         if isQueued { connection.dequeue(self) }
+        _ = letGo()
         window.close(engine.windows)
         connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
-    }
-
-    func read() {
-        guard !hasReadPending, !isOver, let context else { return }
-        hasReadPending = true
-        context.read()
-    }
-
-    func readIfUseful() {
-        guard !isBodyDone else { return }
-        if !hasHead || isAnswering || pipe?.isWanted == true { read() }
     }
 
     // MARK: - The room's calls

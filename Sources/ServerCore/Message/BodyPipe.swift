@@ -12,6 +12,10 @@ final class BodyPipe: Sendable {
 
     /// Bytes that may wait here before the connection stops reading.
     static let limit = 256 * 1_024
+    /// With so few left, the connection is asked for more, though the reader does not wait yet.
+    private static let low = 32 * 1_024
+    /// Pieces up to this become part of the one before them: each by itself would take more than it holds.
+    private static let crumb = 1_024
 
     private struct State {
         var chunks: [[UInt8]] = []
@@ -69,13 +73,28 @@ final class BodyPipe: Sendable {
         return state.withLock { $0.isHungry && $0.buffered < limit }
     }
 
+    /// Whether the reader waits now.
+    var isAwaited: Bool { state.withLock { $0.waiter != nil } }
+
+    /// Bytes that wait here; nil while the reader has not asked for more than there was.
+    var backlog: Int? { state.withLock { $0.isHungry ? $0.buffered : nil } }
+
+    /// Whether `count` bytes more are too many, where all bodies together have filled what there is for them.
+    func isExcess(_ count: Int) -> Bool {
+        waiting?.isFull == true && state.withLock { $0.buffered + count > AnswerMemory.free }
+    }
+
     /// Gives the reader some bytes.
     func push(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         let waiter = state.withLock { state -> CheckedContinuation<[UInt8]?, any Error>? in
             guard state.end == nil else { return nil }
             if let waiter = state.waiter.take() { return waiter }
-            state.chunks.append(bytes)
+            if let last = state.chunks.indices.last, bytes.count <= Self.crumb, state.chunks[last].count <= Self.low {
+                state.chunks[last] += bytes
+            } else {
+                state.chunks.append(bytes)
+            }
             state.buffered += bytes.count
             waiting?.hold(bytes.count)
             return nil
@@ -162,11 +181,11 @@ final class BodyPipe: Sendable {
                 state.chunks.removeAll(keepingCapacity: true)
                 state.taken = 0
             }
-            let wasFull = state.buffered >= Self.limit
+            let before = state.buffered
             state.buffered -= bytes.count
             waiting?.give(bytes.count)
-            let resumes = wasFull && state.buffered < Self.limit && state.end == nil
-            return (.success(bytes), resumes ? state.upstream : nil)
+            let resumes = [Self.limit, Self.low].contains { state.buffered < $0 && before >= $0 }
+            return (.success(bytes), resumes && state.end == nil ? state.upstream : nil)
         }
         switch state.end {
         case .success: return (.success([]), nil)

@@ -114,6 +114,38 @@ def test_bodies_that_wait_for_their_reader_cost_little(serve, tls):
         wire.close()
 
 
+@pytest.mark.parametrize("connections, size, beside", [(2, 1_000, 16_000), (16, 10_000, 0)], ids=["small pieces", "many bodies"])
+def test_bodies_of_http2_that_wait_for_their_reader_cost_little(serve, connections, size, beside):
+    """What is kept of one is what it has, and not what came beside it; of many, only so much is kept."""
+    server = serve("-q", "--limit-rate", "20K", "--tls-self-signed", "--max-answer-memory", "16M")
+    (server.root / "a").write_bytes(b"a")
+    clients = [Frames(server) for _ in range(connections)]
+    before = server.peak_memory()
+    streams = range(1, 199, 2)
+    piece, rounds = bytes(size), 60_000 // size
+    # Of a kind that nobody knows.
+    others = beside.to_bytes(3, "big") + b"\x77\0" + bytes(4) + bytes(beside) if beside else b""
+    for client in clients:
+        client.send(b"".join(
+            client.head(stream, method="PUT", path=f"/{stream}", flags=("END_HEADERS",)) for stream in streams))
+        sent = 0
+        window = 65_535
+        for _ in range(rounds):
+            for stream in streams:
+                while window < size:
+                    frame = client.next()
+                    if isinstance(frame, WindowUpdateFrame) and frame.stream_id == 0:
+                        window += frame.window_increment
+                client.send(DataFrame(stream, piece).serialize() + others)
+                window -= size
+                sent += size
+        assert sent > 5_000_000
+    assert server.peak_memory() - before < 80 * MEBIBYTE, (before, server.peak_memory())
+    assert ask(server, "GET", "/a", tls=True).status == 200
+    for client in clients:
+        client.socket.close()
+
+
 def test_reader_that_stops_reading_costs_no_memory(server):
     with open(server.root / "large", "wb") as file:
         file.truncate(1 << 30)

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import ServerCore
+
+@Suite("Window of a request's body") struct BodyWindowTests {
+    private let piece = 16 * 1_024
+
+    /// Takes so many bytes in pieces, each of which is read at once.
+    /// - Returns: by how much the window was opened in all.
+    private func take(
+        _ bytes: Int, of whole: Int64? = nil, isCrowded: Bool = false, _ window: inout BodyWindow,
+        _ memory: RequestMemory
+    ) -> Int {
+        var opened = 0
+        for end in stride(from: piece, through: bytes, by: piece) {
+            window.take(piece)
+            opened += window.increment(
+                waiting: 0, rest: whole.map { $0 - Int64(end) }, isCrowded: isCrowded, memory)
+        }
+        return opened
+    }
+
+    @Test("Opens for nothing while nothing is read") func unread() {
+        var window = BodyWindow()
+        let memory = RequestMemory(8 << 20)
+        window.take(BodyWindow.least)
+        #expect(window.increment(waiting: BodyWindow.least, rest: nil, isCrowded: true, memory) == 0)
+        #expect(memory.room == 8 << 20)
+        #expect(window.increment(waiting: 0, rest: nil, isCrowded: true, memory) == 32 * 1_024)
+    }
+
+    @Test("Opens for no more than will come") func short() {
+        var window = BodyWindow()
+        let memory = RequestMemory(8 << 20)
+        #expect(take(60 * 1_024, of: 60 * 1_024, &window, memory) == 0)
+        window = BodyWindow()
+        #expect(take(96 * 1_024, of: 96 * 1_024, &window, memory) == 96 * 1_024 - BodyWindow.least)
+        window.close(memory)
+        #expect(memory.room == 8 << 20)
+    }
+
+    @Test("Opens as the body grows, up to a bound, and gives back what was read") func long() {
+        var window = BodyWindow()
+        let memory = RequestMemory(8 << 20)
+        let first = take(32 << 20, &window, memory)
+        // What was read, but for less than a step, and two megabytes.
+        #expect(first > 33 << 20 && first < 34 << 20)
+        #expect(take(8 << 20, &window, memory) == 8 << 20)
+        window.close(memory)
+        #expect(memory.room == 8 << 20)
+    }
+
+    @Test("Opens no wider than there is memory for, and when some comes back") func crowded() {
+        var (first, second) = (BodyWindow(), BodyWindow())
+        let memory = RequestMemory(512 * 1_024)
+        #expect(take(4 << 20, &first, memory) > 4 << 20)
+        #expect(take(4 << 20, &second, memory) <= 4 << 20)
+        first.close(memory)
+        #expect(take(1 << 20, &second, memory) > 1 << 20)
+        second.close(memory)
+        #expect(memory.room == 512 * 1_024)
+    }
+
+    @Test("Goes on with little where much waits, and never stays below a frame") func scarce() {
+        var window = BodyWindow()
+        let memory = RequestMemory(8 << 20)
+        var open = BodyWindow.least
+        for _ in 0..<1_000 {
+            #expect(open >= piece)
+            window.take(piece)
+            open += window.increment(waiting: 0, rest: nil, isCrowded: true, memory) - piece
+            #expect(open <= BodyWindow.least)
+        }
+        #expect(open <= 32 * 1_024 && memory.room == 8 << 20)
+    }
+}

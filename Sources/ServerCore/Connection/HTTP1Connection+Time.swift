@@ -89,5 +89,7 @@ extension HTTP1Connection {
 
     var waitsSince: UInt32? { phase == .exchange && deadline != .max ? progress.since : nil }
 
-    var stalledSince: UInt32? { kept > 0 || isSecure && outstanding > AnswerMemory.free ? lastActivity : nil }
+    var stalledSince: UInt32? {
+        kept > 0 || isSecure && outstanding > AnswerMemory.free ? max(lastActivity, progress.since) : nil
+    }
 }

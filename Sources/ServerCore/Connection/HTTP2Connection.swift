@@ -34,6 +34,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var lastStream = 0
     private var lastActivity: UInt32
     private var reader = ReaderWatch()
+    private var progress: ClientProgress
     private var silence = SilenceWatch()
     /// Bytes of a head that is on its way, as counted.
     private var heldHead = 0
@@ -56,6 +57,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         pace = engine.pace()
         load = HTTP2Load(engine.unsent, in: room)
         lastActivity = room.tick
+        progress = ClientProgress(room.tick)
     }
 
     /// Makes a channel speak HTTP/2.
@@ -67,11 +69,11 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         ]
         // All that comes is passed on to its stream at once, so this only has to be as much as may be on its way.
         settings.targetWindowSize = 4 * 1_024 * 1_024
-        // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
         // Browsers say which pictures they want first, again for each that comes into view. The frame layer keeps the time
         // of so many, but the meter knows how much more would be too much.
         settings.controlFrameRateLimit.maximumCount = 400
         settings.controlFrameRateLimit.windowLength = .seconds(1)
+        // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
         settings.maximumSequentialEmptyDataFrames = 100
         // More than there are streams: what is still on its way to those that were reset is no fault.
         settings.maximumRecentlyResetStreams = 128
@@ -320,6 +322,11 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func secondPassed(_ tick: UInt32) {
         if let closing { return waitForEnd(until: closing, tick) }
         if let meter, meter.secondPassed() > Limits.ticks(engine.limits.headTime) { return breakOff() }
+        if load.outstanding <= AnswerMemory.free {
+            progress.rest(tick)
+        } else if let confirmed = ReaderWatch.confirmed(on: channel) {
+            _ = progress.look(confirmed, tick)
+        }
         if streams > 0, load.outstanding == 0,
             silence.isSilent(on: channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
         {
@@ -347,5 +354,5 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     var idleSince: UInt32? { streams <= 0 || closing != nil ? lastActivity : nil }
 
-    var stalledSince: UInt32? { load.outstanding > AnswerMemory.free ? lastActivity : nil }
+    var stalledSince: UInt32? { load.outstanding > AnswerMemory.free ? max(lastActivity, progress.since) : nil }
 }

@@ -56,10 +56,10 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var sentBytes: Int64 = 0
     var status = 0
     var beganAt: Int64 = 0
-    /// When it began to wait for the client, or the client last did something; what counts is ``waitsSince``.
-    private var waitBegan: UInt32 = 0
     var deadline: UInt32 = .max
     private var reader = ReaderWatch()
+    private var progress: ClientProgress
+    private var intake = StreamIntake()
     /// How many times the reader's time has begun anew without a byte of this stream.
     private var renewals = 0
 
@@ -69,6 +69,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         engine = connection.engine
         room = connection.room
         pace = connection.pace
+        progress = ClientProgress(room.tick)
     }
 
     /// What all streams of the connection share.
@@ -131,7 +132,6 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     // MARK: - The room's calls
 
     func setDeadline(_ time: Duration) {
-        waitBegan = room.tick
         deadline = room.tick &+ Limits.ticks(time) &+ 1
     }
 
@@ -151,6 +151,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     func secondPassed(_ tick: UInt32) {
         let isSending = outstanding > 0 || isQueued
         if isSending { reader.look(at: connection.channel) }
+        lookAtProgress(tick, isSending: isSending)
         guard tick >= deadline else { return }
         if isSending, renewals < Self.mostRenewals, reader.hasGoneOn(on: connection.channel) {
             renewals += 1
@@ -162,6 +163,18 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         finishPipe(.failure(HTTPError(.requestTimeout, "The body of this request came too slowly.")))
     }
 
+    /// Looks whether the client goes on where it is waited for.
+    private func lookAtProgress(_ tick: UInt32, isSending: Bool) {
+        guard deadline != .max else { return progress.rest(tick) }
+        guard isSending else {
+            _ = progress.look(received, tick)
+            return
+        }
+        let confirmed = ReaderWatch.confirmed(on: connection.channel)
+        let count = intake.count(written: sentBody &- Int64(outstanding), confirmed: confirmed)
+        if progress.look(count, tick) { exchange?.sink.noteTaken() }
+    }
+
     func drain() {}
 
     func abort() { reset() }
@@ -170,5 +183,5 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
 
     var carrier: (any LoopMember)? { connection }
 
-    var waitsSince: UInt32? { deadline == .max ? nil : waitBegan }
+    var waitsSince: UInt32? { deadline == .max ? nil : progress.since }
 }

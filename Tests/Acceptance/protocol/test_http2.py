@@ -443,6 +443,52 @@ def test_streams_whose_clients_take_nothing_make_way(secure):
         assert slow.status(stream) == "200" and len(slow.bodies[stream]) == 1_000_000
 
 
+def test_uploads_that_bring_next_to_nothing_make_way(secure):
+    server = secure("--max-streams", "8", "--event-loops", "1")
+    streams = (1, 3, 5, 7)
+    crowd = [Client(server), Client(server)]
+    for client in crowd:
+        for stream in streams:
+            client.begin(stream, "PUT", f"/{stream}", ("expect", "100-continue"), flags=BEGUN)
+            client.until(lambda: stream in client.heads)
+
+    def answered():
+        for client in crowd:
+            for stream in streams:
+                client.data(stream, b"x")
+        other = Client(server)
+        other.begin(1, "GET", "/a")
+        return other.status(1) == "200"
+
+    assert not answered()
+    wait_until(answered, "one of them makes way")
+
+
+def test_who_reads_on_slowly_keeps_the_place(secure):
+    """What is given to a connection is taken in large steps, between which seconds may pass."""
+    server = secure("--max-streams", "2", "--event-loops", "1")
+    (server.root / "big").write_bytes(b"b" * 400_000)
+    slow, other = Client(server, receive_buffer=4_096), Client(server)
+    slow.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 1 << 24}).serialize())
+    slow.send(WindowUpdateFrame(0, window_increment=1 << 24).serialize())
+    for stream in (1, 3):
+        slow.begin(stream, "GET", "/big")
+    began = time.monotonic()
+    number = 1
+    while time.monotonic() - began < 12:
+        # 20 KB a second.
+        bytes_before = sum(map(len, slow.bodies.values()))
+        while sum(map(len, slow.bodies.values())) - bytes_before < 20_000:
+            assert slow.step(), "the connection ended"
+        assert not slow.over, slow.over
+        other.begin(number, "GET", "/a")
+        assert other.status(number) is None and other.over[number] == REFUSED
+        number += 2
+        time.sleep(1)
+    for stream in (1, 3):
+        assert slow.status(stream) == "200" and len(slow.bodies[stream]) == 400_000
+
+
 def test_what_is_asked_for_beside_a_download_does_not_wait_long(secure):
     """On a thin line, what the system would have taken of the download is seconds."""
     server = secure()

@@ -182,15 +182,6 @@ import Testing
         #expect(try next.list() == ["other", "target"] && next.leftovers == [])
     }
 
-    @Test("Notes are found by whoever looks, also through a descriptor that another read") func notes() throws {
-        let fixture = try Fixture()
-        try fixture.directory.write("torn", to: ".shareserve/tmp/.shareserve-0.removal")
-        let folder = try #require(fixture.root.scratch.existingFolder())
-        #expect(try !RenameJournal.hasNotes(in: folder))
-        try fixture.directory.write("torn", to: ".shareserve/tmp/.shareserve-1.move")
-        for _ in 0..<2 { #expect(try RenameJournal.hasNotes(in: folder)) }
-    }
-
     /// The beginning of a note of two folders that have changed places.
     private func swapped(_ fixture: Fixture, _ source: String, _ target: String) throws -> String {
         let replaced = try fixture.share.attributes(of: SharePath(source))

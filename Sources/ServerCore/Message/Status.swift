@@ -52,6 +52,8 @@ public struct Status: Hashable, Sendable {
     public static let conflict = Status(code: 409)
     /// 410 Gone.
     public static let gone = Status(code: 410)
+    /// 411 Length Required.
+    public static let lengthRequired = Status(code: 411)
     /// 412 Precondition Failed.
     public static let preconditionFailed = Status(code: 412)
     /// 413 Content Too Large.

@@ -164,6 +164,17 @@ def test_head_on_everything_that_has_get(wire, server):
             assert head["Content-Length"] in (got["Content-Length"], None)
 
 
+def test_upload_without_a_length_empties_no_file(server):
+    """To a client of HTTP/1.0 it may end with the connection. RFC 1945 §8.3"""
+    (server.root / "a.txt").write_text("hello")
+    with Wire(server) as wire:
+        wire.send(f"PUT /a.txt HTTP/1.0\r\nHost: {wire.authority}\r\n\r\nnew content")
+        assert wire.response().status == 411
+    assert (server.root / "a.txt").read_text() == "hello"
+    with Wire(server) as wire:
+        assert wire.ask("PUT", "/a.txt", "Content-Length: 0", version="HTTP/1.0").status == 204
+
+
 # Whatever two parsers may read differently is refused, and the connection ends.
 AMBIGUOUS = {
     "both framings": "POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -36,6 +36,7 @@ extension HTTP1Connection {
         let isRead = outstanding > 0 || phase == .lingering
         if isRead { reader.look(at: context?.channel) }
         lookAtProgress(tick)
+        lookAtTaking(tick)
         if isAnswering, !isAnswered, outstanding == 0,
             silence.isSilent(on: context?.channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
         {
@@ -78,6 +79,13 @@ extension HTTP1Connection {
         }
     }
 
+    /// Looks whether the client takes what waits for it, whole answers too, which are no exchange any more.
+    private func lookAtTaking(_ tick: UInt32) {
+        guard kept > 0 || outstanding > 0 else { return taking.rest(tick) }
+        // Where the system does not tell, what it takes itself is all that counts.
+        if let confirmed = ReaderWatch.confirmed(on: context?.channel) { _ = taking.look(confirmed, tick) }
+    }
+
     var idleSince: UInt32? {
         switch phase {
         case .head, .lingering: lastActivity
@@ -90,6 +98,6 @@ extension HTTP1Connection {
     var waitsSince: UInt32? { phase == .exchange && deadline != .max ? progress.since : nil }
 
     var stalledSince: UInt32? {
-        kept > 0 || isSecure && outstanding > AnswerMemory.free ? max(lastActivity, progress.since) : nil
+        kept > 0 || isSecure && outstanding > AnswerMemory.free ? max(lastActivity, taking.since) : nil
     }
 }

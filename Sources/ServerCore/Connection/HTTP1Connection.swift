@@ -97,6 +97,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var reader = ReaderWatch()
     var silence = SilenceWatch()
     var progress: ClientProgress
+    /// How its client takes what is kept for it, in whichever phase.
+    var taking: ClientProgress
     /// While it lingers: the time for what the system still has of the answers has begun.
     var isTimingTail = false
     var lastActivity: UInt32
@@ -109,6 +111,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         pace = engine.pace()
         lastActivity = room.tick
         progress = ClientProgress(room.tick)
+        taking = ClientProgress(room.tick)
     }
 
     // MARK: - The channel's calls

@@ -369,6 +369,32 @@ def test_memory_of_answers_that_nobody_takes(serve, crowd):
     wait_until(reads_all, "one that reads gets all", 60)
 
 
+@pytest.mark.memory
+def test_memory_of_whole_answers_that_nobody_takes(serve, crowd):
+    """They are no requests any more, but still lie there."""
+    server = serve("-q", "--max-answer-memory", "1M", "--event-loops", "1")
+    (server.root / "a").write_bytes(b"a" * 16_000)
+
+    def come(requests):
+        wire = Wire(server, receive_buffer=4096)
+        crowd.append(wire)
+        try:
+            wire.send(f"GET /a HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n" * requests)
+        except OSError:
+            pass
+        return wire
+
+    for _ in range(60):
+        come(400)
+    time.sleep(4)
+    for _ in range(3):
+        reader = come(600)
+        time.sleep(1)
+        for _ in range(600):
+            assert reader.response().body == b"a" * 16_000
+        reader.close()
+
+
 def test_parts_of_a_form(serve):
     server = serve("--max-form-parts", "3")
 

@@ -51,5 +51,6 @@ extension Share {
     /// Tells the app that embeds us that something has happened.
     func tell(_ change: ShareChange) {
         root.policy.observer?.didHappen(change, by: user)
+        afterChange?()
     }
 }

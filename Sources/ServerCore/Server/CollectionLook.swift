@@ -1,4 +1,5 @@
 internal import DirectoryRoot
+internal import Synchronization
 
 /// Finds out which states collections are in, each once: what an `If` field may say of them, by the tokens that
 /// synchronising clients are given.
@@ -6,14 +7,22 @@ internal import DirectoryRoot
 /// RFC 6578 §5. That takes a walk through all of a tree, also under the lock under which names change, so that nothing
 /// comes between what was said and what is done. So it is one through few members: of more, nothing is found out, and no
 /// token is current.
-struct CollectionLook {
+struct CollectionLook: Sendable {
     private struct Reach: Hashable {
         let path: SharePath
         let isRecursive: Bool
     }
 
+    private enum State {
+        /// Of a collection.
+        case known(SyncToken)
+        case noCollection
+        /// It holds too much.
+        case unknown
+    }
+
     private let share: Share
-    private var found: [Reach: SyncToken?] = [:]
+    private var found: [Reach: State] = [:]
     /// More bytes than this have what is kept of more members than are looked at.
     private static let maxBytes: UInt64 = 4 << 20
     /// Members of all collections together.
@@ -27,9 +36,9 @@ struct CollectionLook {
     /// - Parameters:
     ///   - token: as sent.
     ///   - path: nil for a resource elsewhere.
-    /// - Returns: false where more is to be looked at than this does.
+    /// - Returns: nil where more is to be looked at than this does.
     /// - Throws: what the disk says.
-    mutating func isCurrent(_ token: SyncToken, at path: SharePath?) throws(RootError) -> Bool {
+    mutating func isCurrent(_ token: SyncToken, at path: SharePath?) throws(RootError) -> Bool? {
         guard let path else { return false }
         do throws(RootError) {
             let place = try share.base.appending(path)
@@ -37,10 +46,14 @@ struct CollectionLook {
                 let isRecursive = CollectionSnapshot.reach(of: content, at: place)
             else { return false }
             let reach = Reach(path: path, isRecursive: isRecursive)
-            if let known = found[reach] { return known == token }
-            let now = try state(reach)
-            found[reach] = .some(now)
-            return now == token
+            var now = found[reach]
+            if now == nil { now = try state(reach) }
+            found[reach] = now
+            switch now {
+            case .known(let current): return current == token
+            case .noCollection: return false
+            case .unknown, nil: return nil
+            }
         } catch {
             switch error {
             case .notFound, .forbidden, .invalidName: return false
@@ -49,18 +62,37 @@ struct CollectionLook {
         }
     }
 
-    /// Nil for what is no collection, or one that holds too much.
-    private mutating func state(_ reach: Reach) throws(RootError) -> SyncToken? {
-        guard try share.existing(reach.path)?.isDirectory == true else { return nil }
+    private mutating func state(_ reach: Reach) throws(RootError) -> State {
+        guard try share.existing(reach.path)?.isDirectory == true else { return .noCollection }
         do throws(RootError) {
             let snapshot = try CollectionSnapshot(
                 of: reach.path, in: share, isRecursive: reach.isRecursive, most: left)
             left -= snapshot.count
-            return SyncToken(of: snapshot.bytes)
+            return .known(SyncToken(of: snapshot.bytes))
         } catch {
             guard error == .tooMany else { throw error }
             left = 0
-            return nil
+            return .unknown
         }
     }
+}
+
+/// What was found out about collections right before a request's first change, by which its further ones go: that change
+/// may be why they are no longer so.
+package final class SettledCollections: Sendable {
+    private struct State {
+        var look: CollectionLook?
+        var hasChanged = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Nil before the first change.
+    var look: CollectionLook? { state.withLock { $0.hasChanged ? $0.look : nil } }
+
+    /// A change may be made, by what `look` has found out.
+    func keep(_ look: CollectionLook) { state.withLock { $0.look = look } }
+
+    /// A change was made.
+    func changed() { state.withLock { $0.hasChanged = true } }
 }

@@ -16,9 +16,14 @@ extension IfHeader {
     /// Whether any of the lists holds; each resource that is named is looked up once.
     ///
     /// Waits for the disk.
-    package func holds(for request: Request) throws(RootError) -> Bool {
+    /// - Parameters:
+    ///   - request: whose field it is.
+    ///   - settled: what the request's first change found collections to be, which is no more so after it.
+    /// - Returns: false where a list depends on what is not looked at.
+    /// - Throws: what the disk says.
+    package func holds(for request: Request, _ settled: SettledCollections? = nil) throws(RootError) -> Bool {
         var looked: [SharePath: State] = [:]
-        var collections = CollectionLook(share: request.share)
+        var collections = settled?.look ?? CollectionLook(share: request.share)
         for list in lists {
             // Well-formed, but elsewhere: nothing there has our tokens or tags.
             let path = Self.path(of: list, request)
@@ -26,15 +31,18 @@ extension IfHeader {
             if let path { state = try self.state(of: path, for: request, &looked) }
             var holds = true
             for condition in list.conditions where holds {
-                let isTrue =
+                let isTrue: Bool? =
                     switch condition.subject {
                     case .state(let token): state.locks.contains { $0.token == token }
                     case .entityTag(let tag): state.tags.contains(tag)
                     case .collection(let token): try collections.isCurrent(token, at: path)
                     }
-                holds = isTrue != condition.isNegated
+                holds = isTrue.map { $0 != condition.isNegated } ?? false
             }
-            if holds { return true }
+            if holds {
+                settled?.keep(collections)
+                return true
+            }
         }
         return false
     }
@@ -85,7 +93,10 @@ extension Request {
     package func submitting(_ header: IfHeader) -> Request {
         var share = self.share
         share.tokens = header.tokens
-        share.precondition = { () throws(RootError) in try header.holds(for: self) }
+        // Of several changes, the first may be what changes a collection.
+        let settled = SettledCollections()
+        share.precondition = { () throws(RootError) in try header.holds(for: self, settled) }
+        share.afterChange = { settled.changed() }
         return Request(storage: RequestStorage(storage, with: share))
     }
 }

@@ -834,6 +834,20 @@ def _(dav):
     assert (dav.root / "a").read_text() == "abcd" and not (dav.root / "new").exists()
 
 
+@row("10.4.4", "what a request itself changes first does not keep it from changing more (RFC 6578 §5)")
+def _(dav):
+    def form(*names):
+        parts = [f'--b\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n{name}\r\n' for name in names]
+        return "".join(parts) + "--b--\r\n"
+
+    for names in (("p", "q", "r"), ("new/folder/s",)):
+        token = dav.value("/", "<D:sync-token/>").text
+        for last in (201, 412):
+            assert dav.status("POST", "/", f"If: </> (<{token}>)", "Content-Type: multipart/form-data; boundary=b",
+                              body=form(*names)) == last
+        assert all((dav.root / name).read_text() == name for name in names)
+
+
 @row("10.4.4", "the state of a collection that holds very much is not looked at (RFC 6578 §5)")
 def _(dav):
     (dav.root / "many").mkdir()
@@ -843,7 +857,8 @@ def _(dav):
     assert dav.status("PUT", "/a", f"If: </many/> (<{token}>)", body="new") == 204
     (dav.root / "many" / "more").touch()
     token = dav.value("/many/", "<D:sync-token/>").text
-    assert dav.status("PUT", "/a", f"If: </many/> (<{token}>)", body="newer") == 412
+    for value in (f"(<{token}>)", f"(Not <{token}>)"):
+        assert dav.status("PUT", "/a", f"If: </many/> {value}", body="newer") == 412
     assert (dav.root / "a").read_text() == "new"
 
 

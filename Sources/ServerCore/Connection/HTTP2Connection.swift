@@ -30,6 +30,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var isGoingOn = false
     /// The streams whose answer ends, or has ended, with an empty frame.
     private var emptyEnds = 0
+    /// Bytes of bodies in frames, of all streams.
+    private(set) var framedBytes: Int64 = 0
     /// The last stream that its client began; 0 before there is one.
     private var lastStream = 0
     private var lastActivity: UInt32
@@ -269,6 +271,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         frame.writeInteger(UInt32(http2ErrorCode: reason))
         frames.writeAndFlush(NIOAny(frame), promise: nil)
     }
+
+    /// Bytes of bodies have gone into frames, for which their streams' windows were open.
+    func framed(_ count: Int) { framedBytes &+= Int64(count) }
 
     /// GOAWAY is sent.
     func saysGoodbye() { hasFault = true }

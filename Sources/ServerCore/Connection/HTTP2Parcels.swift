@@ -60,7 +60,7 @@ final class HTTP2Parcels: ChannelDuplexHandler {
         guard let word = bytes.getInteger(at: start, as: UInt32.self) else { return }
         rest = 9 + Int(word >> 8) - bytes.readableBytes
         switch word & 0xFF {
-        case Self.body: return
+        case Self.body: return connection.framed(Int(word >> 8))
         case Self.goodbye: connection.saysGoodbye()
         default: break
         }

@@ -170,8 +170,9 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
             _ = progress.look(received, tick)
             return
         }
-        let confirmed = ReaderWatch.confirmed(on: connection.channel)
-        let count = intake.count(written: sentBody &- Int64(outstanding), confirmed: confirmed)
+        let count = intake.count(
+            written: sentBody &- Int64(outstanding), framed: connection.framedBytes,
+            confirmed: ReaderWatch.confirmed(on: connection.channel))
         if progress.look(count, tick) { exchange?.sink.noteTaken() }
     }
 

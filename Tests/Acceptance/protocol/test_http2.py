@@ -490,6 +490,31 @@ def test_who_reads_on_slowly_keeps_the_place(secure):
 
 
 def test_what_is_asked_for_beside_a_download_does_not_wait_long(secure):
+def test_who_opens_windows_slowly_keeps_the_place(secure):
+    server = secure("--max-streams", "2", "--event-loops", "1")
+    (server.root / "big").write_bytes(b"b" * 1_000_000)
+    slow, other = Client(server), Client(server)
+    for stream in (1, 3):
+        slow.begin(stream, "GET", "/big")
+        slow.send(WindowUpdateFrame(0, window_increment=65_535).serialize())
+    began = time.monotonic()
+    number = 1
+    while time.monotonic() - began < 14:
+        other.begin(number, "GET", "/a")
+        assert other.status(number) is None and other.over[number] == REFUSED
+        number += 2
+        # 8 KB a second.
+        for stream in (1, 3):
+            slow.send(WindowUpdateFrame(0, window_increment=20_000).serialize())
+            slow.send(WindowUpdateFrame(stream, window_increment=20_000).serialize())
+        time.sleep(2.5)
+    wide = 1_000_000
+    slow.send(WindowUpdateFrame(0, window_increment=2 * wide).serialize())
+    for stream in (1, 3):
+        slow.send(WindowUpdateFrame(stream, window_increment=wide).serialize())
+        assert slow.status(stream) == "200" and len(slow.bodies[stream]) == wide
+
+
     """On a thin line, what the system would have taken of the download is seconds."""
     server = secure()
     with open(server.root / "film", "wb") as file:

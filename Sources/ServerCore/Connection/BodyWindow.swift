@@ -26,12 +26,18 @@ struct BodyWindow {
     /// Bytes that it may send or that wait here, together; beyond ``least``, as counted.
     private var width = Self.least
     private var brought: Int64 = 0
+    private var isPadded = false
+    /// More than a client needs that pads the last frame alone, and the one before it.
+    private static let slack = 512
 
     /// Bytes have come.
-    /// - Parameter count: with the padding of their frame, which has to fit in too. RFC 9113 §6.9.1.
-    mutating func take(_ count: Int) {
-        open -= count
+    /// - Parameters:
+    ///   - count: of the body.
+    ///   - padding: of the frame, which has to fit in too. RFC 9113 §6.9.1.
+    mutating func take(_ count: Int, padding: Int) {
+        open -= count + padding
         brought &+= Int64(count)
+        if padding > 0 { isPadded = true }
     }
 
     /// Opens the window for what was read.
@@ -42,7 +48,8 @@ struct BodyWindow {
     ///   - memory: for all that may be sent.
     /// - Returns: by how much it should be opened now, which counts as told.
     mutating func increment(waiting: Int, rest: Int64?, isCrowded: Bool, _ memory: RequestMemory) -> Int {
-        let needed = rest.map { Int(clamping: $0) - open } ?? .max
+        // How much padding there will be, nobody knows.
+        let needed = isPadded ? .max : rest.map { Int(clamping: $0) - open + Self.slack } ?? .max
         guard needed > 0 else { return 0 }
         if !isCrowded { widen(memory) }
         let width = isCrowded ? Self.scarce : width

@@ -14,7 +14,7 @@ extension HTTP2Stream {
     func take(_ frame: HTTP2Frame.FramePayload.Data) {
         guard case .byteBuffer(let buffer) = frame.data else { return }
         engine.counters.received(buffer.readableBytes)
-        window.take(buffer.readableBytes + (frame.paddingBytes.map { $0 + 1 } ?? 0))
+        window.take(buffer.readableBytes, padding: frame.paddingBytes.map { $0 + 1 } ?? 0)
         if held == nil { take(Array(buffer.readableBytesView)) } else { hold(buffer) }
         if frame.endStream { endBody() } else { openWindow() }
     }
@@ -42,7 +42,7 @@ extension HTTP2Stream {
     }
 
     /// Opens the window for what its reader has taken, or nobody wants.
-    private func openWindow() {
+    func openWindow() {
         guard hasHead, held == nil, !isBodyDone, !isOver else { return }
         guard let waiting = isAnswering ? 0 : pipe?.backlog else { return }
         let increment = window.increment(
@@ -58,6 +58,7 @@ extension HTTP2Stream {
             return
         }
         isBodyDone = true
+        window.close(engine.windows)
         owesReset = false
         if !isAnswering { deadline = .max }
         finishPipe(.success(()))

@@ -32,6 +32,8 @@ extension HTTP2Stream {
         guard !isAnswering, !isOver, let context else { return }
         isAnswering = true
         deadline = .max
+        // Its client may read nothing before it has sent all.
+        openWindow()
         var response = plain
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
         if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }

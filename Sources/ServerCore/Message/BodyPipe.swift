@@ -2,7 +2,8 @@ import Synchronization
 
 /// A request body on its way from the connection that receives it to the one task that reads it.
 ///
-/// Bounded: the connection reads from its socket only while ``isWanted``, and is asked to go on by ``Upstream``.
+/// Bounded: the connection of HTTP/1 reads from its socket only while ``isWanted``, one of HTTP/2 opens its windows by
+/// ``backlog``; both are asked to go on by ``Upstream``.
 final class BodyPipe: Sendable {
     /// The connection's side.
     protocol Upstream: AnyObject, Sendable {
@@ -10,7 +11,7 @@ final class BodyPipe: Sendable {
         func bodyWanted()
     }
 
-    /// Bytes that may wait here before the connection stops reading.
+    /// Bytes that may wait here before a connection of HTTP/1 stops reading.
     static let limit = 256 * 1_024
     /// With so few left, the connection is asked for more, though the reader does not wait yet.
     private static let low = 32 * 1_024
@@ -179,6 +180,10 @@ final class BodyPipe: Sendable {
             state.taken += 1
             if state.taken == state.chunks.count {
                 state.chunks.removeAll(keepingCapacity: true)
+                state.taken = 0
+            } else if state.taken >= 256 {
+                // It may never be empty.
+                state.chunks.removeFirst(state.taken)
                 state.taken = 0
             }
             let before = state.buffered

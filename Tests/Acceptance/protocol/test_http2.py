@@ -1,5 +1,6 @@
 """HTTP/2 connections as they live and end: beside one that idles, a fault, a shut-down. RFC 9113."""
 
+import os
 import signal
 import socket
 import time
@@ -489,7 +490,6 @@ def test_who_reads_on_slowly_keeps_the_place(secure):
         assert slow.status(stream) == "200" and len(slow.bodies[stream]) == 400_000
 
 
-def test_what_is_asked_for_beside_a_download_does_not_wait_long(secure):
 def test_who_opens_windows_slowly_keeps_the_place(secure):
     server = secure("--max-streams", "2", "--event-loops", "1")
     (server.root / "big").write_bytes(b"b" * 1_000_000)
@@ -515,6 +515,7 @@ def test_who_opens_windows_slowly_keeps_the_place(secure):
         assert slow.status(stream) == "200" and len(slow.bodies[stream]) == wide
 
 
+def test_what_is_asked_for_beside_a_download_does_not_wait_long(secure):
     """On a thin line, what the system would have taken of the download is seconds."""
     server = secure()
     with open(server.root / "film", "wb") as file:
@@ -622,6 +623,28 @@ def test_a_long_body_may_have_much_on_its_way(secure):
     client.data(1, b"", last=True)
     assert client.status(1) == "201"
     assert (server.root / "long").read_bytes() == body + body
+
+
+@pytest.mark.parametrize("size", [65_000, 65_280, 65_535, 200_000])
+@pytest.mark.parametrize("is_announced", [False, True])
+@pytest.mark.parametrize("is_late", [False, True], ids=["each frame", "the last frame"])
+def test_padding_takes_a_part_of_the_window(secure, size, is_announced, is_late):
+    """RFC 9113 §6.9.1"""
+    server = secure()
+    client = Sender(server)
+    client.begin(1, "PUT", "/padded", *([("content-length", str(size))] if is_announced else []), flags=BEGUN)
+    body = os.urandom(size)
+    for start in range(0, size, 16_000):
+        piece = body[start:start + 16_000]
+        padding = 0 if is_late else 255
+        client.until(lambda: min(client.windows.values()) > len(piece) + padding)
+        client.send(DataFrame(1, piece, pad_length=padding, flags=("PADDED",) if padding else ()).serialize())
+        for stream in client.windows:
+            client.windows[stream] -= len(piece) + (padding + 1 if padding else 0)
+    client.until(lambda: min(client.windows.values()) > 255)
+    client.send(DataFrame(1, b"", pad_length=255, flags=("PADDED", "END_STREAM")).serialize())
+    assert client.status(1) == "201"
+    assert (server.root / "padded").read_bytes() == body
 
 
 FILM = 24 << 20

@@ -48,8 +48,10 @@ struct BodyWindow {
     ///   - memory: for all that may be sent.
     /// - Returns: by how much it should be opened now, which counts as told.
     mutating func increment(waiting: Int, rest: Int64?, isCrowded: Bool, _ memory: RequestMemory) -> Int {
-        // How much padding there will be, nobody knows.
-        let needed = isPadded ? .max : rest.map { Int(clamping: $0) - open + Self.slack } ?? .max
+        // How much padding there will be, nobody knows. What is announced may be any number; more than ``most`` is as good.
+        let most = Int64(Self.most)
+        let ahead = isPadded ? Self.most : Int(min(max(rest ?? most, 0), most)) + Self.slack
+        let needed = ahead - open
         guard needed > 0 else { return 0 }
         if !isCrowded { widen(memory) }
         let width = isCrowded ? Self.scarce : width

@@ -189,8 +189,10 @@ final class BodyPipe: Sendable {
             let before = state.buffered
             state.buffered -= bytes.count
             waiting?.give(bytes.count)
-            let resumes = [Self.limit, Self.low].contains { state.buffered < $0 && before >= $0 }
-            return (.success(bytes), resumes && state.end == nil ? state.upstream : nil)
+            // Falls below either mark.
+            let mark = before >= Self.limit ? Self.limit : Self.low
+            let resumes = before >= mark && state.buffered < mark && state.end == nil
+            return (.success(bytes), resumes ? state.upstream : nil)
         }
         switch state.end {
         case .success: return (.success([]), nil)

@@ -13,6 +13,11 @@ extension IfHeader {
         static let none = State(tags: [], locks: [])
     }
 
+    /// Whether a request's field may name the state of a collection, which is no question for an event loop.
+    package static func mayNameCollections(in request: Request) -> Bool {
+        request.fields["if"]?.contains(SyncToken.prefix) == true
+    }
+
     /// Whether any of the lists holds; each resource that is named is looked up once.
     ///
     /// Waits for the disk.
@@ -75,13 +80,6 @@ extension IfHeader {
             default: throw error
             }
         }
-    }
-}
-
-extension IfHeader {
-    /// Whether a request's field may name the state of a collection, which is no question for an event loop.
-    package static func mayNameCollections(in request: Request) -> Bool {
-        request.fields["if"]?.contains(SyncToken.prefix) == true
     }
 }
 

@@ -19,7 +19,8 @@ public struct Limits: Sendable {
     /// Bytes in memory of answers that their clients are slow to take, of all connections together.
     ///
     /// The first 16 KiB of each are not counted. Beyond it, those go who have taken nothing for longest. As much again
-    /// is for what waits to be sent over TLS and HTTP/2, where each connection holds little once a quarter is taken.
+    /// is for what waits to be sent over TLS and HTTP/2, where each connection holds little once a quarter is taken;
+    /// and for what of bodies waits to be read, of which over HTTP/2 only the first 16 KiB of each are taken beyond it.
     public var answerMemory = 64 << 20
     /// How many times larger than what came a gzip body may become, beyond its first MiB.
     public var expansionRatio = 100

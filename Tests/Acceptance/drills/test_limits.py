@@ -386,9 +386,11 @@ def test_memory_of_whole_answers_that_nobody_takes(serve, crowd):
 
     for _ in range(60):
         come(400)
+    # Longer than they may take nothing.
     time.sleep(4)
     for _ in range(3):
         reader = come(600)
+        # So that the answers fill what there is for them.
         time.sleep(1)
         for _ in range(600):
             assert reader.response().body == b"a" * 16_000
@@ -585,11 +587,11 @@ def test_who_has_too_many_connections_costs_nobody_else_theirs(serve, crowd):
         # They wait for nobody.
         crowd.append(Wire(server))
         crowd[-1].request("GET", "/.shareserve/events").read(12)
+    # Longer than a client may be away where others have no place.
     time.sleep(6)
     for _ in range(5):
         with Wire(server) as other:
             assert other.read(12) == b"HTTP/1.1 503"
-        time.sleep(0.2)
     for wire in slow:
         wire.send("x" * 10)
         assert wire.response().status in (201, 204)

@@ -29,6 +29,16 @@ import Testing
         #expect(window.increment(waiting: 0, rest: nil, isCrowded: true, memory) == 32 * 1_024)
     }
 
+    @Test("Takes any number for what will come", arguments: [Int64.min, -1, 0, .max]) func announced(rest: Int64) {
+        var window = BodyWindow()
+        let memory = RequestMemory(8 << 20)
+        window.take(BodyWindow.least, padding: 0)
+        let expected = rest > 0 ? 256 * 1_024 : 512
+        #expect(window.increment(waiting: 0, rest: rest, isCrowded: false, memory) == expected)
+        window.close(memory)
+        #expect(memory.room == 8 << 20)
+    }
+
     @Test("Opens for no more than will come") func short() {
         var window = BodyWindow()
         let memory = RequestMemory(8 << 20)

@@ -47,12 +47,25 @@ package struct SnapshotStore: Sendable {
 
     /// What was kept under this name; nil when it is gone, or never was, or is more than `limit` bytes.
     package func content(_ name: String, upTo limit: UInt64 = Self.maxBytes) throws(RootError) -> [UInt8]? {
-        guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
-            let folder = try state.subfolder(Self.folder, creating: false)
-        else { return nil }
+        guard let folder = try folder(for: name) else { return nil }
         guard let bytes = try StateFile.bytes(of: name, in: folder, upTo: limit) else { return nil }
         // A torn one is as good as none.
         return try? StateEnvelope(file: bytes).payload
+    }
+
+    /// Whether something is kept under this name, however large it is.
+    package func isKept(_ name: String) throws(RootError) -> Bool {
+        guard let folder = try folder(for: name) else { return false }
+        var found = sys_attributes()
+        return unsafe sys_statat(folder.number, name, &found) == 0
+    }
+
+    /// Where what has this name would be; nil for what is no name of ours, as it came from outside.
+    private func folder(for name: String) throws(RootError) -> OpenDescriptor? {
+        guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else {
+            return nil
+        }
+        return try state.subfolder(Self.folder, creating: false)
     }
 
     private func touch(_ name: String, in folder: OpenDescriptor) -> Bool {

@@ -42,9 +42,11 @@ struct CollectionLook: Sendable {
         guard let path else { return false }
         do throws(RootError) {
             let place = try share.base.appending(path)
-            guard let content = try share.root.state.snapshots.content(token.name, upTo: Self.maxBytes),
-                let isRecursive = CollectionSnapshot.reach(of: content, at: place)
-            else { return false }
+            let store = share.root.state.snapshots
+            guard let content = try store.content(token.name, upTo: Self.maxBytes) else {
+                return try store.isKept(token.name) ? nil : false
+            }
+            guard let isRecursive = CollectionSnapshot.reach(of: content, at: place) else { return false }
             let reach = Reach(path: path, isRecursive: isRecursive)
             var now = found[reach]
             if now == nil { now = try state(reach) }

@@ -64,17 +64,16 @@ extension Share {
         }
     }
 
-    /// What is at `path`, where nobody has to be waited for, no lock is in force anywhere in the root, and nothing is
-    /// kept beside what is there.
-    /// - Throws: ``RootError/wouldBlock`` or another error for all else, there or not.
+    /// What is at `path`, where nobody has to be waited for, no lock covers it, and nothing is kept beside it.
+    /// - Throws: ``RootError/notFound`` where nothing is; ``RootError/wouldBlock`` or another error for all else.
     package func plainAttributes(of path: SharePath) throws(RootError) -> FileAttributes {
         let full = try absolute(path)
-        guard !root.resolver.looksHomeNext, root.state.locks.isEmptyAtOnce(isInMemory: root.isInMemory) else {
-            throw .wouldBlock
-        }
-        let hints = try root.state.properties.hintsAtOnce(isInMemory: root.isInMemory)
+        guard !root.resolver.looksHomeNext else { throw .wouldBlock }
+        // Without waiting no link is followed: this path is the real one.
         let attributes = try openVisible(full, flags: sys_o_path, waiting: false).attributes
-        guard !hints.mayHaveProperties(attributes) else { throw .wouldBlock }
+        guard root.state.locks.spareAtOnce(full, isInMemory: root.isInMemory),
+            try !root.state.properties.hintsAtOnce(isInMemory: root.isInMemory).mayHaveProperties(attributes)
+        else { throw .wouldBlock }
         return attributes
     }
 

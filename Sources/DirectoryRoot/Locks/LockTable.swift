@@ -60,12 +60,17 @@ package final class LockTable: Sendable {
         try ask { snapshot, _ in snapshot.isEmpty }
     }
 
-    /// Whether no lock is in force, found out without waiting for anybody.
-    /// - Parameter isInMemory: whether the root's file system is.
-    /// - Returns: false where there is one, and where that is not known.
-    func isEmptyAtOnce(isInMemory: Bool) -> Bool {
+    /// Whether no lock covers `path`, found out without waiting for anybody.
+    /// - Parameters:
+    ///   - path: the real one of what is there, from the root.
+    ///   - isInMemory: whether the root's file system is.
+    /// - Returns: false where one does, and where that is not known.
+    func spareAtOnce(_ path: SharePath, isInMemory: Bool) -> Bool {
         known.withLockIfAvailable { known in
-            guard known.isValid, known.snapshot.isEmpty else { return false }
+            // Of those that the disk may know by other spellings, this path may be one.
+            guard known.isValid, known.snapshot.respelled.isEmpty,
+                known.snapshot.isEmpty || known.snapshot.covering(path, at: clock.uptime()).isEmpty
+            else { return false }
             do throws(RootError) {
                 return try file.identityAtOnce(isInMemory: isInMemory) == known.identity
             } catch {

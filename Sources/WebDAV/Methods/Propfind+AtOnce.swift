@@ -20,10 +20,16 @@ extension DAVRequest {
     func propfindAtOnce(_ body: [UInt8]) -> Response? {
         guard ifHeader == nil,
             let selection = service.selections.known(propfind: body, charset: DAVBody.charset(of: request)),
-            !selection.needsSpace, !selection.needsSyncToken,
-            let plain = try? share.plainAttributes(of: path)
+            !selection.needsSpace, !selection.needsSyncToken
         else { return nil }
-        return try? propfindTarget(selection, plain: plain)
+        do {
+            return try propfindTarget(selection, plain: share.plainAttributes(of: path))
+        } catch RootError.notFound {
+            // Desktops look for companions of each file that they show, which nearly never exist.
+            return DAVError.response(to: .notFound, of: request)
+        } catch {
+            return nil
+        }
     }
 
     /// The same for a resource of which more has to be looked at.

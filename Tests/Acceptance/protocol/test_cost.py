@@ -44,6 +44,8 @@ GET_ALLOCATIONS = 60
 PUT_ALLOCATIONS = 40
 MEMBER_ALLOCATIONS = 0.3
 PROPFIND_ALLOCATIONS = 40
+LOCK_INFO = (
+    '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>')
 COUNTER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -270,17 +272,35 @@ def test_calls_of_a_member_in_propfind(warm, folder):
     assert total(calls) <= MEMBER_CALLS, calls
 
 
-def test_calls_of_a_propfind_of_one_resource(warm, folder):
-    """No other thread is asked, but once a second whether the share is still where it was."""
+def calls_of_propfinds(warm, folder, target="/small", status=207):
     with Wire(warm) as wire:
         for _ in range(5):
-            assert wire.ask("PROPFIND", "/small", "Depth: 0").status == 207
+            assert wire.ask("PROPFIND", target, "Depth: 0").status == status
         with Trace(warm, folder) as trace:
             for _ in range(MANY):
-                assert wire.ask("PROPFIND", "/small", "Depth: 0").status == 207
+                assert wire.ask("PROPFIND", target, "Depth: 0").status == status
     calls = trace.each(MANY)
+    # No other thread is asked, but once a second whether the share is still where it was.
     assert calls.get("futex", 0) <= 0.3, calls
+    return calls
+
+
+def test_calls_of_a_propfind_of_one_resource(warm, folder):
+    calls = calls_of_propfinds(warm, folder)
     assert total(calls) <= PROPFIND_CALLS, calls
+
+
+def test_calls_of_a_propfind_of_a_missing_name(warm, folder):
+    calls = calls_of_propfinds(warm, folder, "/._small", 404)
+    assert total(calls) <= PROPFIND_CALLS, calls
+
+
+def test_calls_of_a_propfind_while_something_else_is_locked(warm, folder):
+    with Wire(warm) as wire:
+        assert wire.ask("LOCK", "/other", "Timeout: Second-600", body=LOCK_INFO).status == 201
+    calls = calls_of_propfinds(warm, folder)
+    # The table is there to be opened.
+    assert total(calls) <= PROPFIND_CALLS + 2, calls
 
 
 @pytest.fixture

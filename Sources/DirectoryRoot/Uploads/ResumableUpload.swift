@@ -24,6 +24,8 @@ public final class ResumableUpload: @unchecked Sendable {
     /// Up to here the kernel was told to write back.
     private var flushed: Int64
     private var settledAt: Duration
+    /// Whether bytes are still counted of which the disk may have lost some.
+    private var mayLack = false
 
     private static let flushInterval: Int64 = 8 << 20
     /// What a killed server has to be sent again is no more than this, about, and did not take longer to come.
@@ -134,6 +136,7 @@ public final class ResumableUpload: @unchecked Sendable {
             try replace(changed)
         }
         try part.owned { () throws(RootError) in
+            guard part.isNamed() else { throw .unknownToken }
             _ = try check(sys_truncate(part.file.number, length), "ftruncate")
         }
         offset = length
@@ -150,6 +153,7 @@ public final class ResumableUpload: @unchecked Sendable {
     private func settle(upTo end: Int64) throws(RootError) {
         // What the disk could not keep is said to one that asks: it must be the one who goes on.
         guard part.isOwn() else { throw .tooMany }
+        try requireNothingLost()
         do throws(RootError) {
             if end == offset {
                 try WriteBack.wait(for: part.file.number, durably: share.root.policy.waitsForDisk)
@@ -171,11 +175,21 @@ public final class ResumableUpload: @unchecked Sendable {
     private func dropUnsettled() {
         let kept = min(settled, offset)
         let dropped: Void? = try? part.owned { () throws(RootError) in
+            // Under another name it is no part of an upload any more, but somebody's file.
+            guard part.isNamed() else { throw .unknownToken }
             _ = try check(sys_truncate(part.file.number, kept), "ftruncate a part")
         }
-        guard dropped != nil else { return }
+        mayLack = dropped == nil
+        if mayLack { return }
         offset = kept
         flushed = min(flushed, kept)
+    }
+
+    /// - Throws: the error of a disk where bytes that it lost could not be dropped before.
+    private func requireNothingLost() throws(RootError) {
+        guard mayLack else { return }
+        dropUnsettled()
+        throw .system(errno: EIO, call: "write back a part")
     }
 
     /// Puts the content under its name: as the commit of a PUT, with the same rules.
@@ -202,10 +216,12 @@ public final class ResumableUpload: @unchecked Sendable {
         } else {
             throw .preconditionFailed
         }
+        try requireNothingLost()
         part.isDamaged = false
         do throws(RootError) {
             return try finish(as: target, replacing: replacing)
         } catch {
+            guard part.isNamed() else { throw error }
             // For another process, too, all of it is there.
             if part.isDamaged { dropUnsettled() } else if settled < offset { try? settle() }
             throw error
@@ -232,7 +248,8 @@ public final class ResumableUpload: @unchecked Sendable {
                 _ = try? part.write(ending, isEnding: true)
                 return (attributes, created)
             } catch {
-                try part.write(record)
+                // What has its name already is finished for whoever asks.
+                if part.isNamed() { try part.write(record) }
                 throw error
             }
         }

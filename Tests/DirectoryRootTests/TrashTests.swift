@@ -124,6 +124,18 @@ import Testing
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 
+    @Test("What was promised to be kept is kept, also by a server that keeps nothing, and longer by one that does")
+    func promised() throws {
+        let item = try #require(try keeping(3).moveToTrash(SharePath("a")))
+        time.pass(2 * 86_400)
+        try share.root.sweep()
+        #expect(try share.trashItems().map(\.expires) == [item.expires])
+        #expect(try keeping(30).trashItems().map(\.expires) == [item.expires.advanced(by: .seconds(27 * 86_400))])
+        time.pass(86_400)
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
     @Test("What is being removed for good does not come back, and the next look goes on with it after a kill")
     func doomed() throws {
         let tree = try #require(try share.moveToTrash(SharePath("a")))
@@ -131,7 +143,7 @@ import Testing
         try directory.rename(item + ".item", to: item + ".doomed")
         #expect(try share.trashItems().isEmpty)
         #expect(throws: RootError.unknownToken) { try share.restore(tree.id) }
-        try share.root.state.trash.purge()
+        try share.root.sweep()
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 

@@ -50,7 +50,7 @@ extension DirectoryRoot {
         // What can't be read of one store is no reason to leave the others as they are.
         var attempts = Attempts()
         attempts.run { () throws(RootError) in try state.uploads.sweep() }
-        attempts.run { () throws(RootError) in try state.trash.purge() }
+        attempts.run { () throws(RootError) in try state.trash.purge(under: commitLock) }
         // First what ended while there was no room to say so; what there still is no room for is tried again.
         try? state.locks.settle()
         try? state.endedSessions.settle()

@@ -1,5 +1,13 @@
 import CSyscalls
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// Replacing what goes to the trash, which may have no second name there, as no folder has, so that its own name is never
 /// empty. All of it under the commit lock.
 extension Share {
@@ -48,9 +56,11 @@ extension Share {
             root.state.trash.release(reserved)
             return nil
         }
-        guard root.exchange(reserved.place, with: location) == 0 else {
+        let answer = root.exchange(reserved.place, with: location)
+        guard answer == 0 else {
             try check(root.rename(reserved.place, to: place), "renameat")
             root.state.trash.release(reserved)
+            try Self.requireLackOfExchange(answer)
             return nil
         }
         return .only(reserved.record)
@@ -73,9 +83,11 @@ extension Share {
             root.state.trash.release(reserved)
             return nil
         }
-        guard root.exchange(source, with: to) == 0 else {
+        let answer = root.exchange(source, with: to)
+        guard answer == 0 else {
             journal.end()
             root.state.trash.release(reserved)
+            try Self.requireLackOfExchange(answer)
             return nil
         }
         guard root.rename(source, to: reserved.place) == 0 else {
@@ -87,6 +99,13 @@ extension Share {
         }
         journal.end()
         return .only(reserved.record)
+    }
+
+    /// Lets go on in two steps only where the two could not change places in one: the second step may fail as the one
+    /// did, and then the name would be empty.
+    /// - Throws: whatever else was in the way.
+    static func requireLackOfExchange(_ answer: Int32) throws(RootError) {
+        guard [EINVAL, ENOSYS, ENOTSUP, EXDEV].contains(-answer) else { throw RootError(answer, "renameat2") }
     }
 
     private func reserveInTrash(_ location: borrowing Location) throws(RootError) -> Trash.Reserved? {

@@ -21,17 +21,21 @@ extension Share {
         let path = try writable(path, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
         try ask(.delete(path))
-        let id = try root.commitLock.withLock { () throws(RootError) -> String? in
+        let taken = try root.commitLock.withLock { () throws(RootError) -> (TrashRecord, sys_attributes)? in
             let location = try locateSource(path, followsLink: false)
             try requireRights(throughout: .delete, at: path, location.path)
             try checkLocks(WriteUse(trees: [location.path]))
-            guard let record = try root.state.trash.take(location, user: user) else { return nil }
+            guard let status = location.status, let record = try root.state.trash.take(location, user: user) else {
+                return nil
+            }
             try root.dropLocks(below: location.path)
             if root.policy.waitsForDisk { try syncDirectory(of: location, .only(record)) }
-            return record.id
+            return (record, status)
         }
-        if id != nil { tell(.delete(path)) }
-        return try id.flatMap { (id) throws(RootError) in try root.state.trash.find(id) }.map(seen)
+        // What is known of it, whatever has become of it since: who hears of nothing deletes what has the name then.
+        guard let taken else { return nil }
+        tell(.delete(path))
+        return seen(taken)
     }
 
     /// What is in the trash from where this requester may look, the newest first.
@@ -82,13 +86,15 @@ extension Share {
 
     private func erase(_ id: String) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
-        // Not while what is to take the place of something else waits there.
-        let found = try root.commitLock.withLock { () throws(RootError) in try root.state.trash.find(id) }
-        guard let item = found, mayReach(item.record) else { throw .unknownToken }
-        guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
-            throw .forbidden
+        // Not while what is to take the place of something else, or what was there, waits under the item's name.
+        try root.commitLock.withLock { () throws(RootError) in
+            guard let item = try root.state.trash.find(id), mayReach(item.record) else { throw .unknownToken }
+            guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
+                throw .forbidden
+            }
+            try root.state.trash.condemn(id)
         }
-        try root.state.trash.delete(id)
+        try root.state.trash.removeCondemned(id)
     }
 
     /// Removes everything from the trash that this requester could delete where it was.
@@ -156,8 +162,10 @@ extension Share {
             return nil
         }
         let item = try root.state.trash.place(of: id)
-        guard root.exchange(item, with: location) == 0 else {
+        let answer = root.exchange(item, with: location)
+        guard answer == 0 else {
             root.state.trash.release(reserved)
+            try Self.requireLackOfExchange(answer)
             return nil
         }
         guard root.rename(item, to: reserved.place) == 0 else {

@@ -135,8 +135,9 @@ package final class Trash: Sendable {
     private func newRecord(
         of location: borrowing Location, user: String?, in trash: OpenDescriptor
     ) throws(RootError) -> TrashRecord {
+        let now = clock.wall()
         let record = TrashRecord(
-            id: StateFile.randomName(), path: location.path, deleted: clock.wall(), user: user)
+            id: StateFile.randomName(), path: location.path, deleted: now, expires: now.advanced(by: keeps), user: user)
         let bytes = StateEnvelope(generation: 1, payload: record.payload).encoded()
         _ = try StateFile.create(
             record.id + Self.record, in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
@@ -193,16 +194,23 @@ package final class Trash: Sendable {
         try WriteBack.waitForNames(in: trash.number)
     }
 
-    /// Removes an item for good.
-    /// - Throws: the first thing that could not be removed; the item stays then.
-    func delete(_ id: String) throws(RootError) {
+    /// Hides an item that is to be removed for good: nobody has it back while it is taken apart.
+    ///
+    /// Under the commit lock. ``removeCondemned(_:)`` does the rest.
+    func condemn(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        let forgetting = try properties.forgetting()
-        // Nobody has it back while it is taken apart. Another name may take another block of the folder.
+        // Another name may take another block of the folder.
         try state.usingSpareRoom { () throws(RootError) in
             let hidden = unsafe sys_renameat(trash.number, id + Self.item, trash.number, id + Self.doomed)
             if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
         }
+    }
+
+    /// Removes for good what was hidden for that.
+    /// - Throws: the first thing that could not be removed; the item is back then.
+    func removeCondemned(_ id: String) throws(RootError) {
+        guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
+        let forgetting = try properties.forgetting()
         let failures = TreeRemoval.remove(Array((id + Self.doomed).utf8), in: trash.number, forget: forgetting)
         if let failure = failures.first {
             // Where that fails, too, the next purge goes on with it.
@@ -215,43 +223,56 @@ package final class Trash: Sendable {
     /// Removes what has been there long enough, and records without an item.
     ///
     /// At the start, and every minute.
+    /// - Parameter lock: under which names change.
     /// - Throws: what the disk says of the first record that could not be read, once all others are done.
-    package func purge() throws(RootError) {
+    func purge(under lock: CommitLock) throws(RootError) {
         guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let now = clock.wall()
         var attempts = Attempts()
         for name in try StateFolder.names(in: trash) {
-            attempts.run { () throws(RootError) in try tidy(name, in: trash, now) }
+            attempts.run { () throws(RootError) in try tidy(name, in: trash, now, under: lock) }
         }
         try attempts.finish()
     }
 
-    private func tidy(_ name: String, in trash: OpenDescriptor, _ now: Timestamp) throws(RootError) {
+    private func tidy(
+        _ name: String, in trash: OpenDescriptor, _ now: Timestamp, under lock: CommitLock
+    ) throws(RootError) {
         let id = String(name.prefix { $0 != "." })
         if name.hasSuffix(Self.doomed) {
             // Of a process that was killed; one that still works on it is done the sooner.
-            _ = try? delete(id)
+            _ = try? removeCondemned(id)
             return
         }
-        guard let record = try read(id, in: trash) else {
-            giveUpNameless(name, id, in: trash, now)
-            return
-        }
-        guard name.hasSuffix(Self.record), record.deleted.advanced(by: keeps) <= now else { return }
-        // One that can't be removed stays, and is tried again.
-        _ = try? delete(id)
+        let isOver =
+            if let record = try read(id, in: trash) {
+                name.hasSuffix(Self.record) && expires(record) <= now
+            } else {
+                isNamelessOver(name, in: trash, now)
+            }
+        guard isOver else { return }
+        // One that can't be removed stays, and is tried again. Nobody takes back what is over, so no second look.
+        do throws(RootError) {
+            try lock.withLock { () throws(RootError) in try condemn(id) }
+            try removeCondemned(id)
+        } catch {}
     }
 
-    func expires(_ record: TrashRecord) -> Timestamp { record.deleted.advanced(by: keeps) }
+    /// When an item is over: as it was promised, or later where things are kept for longer now.
+    ///
+    /// Who starts the server once without `--trash` has not said to lose what is there.
+    func expires(_ record: TrashRecord) -> Timestamp {
+        let now = record.deleted.advanced(by: keeps)
+        return record.expires.map { max($0, now) } ?? now
+    }
 
     /// An item whose record is lost or damaged is kept as long as any other, from its last change; so is such a record.
-    private func giveUpNameless(_ name: String, _ id: String, in trash: OpenDescriptor, _ now: Timestamp) {
+    private func isNamelessOver(_ name: String, in trash: OpenDescriptor, _ now: Timestamp) -> Bool {
         var status = sys_attributes()
         guard name.hasSuffix(Self.item) || name.hasSuffix(Self.record),
             unsafe sys_statat(trash.number, name, &status) == 0
-        else { return }
-        let changed = Timestamp(seconds: status.changed)
-        if changed.advanced(by: max(keeps, .seconds(86_400))) <= now { _ = try? delete(id) }
+        else { return false }
+        return Timestamp(seconds: status.changed).advanced(by: max(keeps, .seconds(86_400))) <= now
     }
 
     private func find(

@@ -32,12 +32,15 @@ struct TrashRecord {
     /// From the root.
     var path: SharePath
     var deleted: Timestamp
+    /// Until then it was promised to be kept; nil in records of earlier versions.
+    var expires: Timestamp?
     var user: String?
 
-    init(id: String, path: SharePath, deleted: Timestamp, user: String?) {
+    init(id: String, path: SharePath, deleted: Timestamp, expires: Timestamp, user: String?) {
         self.id = id
         self.path = path
         self.deleted = deleted
+        self.expires = expires
         self.user = user
     }
 
@@ -48,6 +51,7 @@ struct TrashRecord {
         self.id = id
         self.path = SharePath(unchecked: path)
         self.deleted = deleted
+        expires = record.time("expires")
         user = record.text("user")
     }
 
@@ -55,6 +59,7 @@ struct TrashRecord {
         var record = StateRecord()
         record.set("path", path.bytes)
         record.set("deleted", deleted)
+        if let expires { record.set("expires", expires) }
         record.set("user", user)
         var payload: [UInt8] = []
         record.write(to: &payload)

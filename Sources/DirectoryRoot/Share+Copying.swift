@@ -249,8 +249,24 @@ extension Share {
             () throws(RootError) in
             try root.requireSpace(for: 0, at: target)
         }
+        try Self.requireWhole(target, of: source, status)
         if isMove { try Belongings.carry(from: source, status, to: target) }
         try check(sys_set_times(target, 0, -1, status.modified, Int64(status.modified_ns)), "futimens")
+    }
+}
+
+extension Share {
+    /// Refuses a copy that ended before its source does, whatever the disk said: a move would take the rest away.
+    ///
+    /// Where somebody made the source shorter meanwhile, the copy is as good as one made right after that.
+    private static func requireWhole(
+        _ target: Int32, of source: Int32, _ status: sys_attributes
+    ) throws(RootError) {
+        var (copied, now) = (sys_attributes(), sys_attributes())
+        try unsafe check(sys_fstat(target, &copied), "fstat")
+        guard copied.size < status.size else { return }
+        try unsafe check(sys_fstat(source, &now), "fstat")
+        guard copied.size >= now.size else { throw .system(errno: EIO, call: "copy: the source ended early") }
     }
 }
 

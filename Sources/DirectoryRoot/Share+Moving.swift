@@ -191,21 +191,25 @@ extension Share {
 
     private static let mostCopies = 3
 
+    /// - Throws: ``RootError/tooMany`` only where all is as it was, so that it can be done again.
     private func copyAndTakeAway(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
         var left: DoomedTree?
+        var isAway = false
         var result: TransferResult
         do throws(RootError) {
             result = try transfer(source, to: target, recursive: true, replacing: replacing) {
                 (departure) throws(RootError) in
                 left = try departure.go(root)
-                if left?.isInPlace != true { try didRemove(departure.path, nil) }
+                isAway = true
+                // The copy has its name, and the source has none: what is kept about it ends by itself.
+                if left?.isInPlace != true { try? didRemove(departure.path, nil) }
                 if root.policy.waitsForDisk { try departure.syncDirectory() }
             }
         } catch {
             if let left { _ = try? takeApart(left) }
-            throw error
+            throw isAway && error == .tooMany ? .system(errno: EMFILE, call: "after a move") : error
         }
         // The copy has it all, and what of the source can't be removed comes back under its name.
         if let left { result.failures += try takeApart(left) }

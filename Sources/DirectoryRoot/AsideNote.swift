@@ -47,6 +47,8 @@ struct AsideNote: RenameNote {
     }
 
     /// Gives what stands aside its name back, unless what it made room for has that name.
+    ///
+    /// What stands there is what the note is about, whatever its numbers are by now: nobody else makes such a name.
     func finish(in root: DirectoryRoot) throws(RootError) {
         guard let location = try root.locateNoted(path) else { return }
         let place = try location.place(named: aside)
@@ -54,8 +56,7 @@ struct AsideNote: RenameNote {
         let answer = unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &status) }
         if answer == -ENOENT { return }
         try check(answer, "statx")
-        guard replaced.matches(status) else { return }
-        if placed.matches(location.status) { return try root.doom(place) }
+        if replaced.isLike(status), placed.isLike(location.status) { return try root.doom(place) }
         _ = try root.nameAgain(place, path)
     }
 }

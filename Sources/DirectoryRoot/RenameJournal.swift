@@ -30,8 +30,13 @@ struct RenameJournal {
         let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
-        // A note that is not whole names nothing, and what follows is as safe as without one.
-        _ = unsafe note.bytes.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
+        // One that is not whole could name something else, and what follows is as safe as without one.
+        let bytes = note.bytes
+        let written = unsafe bytes.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
+        guard written == bytes.count else {
+            _ = unsafe place.withName { unsafe sys_unlinkat(folder.number, $0, 0) }
+            return nil
+        }
         if type(of: note).outlivesPower, sys_fsync(file.number) == 0 {
             try? WriteBack.waitForNames(in: folder.number)
         }
@@ -40,7 +45,13 @@ struct RenameJournal {
 
     /// Both renames are done, or neither was.
     func end() {
-        _ = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }
+        // Of a note that can't be removed nothing may be read later, when other things have the names, or the numbers.
+        _ = unsafe place.withName { name in
+            if unsafe sys_unlinkat(place.directory.number, name, 0) < 0 {
+                let opened = unsafe sys_openat(place.directory.number, name, O_WRONLY | O_TRUNC | O_NOFOLLOW, 0)
+                if opened >= 0 { _ = sys_close(opened) }
+            }
+        }
         if hasMarked { lock.unmark() }
     }
 

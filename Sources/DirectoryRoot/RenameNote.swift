@@ -42,6 +42,10 @@ struct NotedThing {
     /// The two numbers, each with a blank behind it.
     var text: String { "\(device) \(inode) " }
 
+    /// Whether this may be what was found, after whatever time: a file system that is mounted again, or on another
+    /// host, can have another device.
+    func isLike(_ status: sys_attributes?) -> Bool { status?.inode == inode }
+
     /// Whether this is what was found.
     func matches(_ status: sys_attributes?) -> Bool {
         status.map { $0.device == device && $0.inode == inode } ?? false

@@ -90,7 +90,7 @@ struct HeaderTests {
         #expect(try UpdateRange(updateRange: "bytes=3-6") == .from(first: 3, last: 6))
         #expect(try UpdateRange(updateRange: "bytes=3-") == .from(first: 3, last: nil))
         #expect(try UpdateRange(updateRange: "bytes=-4") == .suffix(4))
-        #expect(try UpdateRange(contentRange: "bytes 0-9/20") == .from(first: 0, last: 9))
+        #expect(try UpdateRange(contentRange: "bytes 0-9/20") == .from(first: 0, last: 9, whole: 20))
         #expect(try UpdateRange(contentRange: "bytes 0-9/*") == .from(first: 0, last: 9))
         for bad in [
             "", "bytes=", "bytes=-", "bytes=6-3", "bytes=a-b", "bytes=-0", "bytes=0-9223372036854775807", "3-6",

@@ -6,8 +6,8 @@ internal import ServerCore
 enum UpdateRange: Hashable, Sendable {
     /// At the end.
     case append
-    /// From `first` on; through `last` where it was said.
-    case from(first: Int64, last: Int64?)
+    /// From `first` on; through `last` where it was said, of a file that has or will have `whole` bytes.
+    case from(first: Int64, last: Int64?, whole: Int64? = nil)
     /// The last bytes.
     case suffix(Int64)
 
@@ -30,10 +30,10 @@ enum UpdateRange: Hashable, Sendable {
     init(contentRange header: String) throws(HTTPError) {
         let text = header.trimmingBlanks.lowercased()
         let parts = text.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
-        guard text.hasPrefix("bytes "), parts.count == 2, case .from(let first, let last?) = Self.span(parts[0]),
+        guard text.hasPrefix("bytes "), parts.count == 2, case .from(let first, let last?, _) = Self.span(parts[0]),
             parts[1] == "*" || Self.number(parts[1]).map({ $0 > last }) == true
         else { throw HTTPError(.badRequest, "The Content-Range field must be bytes first-last/size.") }
-        self = .from(first: first, last: last)
+        self = .from(first: first, last: last, whole: Self.number(parts[1]))
     }
 
     private static func span(_ text: Substring) -> UpdateRange? {

@@ -25,7 +25,7 @@ extension DAVRequest {
         let old = entry.attributes
         let start = try start(of: range, in: old.size)
         let length = request.body.length
-        if case .from(let first, let last?) = range, let length, request.fields["content-encoding"] == nil,
+        if case .from(let first, let last?, _) = range, let length, request.fields["content-encoding"] == nil,
             length != last - first + 1
         {
             throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
@@ -44,7 +44,7 @@ extension DAVRequest {
             return try await request.io.copying(old.size - end) {
                 try received.check()
                 try received.check(encoded: request.body)
-                if case .from(let first, let last?) = range, end != last + 1 || end < first {
+                if case .from(let first, let last?, _) = range, end != last + 1 || end < first {
                     throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
                 }
                 try upload.end(as: entry)
@@ -103,12 +103,18 @@ extension DAVRequest {
         return try UpdateRange(contentRange: header)
     }
 
-    /// - Throws: 416 when the range begins behind the end: a file gets no holes.
+    /// - Throws: 416 when the range begins behind the end: a file gets no holes. And when there is more than the client
+    ///   knows of; less it may be that it still sends.
     private func start(of range: UpdateRange, in size: Int64) throws -> Int64 {
+        if case .from(_, _, let whole?) = range, size > whole {
+            throw HTTPError(
+                .rangeNotSatisfiable, "The file is longer than the Content-Range field says.",
+                fields: ["Content-Range": "bytes */\(size)"])
+        }
         let start =
             switch range {
             case .append: size
-            case .from(let first, _): first
+            case .from(let first, _, _): first
             case .suffix(let count): size - min(count, size)
             }
         guard start <= size else {

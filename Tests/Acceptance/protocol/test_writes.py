@@ -416,6 +416,10 @@ def test_part_of_a_file_is_replaced(server, update, expected):
     assert os.stat(server.root / "p").st_ino != before, "a copy takes its place"
     answer = ask(server, "PATCH", "/p", body=b"12345")
     assert answer.status == 400 and "X-Update-Range" in answer.text
+    # RFC 9110 §14.4; a client that knows of less would write into what it does not know.
+    size = os.stat(server.root / "p").st_size
+    for whole, status in ((size, 204), ("*", 204), (size + 9, 204), (size - 1, 416)):
+        assert ask(server, "PATCH", "/p", f"Content-Range: bytes 0-4/{whole}", body=b"12345").status == status, whole
     # RFC 5789 §2.2
     answer = ask(server, "PATCH", "/p", "Content-Type: application/json-patch+json", body=b"[]")
     assert answer.status == 415 and "application/x-sabredav-partialupdate" in answer["Accept-Patch"]

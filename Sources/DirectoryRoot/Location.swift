@@ -56,6 +56,17 @@ struct Location: ~Copyable {
 
     /// Makes name changes in the directory durable.
     func syncDirectory() throws(RootError) { try WriteBack.waitForNames(at: directory.number) }
+
+    /// Makes what is there durable, with its times; what we may not open is left to the system.
+    func sync() throws(RootError) {
+        let answer = unsafe withName {
+            unsafe sys_openat(directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+        }
+        if answer == -EACCES || answer == -EPERM { return }
+        let opened = try Descriptor(answer, "openat")
+        if status?.isDirectory == true { return try WriteBack.waitForNames(in: opened.number) }
+        try check(sys_fsync(opened.number), "fsync")
+    }
 }
 
 extension DirectoryRoot {

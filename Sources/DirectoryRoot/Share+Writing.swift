@@ -37,7 +37,7 @@ extension Share {
     ///
     /// Checks rights, locks, parent and precondition at once, so that a hopeless body need not be read; all are checked
     /// again in the commit. A link to a file inside the root stays, and the file that it points at is replaced. A
-    /// replaced file's permission bits are kept when it belongs to the process's user, and its dead properties always.
+    /// replaced file's owner and permission bits are kept where they may be given, and its dead properties always.
     /// - Parameters:
     ///   - path: a file, there or not, whose parent exists.
     ///   - replacing: what may be there.
@@ -77,6 +77,7 @@ extension Share {
                     modified?.seconds ?? 0, Int64(modified?.nanoseconds ?? -1))
             }
             try check(answer, "utimensat")
+            if root.policy.waitsForDisk { try location.sync() }
         }
     }
 
@@ -176,13 +177,18 @@ extension TemporaryFile {
         try check(sys_set_times(descriptor, 0, -1, time.seconds, nanoseconds), "futimens")
     }
 
-    /// Takes over the permission bits of the file that will be replaced, when it belongs to the same user.
+    /// Takes over owner and permission bits of the file that will be replaced.
+    ///
+    /// Where it may not be given to that owner, it opens to nobody whom the other was closed to.
     /// - Parameters:
     ///   - old: that file.
     ///   - new: what this one is.
     /// - Throws: what the disk says.
     func keepPermissions(of old: sys_attributes, where new: sys_attributes) throws(RootError) {
-        guard old.isFile, old.owner == new.owner, old.mode != new.mode else { return }
-        try check(sys_chmod(descriptor, old.mode & 0o777), "fchmod")
+        guard old.isFile else { return }
+        let isOwners = old.owner == new.owner || sys_chown(descriptor, old.owner, old.group) == 0
+        let mode = (isOwners ? old.mode : old.mode & new.mode) & 0o777
+        guard mode != new.mode & 0o777 else { return }
+        try check(sys_chmod(descriptor, mode), "fchmod")
     }
 }

@@ -1,14 +1,16 @@
 """Every system call that a change to the share makes fails once: the tree is then as it was, or as it should be, and the answer
 says which."""
 
+import base64
 import hashlib
 import json
 import os
+import subprocess
 
 import pytest
 
 from server import wait_until
-from tracing import Trace, failing
+from tracing import Trace, failing, traced
 from wire import ConnectionClosed, ask
 
 FAILED = "a system call failed"
@@ -103,6 +105,83 @@ def test_change_is_made_or_not(serve, folder, change, options):
             if kept == "/file" or found == after and method == "MOVE":
                 assert b"value" in ask(server, "PROPFIND", kept, "Depth: 0").body, case
     assert failures > 1
+
+
+def test_an_upload_that_has_its_name_is_left_alone(serve):
+    """Whatever fails after that: what is under the name is somebody's file, and no part of an upload any more."""
+    server = serve("--fsync")
+    refused = 0
+    for number in range(1, 10):
+        (server.root / f"file {number}").write_bytes(OLD)
+        words = {"filename": f"file {number}", "conflict": "replace"}
+        metadata = ",".join(f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in words.items())
+        place = ask(server, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", f"Upload-Length: {len(NEW)}",
+                    f"Upload-Metadata: {metadata}")["location"]
+        with failing(server, "fsync", when=f"{number}+"):
+            status = ask(server, "PATCH", place, "Tus-Resumable: 1.0.0", "Upload-Offset: 0",
+                         "Content-Type: application/offset+octet-stream", body=NEW).status
+        found = (server.root / f"file {number}").read_bytes()
+        assert found == NEW or found == OLD and status != 204, (number, status, len(found))
+        refused += status != 204
+    assert refused
+
+
+@pytest.mark.parametrize("method", ["COPY", "MOVE"])
+def test_what_is_replaced_through_the_trash_keeps_its_name(serve, method):
+    """What keeps two names from changing places keeps the second of two steps from being done, too."""
+    server = serve("--trash", "7")
+    fill(server)
+    before = tree(server)
+    with failing(server, "renameat2"):
+        assert ask(server, method, "/tree", "Destination: /other-tree", "Overwrite: T").status == 500
+    assert tree(server) == before
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["file", "tree"])
+def test_a_file_that_seems_to_end_early_is_not_moved_away(serve, name):
+    server = serve()
+    (server.root / "tree").mkdir()
+    for path in ("file", "tree/file"):
+        (server.root / path).write_bytes(os.urandom(600_000))
+    place = server.root / "disk"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8M", "tmpfs", str(place)], check=True)
+    try:
+        before = (server.root / name / "file" if name == "tree" else server.root / name).read_bytes()
+        with traced(server, "-o", os.devnull, "-e", "trace=pread64", "-e", "inject=pread64:retval=0:when=2"):
+            assert ask(server, "MOVE", f"/{name}", f"Destination: /disk/{name}").status >= 207
+        assert (server.root / name / "file" if name == "tree" else server.root / name).read_bytes() == before
+        assert ask(server, "MOVE", f"/{name}", f"Destination: /disk/{name}").status == 201
+        assert (place / name / "file" if name == "tree" else place / name).read_bytes() == before
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_time_is_on_the_disk_before_it_is_told(serve, folder):
+    server = serve("--fsync")
+    (server.root / "file").write_bytes(OLD)
+    body = ('<propertyupdate xmlns="DAV:"><set><prop><getlastmodified>Wed, 01 Jan 2020 00:00:00 GMT</getlastmodified></prop>'
+            "</set></propertyupdate>")
+    with Trace(server, folder) as trace:
+        assert b"200 OK" in ask(server, "PROPPATCH", "/file", body=body).body
+    assert os.stat(server.root / "file").st_mtime == 1577836800
+    stamped = trace.place.read_text().partition("utimensat(")[2]
+    assert 0 < stamped.find(" fsync(") < stamped.find(" sendto(")
+
+
+@pytest.mark.root
+def test_what_was_closed_to_others_stays_so(serve):
+    server = serve()
+    for mode in (0o600, 0o640):
+        for size in (1_000, 2_000_000):
+            file = server.root / f"{mode} {size}"
+            file.write_text("old")
+            file.chmod(mode)
+            os.chown(file, 65534, 65534)
+            assert ask(server, "PUT", f"/{mode}%20{size}", body=b"n" * size).status == 204
+            now = file.stat()
+            assert (now.st_size, now.st_uid, now.st_gid, now.st_mode & 0o777) == (size, 65534, 65534, mode)
 
 
 def test_refused_lock_does_not_stand(serve, folder):

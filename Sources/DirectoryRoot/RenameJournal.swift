@@ -15,7 +15,7 @@ import Synchronization
 /// process or another, finishes what was begun before anything else is written. Written, ended and found under that
 /// lock, so that a note that is found belongs to nobody who lives.
 struct RenameJournal {
-    private static var kinds: [any RenameNote.Type] { [MoveNote.self, AsideNote.self] }
+    private static var kinds: [any RenameNote.Type] { [MoveNote.self, AsideNote.self, TakenNote.self] }
     private let place: ScratchPlace
     private let lock: CommitLock
     /// Whether the mark is this note's, and not that of another one that is left.

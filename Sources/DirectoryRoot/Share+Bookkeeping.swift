@@ -107,14 +107,15 @@ extension Share {
     /// A file keeps its name meanwhile, so that a write can replace it in one step.
     /// - Parameters:
     ///   - location: what will be gone.
-    ///   - isReplaced: as for ``Trash/take(_:user:isReplaced:)``.
+    ///   - isReplaced: whether something comes in its place.
     /// - Returns: what the trash has now; given back with ``Trash/giveBack(_:to:of:)`` when nothing comes of the write.
     /// - Throws: what the disk says.
     func keepInTrash(_ location: borrowing Location, isReplaced: Bool = true) throws(RootError) -> Trash.Kept {
         guard root.policy.trashDays > 0, location.status != nil else { return .nothing }
         let second = keepSecondInTrash(location)
         if !second.isNothing { return second }
-        return try root.state.trash.take(location, user: user, isReplaced: isReplaced).map { .only($0) } ?? .nothing
+        if isReplaced { return try root.state.trash.takeReplaced(location, user: user, of: root) }
+        return try root.state.trash.take(location, user: user).map { .only($0) } ?? .nothing
     }
 
     /// The same for a file that can have a second name; of anything else nothing.

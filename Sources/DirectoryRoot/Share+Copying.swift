@@ -105,6 +105,7 @@ extension Share {
             }
         }
         isDone = true
+        kept.end()
         if let old {
             try didReplace(location.path, old, byFile: true)
             if !kept.isAway, replaced == nil { try forgetProperties(of: old) }
@@ -176,6 +177,7 @@ extension Share {
                 }
             }
             isPlaced = true
+            kept.end()
             if !created { try didRemove(location.path, nil) }
             if request.isDurable(root) { try syncDirectory(of: location, kept) }
             if let departure { try request.takingAway?(departure) }

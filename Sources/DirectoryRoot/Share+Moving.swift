@@ -124,6 +124,7 @@ extension Share {
             if answer == -EXDEV { return .otherFileSystem }
             try check(answer, "renameat")
             isDone = true
+            kept.end()
             try finish(from, to, kept)
             return .done(created: false, replaced: nil)
         }

@@ -162,6 +162,7 @@ extension Share {
         if kept.isAway { try location.refresh() }
         try file.place(at: location, of: root)
         isDone = true
+        kept.end()
         return kept
     }
 }

@@ -138,14 +138,15 @@ extension Share {
                 if let exchanged = try exchange(id, with: location) {
                     (replaced, isDone) = (.only(exchanged), true)
                 } else {
-                    guard let record = try root.state.trash.take(location, user: user) else { throw .exists }
-                    replaced = .only(record)
+                    replaced = try root.state.trash.takeReplaced(location, user: user, of: root)
+                    guard !replaced.isNothing else { throw .exists }
                 }
             }
             defer { if !isDone { root.state.trash.giveBack(replaced, to: location, of: root) } }
             if !isDone {
                 try root.renameToFreeName(root.state.trash.place(of: id), location)
                 isDone = true
+                replaced.end()
             }
             if replaced.isAway { try root.dropLocks(below: location.path) }
             try root.state.trash.forget(id)

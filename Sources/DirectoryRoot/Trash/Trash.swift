@@ -39,20 +39,47 @@ package final class Trash: Sendable {
     /// - Parameters:
     ///   - location: where something is.
     ///   - user: who deletes it.
-    ///   - isReplaced: something comes in its place, which is to find its room itself: what is kept for deleting, with
-    ///     uploads to a full disk, would be used up when somebody deletes.
     /// - Returns: the item's record; nil when it is on another file system than the trash, and stays where it is.
     /// - Throws: what forbids to rename it.
-    func take(
-        _ location: borrowing Location, user: String?, isReplaced: Bool = false
-    ) throws(RootError) -> TrashRecord? {
-        if isReplaced { return try move(location, user: user) }
-        return try state.usingSpareRoom { () throws(RootError) in try move(location, user: user) }
+    func take(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
+        try state.usingSpareRoom { () throws(RootError) in try move(location, user: user) }
     }
 
-    private func move(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
-        try add(location, user: user) { (directory, item) in
-            unsafe location.withName { unsafe sys_renameat(location.directory.number, $0, directory, item) }
+    /// The same of what is about to be replaced: when a kill comes before something is in its place, it has its name
+    /// again before the next write.
+    ///
+    /// What comes is to find its room itself: what is kept for deleting, with uploads to a full disk, would be used up
+    /// when somebody deletes.
+    /// - Parameters:
+    ///   - location: where something is.
+    ///   - user: who replaces it.
+    ///   - root: whose trash this is.
+    /// - Returns: what the trash has now; nothing of what is on another file system.
+    /// - Throws: what forbids to rename it.
+    func takeReplaced(
+        _ location: borrowing Location, user: String?, of root: DirectoryRoot
+    ) throws(RootError) -> Kept {
+        var journal: RenameJournal?
+        do throws(RootError) {
+            let record = try move(location, user: user) { journal = RenameJournal($0, in: root) }
+            if let record { return .only(record, journal) }
+        } catch {
+            journal?.end()
+            throw error
+        }
+        journal?.end()
+        return .nothing
+    }
+
+    /// Tells `note` of the rename before it is made.
+    private func move(
+        _ location: borrowing Location, user: String?, _ note: (TakenNote) -> Void = { _ in }
+    ) throws(RootError) -> TrashRecord? {
+        try add(location, user: user) { (directory, id) in
+            note(TakenNote(location, item: id))
+            return unsafe location.withName {
+                unsafe sys_renameat(location.directory.number, $0, directory, id + Self.item)
+            }
         }
     }
 
@@ -60,8 +87,10 @@ package final class Trash: Sendable {
     /// - Returns: the item's record; nil when it can't have a second name there, for whatever reason: the caller moves it
     ///   away first then, and hears why that fails, too.
     func keep(_ location: borrowing Location, user: String?) -> TrashRecord? {
-        let kept = try? add(location, user: user) { (directory, item) in
-            unsafe location.withName { unsafe sys_linkat(location.directory.number, $0, directory, item) }
+        let kept = try? add(location, user: user) { (directory, id) in
+            unsafe location.withName {
+                unsafe sys_linkat(location.directory.number, $0, directory, id + Self.item)
+            }
         }
         return kept.flatMap { $0 }
     }
@@ -71,8 +100,8 @@ package final class Trash: Sendable {
         case nothing
         /// It has its own name, too.
         case second(TrashRecord)
-        /// It is nowhere else.
-        case only(TrashRecord)
+        /// It is nowhere else; with the note of that, where its name is empty until something comes in its place.
+        case only(TrashRecord, RenameJournal? = nil)
 
         /// Whether its own name is free.
         var isAway: Bool {
@@ -83,6 +112,11 @@ package final class Trash: Sendable {
         var isNothing: Bool {
             if case .nothing = self { return true }
             return false
+        }
+
+        /// Something is in its place now.
+        func end() {
+            if case .only(_, let journal?) = self { journal.end() }
         }
     }
 
@@ -98,13 +132,15 @@ package final class Trash: Sendable {
         case .second(let item):
             record = item
             answer = unsafe sys_unlinkat(trash.number, item.id + Self.item, 0)
-        case .only(let item):
+        case .only(let item, _):
             record = item
             answer = unsafe (item.id + Self.item).withCString {
                 unsafe root.renameToFreeName(trash.number, $0, location)
             }
         }
-        if answer == 0 { _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0) }
+        guard answer == 0 else { return }
+        _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
+        kept.end()
     }
 
     /// A place for something that is about to be replaced: its record is there, and makes an item of what comes.
@@ -150,7 +186,7 @@ package final class Trash: Sendable {
         guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
         guard location.status?.device == trash.device else { return nil }
         let record = try newRecord(of: location, user: user, in: trash)
-        let answer = call(trash.number, record.id + Self.item)
+        let answer = call(trash.number, record.id)
         if answer == 0 { return record }
         _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
         if answer == -EXDEV { return nil }

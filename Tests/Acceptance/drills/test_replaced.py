@@ -129,15 +129,16 @@ def test_another_process_first_finishes_a_move_that_was_killed(serve, folder, op
 
 @pytest.mark.parametrize("method, source", [("MOVE", "new"), ("COPY", "new"), ("COPY", "file")])
 @pytest.mark.parametrize("goes_on", ["restart", "another process"])
-def test_a_kill_where_names_cannot_change_places(serve, folder, method, source, goes_on):
+@pytest.mark.parametrize("options", [(), ("--trash", "7")], ids=["plain", "trash"])
+def test_a_kill_where_names_cannot_change_places(serve, folder, method, source, goes_on, options):
     """What is replaced stands aside for a moment, out of everybody's sight; it comes back, or goes when the new thing is there."""
     for step in range(1, 10):
-        server = serve(root=folder / f"share {step}")
+        server = serve(*options, root=folder / f"share {step}")
         for name in ("new", "old"):
             (server.root / name).mkdir()
             (server.root / name / "file").write_text(name)
         (server.root / "file").write_text("new")
-        other = serve(root=server.root) if goes_on == "another process" else None
+        other = serve(*options, root=server.root) if goes_on == "another process" else None
         answered = False
         with killing(server, "renameat", step, without=["renameat2"]):
             with contextlib.suppress(ConnectionClosed, ConnectionError):
@@ -154,7 +155,7 @@ def test_a_kill_where_names_cannot_change_places(serve, folder, method, source, 
         assert now == "new" if answered else now in ("old", "new"), step
         assert (server.root / source).exists() == (method == "COPY" or now == "old"), step
         assert not [name for name in os.listdir(server.root) if name.startswith(".shareserve-")], step
-        assert not [name for name in os.listdir(server.root / ".shareserve" / "tmp") if name.endswith((".aside", ".move"))]
+        assert not [name for name in os.listdir(server.root / ".shareserve" / "tmp") if name.endswith((".aside", ".move", ".taken"))]
         if answered:
             return
     raise AssertionError("it is never answered")

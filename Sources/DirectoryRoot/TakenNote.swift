@@ -1,0 +1,35 @@
+/// What was under a name is in the trash, for what will take its place: where neither can the two change places in one
+/// step nor has it a second name there.
+struct TakenNote: RenameNote {
+    static let suffix = Array(".taken".utf8)
+    /// In the trash, people see it.
+    static let outlivesPower = false
+
+    private let item: String
+    private let path: SharePath
+
+    /// - Parameters:
+    ///   - location: where something is replaced.
+    ///   - item: what the trash calls that.
+    init(_ location: borrowing Location, item: String) {
+        path = location.path
+        self.item = item
+    }
+
+    var bytes: [UInt8] { Array("\(item) ".utf8) + path.bytes }
+
+    init?(_ bytes: ArraySlice<UInt8>) {
+        let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, let path = try? SharePath(bytes: parts[1]), !path.isRoot else { return nil }
+        item = String(decoding: parts[0], as: UTF8.self)
+        self.path = path
+    }
+
+    /// Gives what was taken its name back, unless something has that name.
+    func finish(in root: DirectoryRoot) throws(RootError) {
+        guard let (record, _) = try root.state.trash.find(item), let location = try root.locateNoted(path),
+            location.status == nil
+        else { return }
+        root.state.trash.giveBack(.only(record), to: location, of: root)
+    }
+}

@@ -33,14 +33,17 @@ extension Share {
     /// - Throws: what the disk says.
     func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
         try root.dropLocks(below: path)
-        if let status { try forgetProperties(of: status) }
+        if let status { forgetProperties(of: status) }
     }
 
     /// Forgets what is kept elsewhere of something that lost a name, unless it has another one left: one in the trash,
     /// too.
-    func forgetProperties(of status: sys_attributes) throws(RootError) {
+    ///
+    /// The change is made: what stays behind is told apart from a later file by its birth time, and is no reason to
+    /// answer that it failed. Who appends and is told so appends twice.
+    func forgetProperties(of status: sys_attributes) {
         guard root.policy.trashDays == 0, status.isDirectory || status.links <= 1 else { return }
-        try root.state.properties.removed(inode: status.inode, device: status.device)
+        try? root.state.properties.removed(inode: status.inode, device: status.device)
     }
 
     /// A copy replaced what was at `path`: what that was is over, but for a file's lock if another file took its place.

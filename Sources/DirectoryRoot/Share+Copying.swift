@@ -108,7 +108,7 @@ extension Share {
         kept.end()
         if let old {
             try didReplace(location.path, old, byFile: true)
-            if !kept.isAway, replaced == nil { try forgetProperties(of: old) }
+            if !kept.isAway, replaced == nil { forgetProperties(of: old) }
         }
         if request.isDurable(root) { try syncDirectory(of: location, kept) }
         if let departure, !departure.isTheCopy {

@@ -144,7 +144,7 @@ extension Share {
             try file.keepPermissions(of: old, where: status)
         }
         let kept = try replace(&location, by: file)
-        if let old, mayHaveProperties { try forgetProperties(of: old) }
+        if let old, mayHaveProperties { forgetProperties(of: old) }
         if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
         return (attributes, old == nil)
     }

@@ -63,9 +63,10 @@ extension Share {
             return try copyTree(origin, near: location, request, recursive: recursive)
         }
         try root.requireSpace(for: status.room, at: location.directory.number)
-        // A move's copy may be of what nobody else may read, and gets the source's own bits when it has it all.
+        // A move's copy may be of what nobody else may read, and gets the source's own bits when it has it all. Any
+        // other has them as far as new files have them: a program can be run, and what was closed stays so.
         let file = try TemporaryFile(
-            in: root, near: location.directory, permissions: request.isMove ? 0o600 : TemporaryFile.usual)
+            in: root, near: location.directory, permissions: request.isMove ? 0o600 : status.mode & 0o777)
         try copyContent(of: origin.descriptor.number, status, to: file.descriptor, isMove: request.isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: request.isDurable(root))
@@ -131,7 +132,8 @@ extension Share {
     ) throws(RootError) -> TransferResult {
         let place = try root.scratch.place(near: location.directory)
         // In a move, nobody else comes in before all that it holds has the source's own bits, itself last.
-        let permissions: UInt32 = request.isMove ? 0o700 : 0o777
+        let status = try origin.descriptor.status()
+        let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700
         // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
         let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
         defer { note?.end() }
@@ -143,7 +145,6 @@ extension Share {
         }
         let top = try Descriptor(answer, "openat")
         ScratchFolder.hold(top.number)
-        let status = try origin.descriptor.status()
         let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
         var copy = TreeCopy(share: self, source: origin.realPath, target: location.path, isMove: request.isMove)
         let failures = try copy.run(from: origin.descriptor.number, to: top.number, recursive: recursive)

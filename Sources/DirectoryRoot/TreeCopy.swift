@@ -137,7 +137,8 @@ struct TreeCopy: ~Copyable {
             // A link to a directory that we are in has no end.
             guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
         }
-        try unsafe check(CString.with(name) { unsafe sys_mkdirat(level.target, $0, 0o777) }, "mkdirat")
+        let permissions = status.mode & 0o777 | 0o700
+        try unsafe check(CString.with(name) { unsafe sys_mkdirat(level.target, $0, permissions) }, "mkdirat")
         let answer = unsafe CString.with(name) {
             unsafe sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
@@ -163,7 +164,7 @@ struct TreeCopy: ~Copyable {
     ) throws(RootError) {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
         let made = try unsafe Descriptor(
-            CString.with(name) { unsafe sys_openat(level.target, $0, flags, 0o666) }, "openat")
+            CString.with(name) { unsafe sys_openat(level.target, $0, flags, status.mode & 0o777) }, "openat")
         do throws(RootError) {
             try share.copyContent(of: file, status, to: made.number, isMove: isMove)
             try share.copyProperties(

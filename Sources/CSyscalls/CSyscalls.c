@@ -330,6 +330,12 @@ int sys_set_attribute(int descriptor, const char *name, const void *value, size_
 ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
     return RETRY(flistxattr(descriptor, names, count));
 }
+ssize_t sys_list_attributes_at(int directory, const char *file, char *names, size_t count) {
+    char path[32 + 257];
+    int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, file);
+    if (length < 0 || (size_t)length >= sizeof path) return -ENAMETOOLONG;
+    return RETRY(llistxattr(path, names, count));
+}
 int sys_remove_attribute(int descriptor, const char *name) {
     char path[32];
     int result = RETRY(fremovexattr(descriptor, name));
@@ -464,6 +470,9 @@ int sys_set_attribute(int descriptor, const char *name, const void *value, size_
 }
 ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
     return RETRY(flistxattr(descriptor, names, count, 0));
+}
+ssize_t sys_list_attributes_at(int directory, const char *file, char *names, size_t count) {
+    return -ENOSYS;
 }
 int sys_remove_attribute(int descriptor, const char *name) { return RETRY(fremovexattr(descriptor, name, 0)); }
 int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {

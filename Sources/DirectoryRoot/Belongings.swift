@@ -35,6 +35,15 @@ enum Belongings {
         for name in names where accessLists.contains(name) { try carry(name, from: source, to: target) }
     }
 
+    /// Carries the attributes of other programs and the access lists only, to what has the owner and the bits already.
+    /// - Parameters:
+    ///   - source: open for reading.
+    ///   - target: ours.
+    /// - Throws: what the disks say.
+    static func carryAttributes(from source: Int32, to target: Int32) throws(RootError) {
+        for name in try attributes(of: source) { try carry(name, from: source, to: target) }
+    }
+
     /// The permission bits that come along.
     ///
     /// Of a folder also that only owners rename in it and, where it got its group, that what is made in it gets that,

@@ -57,6 +57,11 @@ struct Location: ~Copyable {
     /// Makes name changes in the directory durable.
     func syncDirectory() throws(RootError) { try WriteBack.waitForNames(at: directory.number) }
 
+    /// Whether what is there has any extended attributes; false where there are none.
+    var mayHaveAttributes: Bool {
+        unsafe withName { unsafe sys_list_attributes_at(directory.number, $0, nil, 0) } > 0
+    }
+
     /// Makes what is there durable, with its times; what we may not open is left to the system.
     func sync() throws(RootError) {
         let answer = unsafe withName {

@@ -105,6 +105,22 @@ extension Share {
         try root.state.properties.carry(from: opened.number, at: old.path, to: new, at: old.path)
     }
 
+    /// Carries what other programs keep with a file, and its access lists, to what will replace it.
+    /// - Parameters:
+    ///   - old: where the file is.
+    ///   - new: what will replace it, with its owner and permission bits.
+    /// - Throws: what the disk says.
+    func keepAttributes(of old: borrowing Location, in new: Int32) throws(RootError) {
+        guard old.mayHaveAttributes else { return }
+        let answer = unsafe old.withName {
+            unsafe sys_openat(old.directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+        }
+        // What we may not read we may replace all the same.
+        if answer == -EACCES || answer == -EPERM { return }
+        let opened = try Descriptor(answer, "openat")
+        try Belongings.carryAttributes(from: opened.number, to: new)
+    }
+
     /// Puts what is deleted or replaced into the trash where there is one.
     ///
     /// A file keeps its name meanwhile, so that a write can replace it in one step.

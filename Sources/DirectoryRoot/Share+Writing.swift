@@ -142,6 +142,7 @@ extension Share {
             mayHaveProperties = hints.marker != nil
             try keepProperties(of: location, in: file.descriptor, hints)
             try file.keepPermissions(of: old, where: status)
+            try keepAttributes(of: location, in: file.descriptor)
         }
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
@@ -178,17 +179,22 @@ extension TemporaryFile {
         try check(sys_set_times(descriptor, 0, -1, time.seconds, nanoseconds), "futimens")
     }
 
-    /// Takes over owner and permission bits of the file that will be replaced.
+    /// Takes over owner, group and permission bits of the file that will be replaced.
     ///
-    /// Where it may not be given to that owner, it opens to nobody whom the other was closed to.
+    /// Where it may be given to neither that owner nor that group, it opens to nobody whom the other was closed to.
     /// - Parameters:
     ///   - old: that file.
     ///   - new: what this one is.
     /// - Throws: what the disk says.
     func keepPermissions(of old: sys_attributes, where new: sys_attributes) throws(RootError) {
         guard old.isFile else { return }
-        let isOwners = old.owner == new.owner || sys_chown(descriptor, old.owner, old.group) == 0
-        let mode = (isOwners ? old.mode : old.mode & new.mode) & 0o777
+        var isLikeOld = old.owner == new.owner
+        if !isLikeOld || old.group != new.group {
+            isLikeOld =
+                sys_chown(descriptor, old.owner, old.group) == 0 || sys_chown(descriptor, .max, old.group) == 0
+                || isLikeOld
+        }
+        let mode = (isLikeOld ? old.mode : old.mode & new.mode) & 0o777
         guard mode != new.mode & 0o777 else { return }
         try check(sys_chmod(descriptor, mode), "fchmod")
     }

@@ -63,7 +63,10 @@ extension Share {
         _ location: borrowing Location, _ replacing: Replacement, _ state: StateGlance.Finding
     ) throws(RootError) {
         let old = location.status
-        if let old { try requireReplaceableAtOnce(old, state) }
+        if let old {
+            try requireReplaceableAtOnce(old, state)
+            guard !location.mayHaveAttributes else { throw .wouldBlock }
+        }
         try requireMatch(replacing, old)
         try requireReplaceable(location, asked: location.path)
         guard case .tables = state else { return }

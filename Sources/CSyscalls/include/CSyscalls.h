@@ -141,6 +141,8 @@ int sys_set_attribute(int descriptor, const char *name, const void *value, size_
 int sys_remove_attribute(int descriptor, const char *name);
 // The names, each ended by NUL.
 ssize_t sys_list_attributes(int descriptor, char *names, size_t count);
+// The same of what has a name in a directory, a link itself.
+ssize_t sys_list_attributes_at(int directory, const char *file, char *names, size_t count);
 
 // Open-file-description locks on the whole file: they belong to the descriptor, exclude threads, processes and hosts.
 enum sys_lock_kind { sys_lock_none, sys_lock_shared, sys_lock_exclusive };

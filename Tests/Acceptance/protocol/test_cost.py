@@ -28,7 +28,7 @@ MANY = 200
 PUT_CALLS = 23
 # Only of the shared folder itself it must be asked whether it is gone.
 PUT_BELOW_CALLS = 21
-REPLACING_CALLS = 29
+REPLACING_CALLS = 30
 # Into a share in memory, where one call less tells of a state folder while the root stays as it is.
 FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12

@@ -7,10 +7,12 @@ import pathlib
 import socket
 import stat
 import threading
+import time
 import urllib.parse
 
 import pytest
 
+from server import wait_until
 from wire import ConnectionClosed, Wire, ask
 
 NAMES = [
@@ -423,3 +425,46 @@ def test_part_of_a_file_is_replaced(server, update, expected):
     # RFC 5789 §2.2
     answer = ask(server, "PATCH", "/p", "Content-Type: application/json-patch+json", body=b"[]")
     assert answer.status == 415 and "application/x-sabredav-partialupdate" in answer["Accept-Patch"]
+
+
+@pytest.mark.parametrize("place", ["folder", "memory"])
+@pytest.mark.parametrize("method, fields, status", [
+    ("PUT", (), 204), ("PATCH", ("X-Update-Range: append",), 204), ("MOVE", ("Destination: /other",), 201)])
+def test_what_other_programs_keep_with_a_file_stays(serve, request, place, method, fields, status):
+    server = serve(root=request.getfixturevalue(place) / "attributes")
+    file = server.root / "file"
+    file.write_text("old")
+    try:
+        os.setxattr(file, "user.other", b"kept")
+    except OSError:
+        pytest.skip("there are no such attributes here")
+    assert ask(server, method, "/file", *fields, body=None if method == "MOVE" else b"new").status == status
+    assert os.getxattr(server.root / ("other" if method == "MOVE" else "file"), "user.other") == b"kept"
+
+
+def test_a_copy_has_the_bits_of_its_source(serve):
+    server = serve()
+    bits = {"program": 0o755, "closed": 0o600, "read": 0o444, "folder": 0o700, "folder/closed": 0o600, "folder/open": 0o750}
+    for name, mode in bits.items():
+        path = server.root / name
+        path.mkdir() if name in ("folder", "folder/open") else path.write_text(name)
+        path.chmod(mode)
+    for name in ("program", "closed", "read", "folder"):
+        assert ask(server, "COPY", f"/{name}", f"Destination: /copy-{name}").status == 201
+    for name, mode in bits.items():
+        assert (server.root / f"copy-{name}").stat().st_mode & 0o777 == mode, name
+
+
+def test_a_date_names_no_content_within_its_second(serve):
+    server = serve()
+    assert ask(server, "PUT", "/file", body=b"a" * 200).status == 201
+    written = int(os.stat(server.root / "file").st_mtime)
+
+    def part():
+        date = ask(server, "HEAD", "/file")["last-modified"]
+        return ask(server, "GET", "/file", "Range: bytes=100-", f"If-Range: {date}").status
+
+    found = part()
+    assert found == 200 or time.time() >= written + 1
+    wait_until(lambda: time.time() >= written + 1, "the second is over")
+    assert part() == 206

@@ -180,7 +180,11 @@ public final class ResumableUpload: @unchecked Sendable {
             _ = try check(sys_truncate(part.file.number, kept), "ftruncate a part")
         }
         mayLack = dropped == nil
-        if mayLack { return }
+        if mayLack {
+            // Who goes on with it, in whichever process, does so from where it is whole.
+            if part.isNamed() { try? note(vouched: min(record.vouched ?? kept, kept)) }
+            return
+        }
         offset = kept
         flushed = min(flushed, kept)
     }

@@ -95,7 +95,8 @@ def test_disk_that_cannot_be_written(serve, folder):
 
 
 @pytest.mark.parametrize("length, call", [(2_000_000, "settles"), (1_000_000, "finishes")], ids=["settles", "finishes"])
-def test_bytes_that_the_disk_did_not_take_come_again(serve, length, call):
+@pytest.mark.parametrize("dropping", [(), ("-e", "inject=ftruncate:error=EIO:when=1")], ids=["dropped", "not even dropped"])
+def test_bytes_that_the_disk_did_not_take_come_again(serve, length, call, dropping):
     """A disk says only once that it could not keep something: an upload goes on before that, and not behind a hole."""
     server = serve()
     fields = {"Tus-Resumable": "1.0.0", "Content-Type": "application/offset+octet-stream"}
@@ -105,8 +106,8 @@ def test_bytes_that_the_disk_did_not_take_come_again(serve, length, call):
     kept, lost = os.urandom(300_000), os.urandom(700_000)
     assert requests.patch(place, data=kept, headers=fields | {"Upload-Offset": "0"}, timeout=20).status_code == 204
     part, = (server.root / ".shareserve" / "uploads").glob("*.part")
-    calls = ("-e", "trace=sync_file_range", "-e", "inject=sync_file_range:error=EIO:when=1")
-    with traced(server, "-o", os.devnull, "-P", str(part), *calls):
+    calls = ("-e", "trace=sync_file_range,ftruncate", "-e", "inject=sync_file_range:error=EIO:when=1")
+    with traced(server, "-o", os.devnull, "-P", str(part), *calls, *dropping):
         answer = requests.patch(place, data=lost, headers=fields | {"Upload-Offset": "300000"}, timeout=20)
     assert answer.status_code >= 500
     assert requests.head(place, headers=fields, timeout=20).headers["Upload-Offset"] == "300000"

@@ -53,11 +53,11 @@ package struct SnapshotStore: Sendable {
         return try? StateEnvelope(file: bytes).payload
     }
 
-    /// Whether something is kept under this name, however large it is.
-    package func isKept(_ name: String) throws(RootError) -> Bool {
+    /// Whether more than `limit` bytes are kept under this name.
+    package func isLarge(_ name: String, over limit: UInt64) throws(RootError) -> Bool {
         guard let folder = try folder(for: name) else { return false }
         var found = sys_attributes()
-        return unsafe sys_statat(folder.number, name, &found) == 0
+        return unsafe sys_statat(folder.number, name, &found) == 0 && found.size > limit
     }
 
     /// Where what has this name would be; nil for what is no name of ours, as it came from outside.

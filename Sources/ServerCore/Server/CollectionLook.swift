@@ -44,7 +44,7 @@ struct CollectionLook: Sendable {
             let place = try share.base.appending(path)
             let store = share.root.state.snapshots
             guard let content = try store.content(token.name, upTo: Self.maxBytes) else {
-                return try store.isKept(token.name) ? nil : false
+                return try store.isLarge(token.name, over: Self.maxBytes) ? nil : false
             }
             guard let isRecursive = CollectionSnapshot.reach(of: content, at: place) else { return false }
             let reach = Reach(path: path, isRecursive: isRecursive)

@@ -28,27 +28,34 @@ final class CommitLock: Sendable {
     }
 
     /// Runs `body` as the only one.
+    /// - Parameters:
+    ///   - patience: how long to wait for another process.
+    ///   - body: what is done.
+    /// - Returns: what `body` gives.
     /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
-    func withLock<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
-        try withLock(creating: true) { (_) throws(RootError) in try body() }
+    func withLock<Answer>(
+        patience: Duration = StateFolder.patience, _ body: () throws(RootError) -> Answer
+    ) throws(RootError) -> Answer {
+        try withLock(creating: true, patience: patience) { (_) throws(RootError) in try body() }
     }
 
-    /// As ``withLock(_:)``, for what may do without keeping out other processes: a new name, which is never made where
+    /// As ``withLock(patience:_:)``, for what may do without keeping out other processes: a new name, which is never made where
     /// there is one.
     /// - Parameters:
     ///   - creating: makes the state folder that other processes are kept out with, where that can be.
+    ///   - patience: how long to wait for another process.
     ///   - body: told whether they are kept out.
     /// - Returns: what `body` gives.
     /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
     func withLock<Answer>(
-        creating: Bool, _ body: (Bool) throws(RootError) -> Answer
+        creating: Bool, patience: Duration = StateFolder.patience, _ body: (Bool) throws(RootError) -> Answer
     ) throws(RootError) -> Answer {
         try inProcess.withLock { (kept) throws(RootError) -> Answer in
             // A read-only share changes no name.
             guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
             let lock: StateLock
             do throws(RootError) {
-                lock = try StateLock(named: Self.name, folder: folder, kept: &kept.file)
+                lock = try StateLock(named: Self.name, folder: folder, kept: &kept.file, patience: patience)
             } catch .noSpace {
                 // A disk without room for one more file must still let files be removed.
                 return try body(false)

@@ -136,6 +136,38 @@ import Testing
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 
+    @Test("What is over waits for another minute while another process changes names")
+    func heldLock() throws {
+        _ = try #require(try share.moveToTrash(SharePath("a/b.txt")))
+        _ = try #require(try share.moveToTrash(SharePath("a")))
+        time.pass(100)
+        let other = try DirectoryRoot(path: directory.path, clock: time.clock)
+        try other.commitLock.withLock { () throws(RootError) in
+            let start = ContinuousClock.now
+            do { try share.root.sweep() } catch { Issue.record("the sweep failed: \(error)") }
+            #expect(ContinuousClock.now - start < .seconds(5))
+        }
+        #expect(directory.names(in: ".shareserve/trash").count == 4)
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
+    @Test("What an earlier version kept is kept for a day, also by a server that keeps nothing")
+    func oldRecord() throws {
+        let item = try #require(try keeping(3).moveToTrash(SharePath("a")))
+        let path = ".shareserve/trash/\(item.id).record"
+        let record = try TrashRecord(id: item.id, payload: StateEnvelope(file: try #require(directory.read(path))).payload)
+        var old = record
+        old.expires = nil
+        try directory.write(StateEnvelope(generation: 1, payload: old.payload).encoded(), to: path)
+        time.pass(86_000)
+        try share.root.sweep()
+        #expect(try share.trashItems().map(\.id) == [item.id])
+        time.pass(1_000)
+        try share.root.sweep()
+        #expect(try share.trashItems().isEmpty)
+    }
+
     @Test("What is being removed for good does not come back, and the next look goes on with it after a kill")
     func doomed() throws {
         let tree = try #require(try share.moveToTrash(SharePath("a")))

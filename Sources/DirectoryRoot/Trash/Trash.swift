@@ -246,7 +246,8 @@ package final class Trash: Sendable {
     /// - Throws: the first thing that could not be removed; the item is back then.
     func removeCondemned(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        let forgetting = try properties.forgetting()
+        // What is not forgotten is told apart from a later file by its birth time.
+        let forgetting = try? properties.forgetting()
         let failures = TreeRemoval.remove(Array((id + Self.doomed).utf8), in: trash.number, forget: forgetting)
         if let failure = failures.first {
             // Where that fails, too, the next purge goes on with it.
@@ -265,8 +266,16 @@ package final class Trash: Sendable {
         guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let now = clock.wall()
         var attempts = Attempts()
-        for name in try StateFolder.names(in: trash) {
-            attempts.run { () throws(RootError) in try tidy(name, in: trash, now, under: lock) }
+        var isHeld = false
+        for name in try StateFolder.names(in: trash) where !isHeld {
+            attempts.run { () throws(RootError) in
+                do throws(RootError) {
+                    try tidy(name, in: trash, now, under: lock)
+                } catch .tooMany {
+                    // Another process changes names: there is another minute.
+                    isHeld = true
+                }
+            }
         }
         try attempts.finish()
     }
@@ -289,17 +298,19 @@ package final class Trash: Sendable {
         guard isOver else { return }
         // One that can't be removed stays, and is tried again. Nobody takes back what is over, so no second look.
         do throws(RootError) {
-            try lock.withLock { () throws(RootError) in try condemn(id) }
+            try lock.withLock(patience: .zero) { () throws(RootError) in try condemn(id) }
             try removeCondemned(id)
-        } catch {}
+        } catch {
+            if error == .tooMany { throw error }
+        }
     }
 
     /// When an item is over: as it was promised, or later where things are kept for longer now.
     ///
     /// Who starts the server once without `--trash` has not said to lose what is there.
     func expires(_ record: TrashRecord) -> Timestamp {
-        let now = record.deleted.advanced(by: keeps)
-        return record.expires.map { max($0, now) } ?? now
+        let promised = record.expires ?? record.deleted.advanced(by: .seconds(86_400))
+        return max(promised, record.deleted.advanced(by: keeps))
     }
 
     /// An item whose record is lost or damaged is kept as long as any other, from its last change; so is such a record.

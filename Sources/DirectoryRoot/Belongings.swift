@@ -28,8 +28,7 @@ enum Belongings {
         for name in names where !accessLists.contains(name) { try carry(name, from: source, to: target) }
         // What the folder there has for all that is new in it is not the source's.
         for list in accessLists where !names.contains(list) { _ = unsafe sys_remove_attribute(target, list) }
-        let hasGroup =
-            sys_chown(target, status.owner, status.group) == 0 || sys_chown(target, .max, status.group) == 0
+        let hasGroup = Ownership.give(target, to: status).group
         try check(sys_chmod(target, bits(of: status, hasGroup: hasGroup)), "fchmod")
         // Last, since the bits are a part of an access list.
         for name in names where accessLists.contains(name) { try carry(name, from: source, to: target) }

@@ -62,15 +62,12 @@ struct Location: ~Copyable {
         unsafe withName { unsafe sys_list_attributes_at(directory.number, $0, nil, 0) } > 0
     }
 
-    /// Makes what is there durable, with its times; what we may not open is left to the system.
-    func sync() throws(RootError) {
+    /// What is there, open; nil where we can't open it.
+    func open() -> OpenDescriptor? {
         let answer = unsafe withName {
             unsafe sys_openat(directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         }
-        if answer == -EACCES || answer == -EPERM { return }
-        let opened = try Descriptor(answer, "openat")
-        if status?.isDirectory == true { return try WriteBack.waitForNames(in: opened.number) }
-        try check(sys_fsync(opened.number), "fsync")
+        return answer < 0 ? nil : try? OpenDescriptor(adopting: answer)
     }
 }
 

@@ -108,7 +108,7 @@ extension Share {
     /// Carries what other programs keep with a file, and its access lists, to what will replace it.
     /// - Parameters:
     ///   - old: where the file is.
-    ///   - new: what will replace it, with its owner and permission bits.
+    ///   - new: what will replace it, still ours.
     /// - Throws: what the disk says.
     func keepAttributes(of old: borrowing Location, in new: Int32) throws(RootError) {
         guard old.mayHaveAttributes else { return }

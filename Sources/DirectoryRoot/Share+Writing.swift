@@ -67,6 +67,8 @@ extension Share {
     /// Sets times of a file or directory as a client asked (`X-OC-Mtime`, Win32LastModifiedTime); nil leaves one alone.
     public func setTimes(of path: SharePath, modified: Timestamp?, accessed: Timestamp? = nil) throws(RootError) {
         let path = try writable(path, orElse: .selfReference)
+        var stamped: OpenDescriptor?
+        var isDirectory = false
         try root.commitLock.withLock { () throws(RootError) in
             let location = try locateSource(path, followsLink: true)
             try requireRights(.overwrite, at: path, location.path)
@@ -77,8 +79,14 @@ extension Share {
                     modified?.seconds ?? 0, Int64(modified?.nanoseconds ?? -1))
             }
             try check(answer, "utimensat")
-            if root.policy.waitsForDisk { try location.sync() }
+            guard root.policy.waitsForDisk else { return }
+            stamped = location.open()
+            isDirectory = location.status?.isDirectory == true
         }
+        // Not while others wait: there may be much of it to be written.
+        guard let stamped else { return }
+        if isDirectory { return try WriteBack.waitForNames(in: stamped.number) }
+        try check(sys_fsync(stamped.number), "fsync")
     }
 
     /// Gives a finished file its name: the one way by which an upload of any door ends, but for the small ones that
@@ -141,8 +149,8 @@ extension Share {
             let hints = try root.state.properties.hints()
             mayHaveProperties = hints.marker != nil
             try keepProperties(of: location, in: file.descriptor, hints)
-            try file.keepPermissions(of: old, where: status)
             try keepAttributes(of: location, in: file.descriptor)
+            try file.keepPermissions(of: old, where: status)
         }
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
@@ -181,21 +189,24 @@ extension TemporaryFile {
 
     /// Takes over owner, group and permission bits of the file that will be replaced.
     ///
-    /// Where it may be given to neither that owner nor that group, it opens to nobody whom the other was closed to.
+    /// Where it may not be given to them, it opens to nobody whom the other was closed to, but for ourselves.
     /// - Parameters:
     ///   - old: that file.
     ///   - new: what this one is.
     /// - Throws: what the disk says.
     func keepPermissions(of old: sys_attributes, where new: sys_attributes) throws(RootError) {
         guard old.isFile else { return }
-        var isLikeOld = old.owner == new.owner
-        if !isLikeOld || old.group != new.group {
-            isLikeOld =
-                sys_chown(descriptor, old.owner, old.group) == 0 || sys_chown(descriptor, .max, old.group) == 0
-                || isLikeOld
+        let wanted = old.mode & 0o777
+        // While it is ours.
+        if new.mode & 0o777 != wanted { try check(sys_chmod(descriptor, wanted), "fchmod") }
+        if old.owner == new.owner, old.group == new.group { return }
+        let given = Ownership.give(descriptor, to: old)
+        var mode = wanted
+        if !given.owner, old.owner != new.owner { mode |= 0o600 }
+        if !given.group, old.group != new.group {
+            // To the one it was closed to, the other's members belonged to all others.
+            mode = mode & 0o707 | mode & 0o070 & (mode & 0o007) << 3
         }
-        let mode = (isLikeOld ? old.mode : old.mode & new.mode) & 0o777
-        guard mode != new.mode & 0o777 else { return }
-        try check(sys_chmod(descriptor, mode), "fchmod")
+        if mode != wanted { try check(sys_chmod(descriptor, mode), "fchmod") }
     }
 }

@@ -170,20 +170,6 @@ def test_a_time_is_on_the_disk_before_it_is_told(serve, folder):
     assert 0 < stamped.find(" fsync(") < stamped.find(" sendto(")
 
 
-@pytest.mark.root
-def test_what_was_closed_to_others_stays_so(serve):
-    server = serve()
-    for mode in (0o600, 0o640):
-        for size in (1_000, 2_000_000):
-            file = server.root / f"{mode} {size}"
-            file.write_text("old")
-            file.chmod(mode)
-            os.chown(file, 65534, 65534)
-            assert ask(server, "PUT", f"/{mode}%20{size}", body=b"n" * size).status == 204
-            now = file.stat()
-            assert (now.st_size, now.st_uid, now.st_gid, now.st_mode & 0o777) == (size, 65534, 65534, mode)
-
-
 def test_refused_lock_does_not_stand(serve, folder):
     """Nobody would know its token."""
     server = serve()

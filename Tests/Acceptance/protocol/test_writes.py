@@ -6,6 +6,8 @@ import os
 import pathlib
 import socket
 import stat
+import subprocess
+import sys
 import threading
 import time
 import urllib.parse
@@ -468,3 +470,86 @@ def test_a_date_names_no_content_within_its_second(serve):
     assert found == 200 or time.time() >= written + 1
     wait_until(lambda: time.time() >= written + 1, "the second is over")
     assert part() == 206
+
+
+PUTS = {"small": 1_000, "large": 2_000_000}
+
+
+def put_over(server, name, owner, group, mode, size):
+    """What a file is after it was replaced: owner, group and mode."""
+    file = server.root / name
+    file.write_text("old")
+    file.chmod(mode)
+    os.chown(file, owner, group)
+    assert ask(server, "PUT", f"/{name}", body=b"n" * size).status == 204
+    now = file.stat()
+    assert now.st_size == size
+    return now.st_uid, now.st_gid, now.st_mode & 0o777
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("place", ["folder", "memory"])
+@pytest.mark.parametrize("size", PUTS.values(), ids=PUTS)
+def test_a_replaced_file_stays_its_owners(serve, request, place, size):
+    server = serve(root=request.getfixturevalue(place) / "share")
+    for mode in (0o600, 0o640, 0o755, 0o666):
+        for owner, group in ((65534, 65534), (0, 60), (1234, 5678)):
+            assert put_over(server, "file", owner, group, mode, size) == (owner, group, mode)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("size", PUTS.values(), ids=PUTS)
+def test_a_file_that_can_not_be_given_away_opens_to_nobody_new(serve, folder, size):
+    share = folder / "share"
+    share.mkdir()
+    share.chmod(0o777)
+    os.chown(share, 65534, 65534)
+    server = serve("--user", "nobody", root=share)
+    for mode, now in ((0o600, 0o600), (0o640, 0o600), (0o664, 0o644), (0o000, 0o600), (0o066, 0o666), (0o755, 0o755)):
+        assert put_over(server, "file", 1234, 5678, mode, size)[2] == now, oct(mode)
+        (share / "file").unlink()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("size", PUTS.values(), ids=PUTS)
+def test_a_file_is_replaced_without_the_right_to_change_others(serve, folder, size):
+    words = ["setpriv", "--bounding-set=-fowner", "--inh-caps=-fowner"]
+    server = serve(wrapper=words)
+    for mode in (0o600, 0o666):
+        assert put_over(server, "file", 1234, 5678, mode, size) == (1234, 5678, mode)
+
+
+# Runs the rest of the words as root of a namespace of users, who is 1000 outside.
+IN_NAMESPACE = """
+import ctypes, os, sys
+ours, theirs = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.read(ours[0], 1)
+    for name in "uid_map", "gid_map":
+        with open(f"/proc/{os.getppid()}/{name}", "w") as file:
+            file.write("0 1000 1\\n1 100000 65535\\n")
+    os.write(theirs[1], b"x")
+    os._exit(0)
+if ctypes.CDLL(None).unshare(0x10000000) != 0:
+    sys.exit("no namespace")
+os.write(ours[1], b"x")
+os.read(theirs[0], 1)
+os.wait()
+os.setgroups([])
+os.setgid(0)
+os.setuid(0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.root
+def test_a_stranger_to_the_namespace_is_given_nothing(serve, folder):
+    """Whom it has no number for shows as one who is somebody else in it."""
+    share = folder / "share"
+    share.mkdir()
+    os.chown(share, 1000, 1000)
+    words = [sys.executable, "-c", IN_NAMESPACE]
+    if subprocess.run([*words, "/bin/true"], capture_output=True).returncode != 0:
+        pytest.skip("there are no namespaces of users here")
+    server = serve(root=share, wrapper=words)
+    assert put_over(server, "file", 0, 0, 0o644, 1_000)[:2] == (1000, 1000)

@@ -156,8 +156,8 @@ import Testing
     func oldRecord() throws {
         let item = try #require(try keeping(3).moveToTrash(SharePath("a")))
         let path = ".shareserve/trash/\(item.id).record"
-        let record = try TrashRecord(id: item.id, payload: StateEnvelope(file: try #require(directory.read(path))).payload)
-        var old = record
+        let bytes = try #require(directory.read(path))
+        var old = try TrashRecord(id: item.id, payload: StateEnvelope(file: bytes).payload)
         old.expires = nil
         try directory.write(StateEnvelope(generation: 1, payload: old.payload).encoded(), to: path)
         time.pass(86_000)

@@ -69,10 +69,13 @@ enum Belongings {
         // EIO is what some file systems say that have none; ours is read next, and there a disk's error is told.
         if PropertyStore.meansNoAttribute(count) || count == -Int(EIO) { return [] }
         try check(count, "flistxattr")
-        return list[..<count].split(separator: 0).map { Array($0) + [0] }.filter { name in
-            (name.starts(with: ofPrograms) || accessLists.contains(name))
-                && !name.elementsEqual(PropertyStore.attribute.utf8CString)
-        }
+        return list[..<count].split(separator: 0).filter { carries($0) }.map { Array($0) + [0] }
+    }
+
+    /// Whether an attribute of this name comes along.
+    static func carries(_ name: some Collection<CChar>) -> Bool {
+        (name.starts(with: ofPrograms) || accessLists.contains { $0.dropLast().elementsEqual(name) })
+            && !name.elementsEqual(PropertyStore.attribute.utf8CString.dropLast())
     }
 
     private static func carry(_ name: [CChar], from source: Int32, to target: Int32) throws(RootError) {

@@ -57,9 +57,16 @@ struct Location: ~Copyable {
     /// Makes name changes in the directory durable.
     func syncDirectory() throws(RootError) { try WriteBack.waitForNames(at: directory.number) }
 
-    /// Whether what is there has any extended attributes; false where there are none.
+    /// Whether what is there may have extended attributes that ``Belongings`` carries.
     var mayHaveAttributes: Bool {
-        unsafe withName { unsafe sys_list_attributes_at(directory.number, $0, nil, 0) } > 0
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { names in
+            let count = unsafe withName {
+                unsafe sys_list_attributes_at(directory.number, $0, names.baseAddress, names.count)
+            }
+            guard count > 0 else { return count == -Int(ERANGE) }
+            // A label of the system's alone, as SELinux gives every file, is none.
+            return unsafe names[..<count].split(separator: 0).contains { unsafe Belongings.carries($0) }
+        }
     }
 
     /// What is there, open; nil where we can't open it.

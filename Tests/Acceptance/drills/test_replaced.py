@@ -1,6 +1,7 @@
 """A name whose content is replaced is never empty, and neither content is lost: not in between, and not through a kill
 whenever it comes."""
 
+import concurrent.futures
 import contextlib
 import ctypes
 import functools
@@ -181,6 +182,42 @@ def test_a_file_replaced_from_the_trash_through_a_kill_at_every_step(serve, fold
             assert now == "first"
             return
     raise AssertionError("it is never answered")
+
+
+def test_a_delete_takes_only_what_was_there(serve):
+    """Also when somebody empties the trash and uploads anew before it is answered."""
+    server = serve()
+    place = server.root / "file"
+    place.write_text("old")
+    slow = ("-e", "trace=renameat", "-e", "inject=renameat:delay_exit=1000000")
+    with traced(server, "-o", os.devnull, *slow), concurrent.futures.ThreadPoolExecutor() as pool:
+        deleted = pool.submit(ask, server, "POST", "/.shareserve/trash", JSON, body='{"paths":["/file"]}')
+        wait_until(lambda: not place.exists(), "it is in the trash")
+        for path in server.root.glob(".shareserve/trash/*.item"):
+            path.unlink()
+        place.write_text("new")
+        done(deleted.result(), 200)
+    assert place.read_text() == "new"
+
+
+def test_an_item_deleted_for_good_while_it_is_put_back_takes_nothing_else_with_it(serve, folder):
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    server = serve("--trash", "3")
+    (server.root / "file").write_text("first")
+    done(ask(server, "DELETE", "/file"), 204)
+    (server.root / "file").write_text("second")
+    item, = trashed(server)
+    wanted = json.dumps({"ids": [item["id"]], "conflict": "replace"})
+    # It goes between the two of the other's steps, where it can: what is to be kept has its name then.
+    slow = ("-e", "trace=renameat,renameat2", "-e", "inject=renameat:delay_enter=400000", "-e", "inject=renameat2:delay_exit=1500000")
+    with traced(server, "-o", os.devnull, *slow), concurrent.futures.ThreadPoolExecutor() as pool:
+        deleted = pool.submit(ask, server, "DELETE", f"/.shareserve/trash?id={item['id']}")
+        time.sleep(0.15)
+        done(ask(server, "POST", "/.shareserve/trash/restore", JSON, body=wanted), 200)
+        deleted.result()
+    found = [(server.root / "file").read_text(), *(path.read_text() for path in server.root.glob(".shareserve/trash/*.item"))]
+    assert "second" in found and len(set(found)) == len(found) and set(found) <= {"first", "second"}
 
 
 @pytest.mark.root

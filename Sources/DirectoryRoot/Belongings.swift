@@ -34,10 +34,10 @@ enum Belongings {
         for name in names where accessLists.contains(name) { try carry(name, from: source, to: target) }
     }
 
-    /// Carries the attributes of other programs and the access lists only, to what has the owner and the bits already.
+    /// Carries the attributes of other programs and the access lists only; owner and bits come after them.
     /// - Parameters:
     ///   - source: open for reading.
-    ///   - target: ours.
+    ///   - target: still ours.
     /// - Throws: what the disks say.
     static func carryAttributes(from source: Int32, to target: Int32) throws(RootError) {
         for name in try attributes(of: source) { try carry(name, from: source, to: target) }

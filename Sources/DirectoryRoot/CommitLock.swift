@@ -39,8 +39,8 @@ final class CommitLock: Sendable {
         try withLock(creating: true, patience: patience) { (_) throws(RootError) in try body() }
     }
 
-    /// As ``withLock(patience:_:)``, for what may do without keeping out other processes: a new name, which is never made where
-    /// there is one.
+    /// As ``withLock(patience:_:)``, for what may do without keeping out other processes: a new name, which is never
+    /// made where there is one.
     /// - Parameters:
     ///   - creating: makes the state folder that other processes are kept out with, where that can be.
     ///   - patience: how long to wait for another process.

@@ -70,8 +70,8 @@ public final class DirectoryRoot: Sendable {
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
         hiddenSpellings = HiddenSpellings(policy.hidden)
-        // An unnamed file gets its name by way of /proc.
         Ownership.prepare()
+        // An unnamed file gets its name by way of /proc.
         var abilities = abilities
         let ways = unsafe sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
         if ways >= 0 { _ = sys_close(ways) } else { abilities.unnamedFiles = false }

@@ -34,6 +34,32 @@ enum FileCopy {
         try copyThroughMemory(from: source, to: target, progress: progress)
     }
 
+    /// Refuses a copy that ended before its source does, whatever the disk said: a move would take the rest away.
+    ///
+    /// A copy of what somebody wrote to meanwhile is as good as one made at another moment; a move begins anew. And some
+    /// files, as those of sysfs, are said to be larger than what they hold.
+    /// - Parameters:
+    ///   - target: the copy.
+    ///   - source: open for reading.
+    ///   - status: what the source was before.
+    ///   - isMove: whether the source is to go.
+    /// - Throws: ``RootError/tooMany`` for a move of what was written to; what the disk says.
+    static func requireWhole(
+        _ target: Int32, of source: Int32, _ status: sys_attributes, isMove: Bool
+    ) throws(RootError) {
+        var (copied, now) = (sys_attributes(), sys_attributes())
+        try unsafe check(sys_fstat(target, &copied), "fstat")
+        guard copied.size < status.size else { return }
+        try unsafe check(sys_fstat(source, &now), "fstat")
+        if FileStamp(now) != FileStamp(status) {
+            if isMove { throw .tooMany }
+            return
+        }
+        var byte: UInt8 = 0
+        let more = unsafe sys_pread(source, &byte, 1, Int64(clamping: copied.size))
+        guard !isMove, try check(more, "pread") == 0 else { throw .system(errno: EIO, call: "copy a whole file") }
+    }
+
     /// Copies what takes room, and leaves the holes between: an image of a disk may have more of them than the other
     /// file system has room.
     /// - Returns: false where the file system does not tell its holes; nothing has been copied then.

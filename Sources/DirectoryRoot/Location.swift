@@ -69,12 +69,13 @@ struct Location: ~Copyable {
         }
     }
 
-    /// What is there, open; nil where we can't open it.
-    func open() -> OpenDescriptor? {
+    /// What is there, open for reading; nil where we may not.
+    func open() throws(RootError) -> OpenDescriptor? {
         let answer = unsafe withName {
             unsafe sys_openat(directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         }
-        return answer < 0 ? nil : try? OpenDescriptor(adopting: answer)
+        if answer == -EACCES || answer == -EPERM { return nil }
+        return try OpenDescriptor(adopting: check(answer, "openat"))
     }
 }
 

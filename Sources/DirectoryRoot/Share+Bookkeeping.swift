@@ -111,13 +111,8 @@ extension Share {
     ///   - new: what will replace it, still ours.
     /// - Throws: what the disk says.
     func keepAttributes(of old: borrowing Location, in new: Int32) throws(RootError) {
-        guard old.mayHaveAttributes else { return }
-        let answer = unsafe old.withName {
-            unsafe sys_openat(old.directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
-        }
         // What we may not read we may replace all the same.
-        if answer == -EACCES || answer == -EPERM { return }
-        let opened = try Descriptor(answer, "openat")
+        guard old.mayHaveAttributes, let opened = try old.open() else { return }
         try Belongings.carryAttributes(from: opened.number, to: new)
     }
 

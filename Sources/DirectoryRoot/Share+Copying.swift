@@ -252,31 +252,9 @@ extension Share {
             () throws(RootError) in
             try root.requireSpace(for: 0, at: target)
         }
-        try Self.requireWhole(target, of: source, status, isMove: isMove)
+        try FileCopy.requireWhole(target, of: source, status, isMove: isMove)
         if isMove { try Belongings.carry(from: source, status, to: target) }
         try check(sys_set_times(target, 0, -1, status.modified, Int64(status.modified_ns)), "futimens")
-    }
-}
-
-extension Share {
-    /// Refuses a copy that ended before its source does, whatever the disk said: a move would take the rest away.
-    ///
-    /// A copy of what somebody wrote to meanwhile is as good as one made at another moment; a move begins anew. And some
-    /// files, as those of sysfs, are said to be larger than what they hold.
-    private static func requireWhole(
-        _ target: Int32, of source: Int32, _ status: sys_attributes, isMove: Bool
-    ) throws(RootError) {
-        var (copied, now) = (sys_attributes(), sys_attributes())
-        try unsafe check(sys_fstat(target, &copied), "fstat")
-        guard copied.size < status.size else { return }
-        try unsafe check(sys_fstat(source, &now), "fstat")
-        if FileStamp(now) != FileStamp(status) {
-            if isMove { throw .tooMany }
-            return
-        }
-        var byte: UInt8 = 0
-        let more = unsafe sys_pread(source, &byte, 1, Int64(clamping: copied.size))
-        guard !isMove, try check(more, "pread") == 0 else { throw .system(errno: EIO, call: "copy a whole file") }
     }
 }
 

@@ -80,7 +80,7 @@ extension Share {
             }
             try check(answer, "utimensat")
             guard root.policy.waitsForDisk else { return }
-            stamped = location.open()
+            stamped = try location.open()
             isDirectory = location.status?.isDirectory == true
         }
         // Not while others wait: there may be much of it to be written.

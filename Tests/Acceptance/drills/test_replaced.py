@@ -213,6 +213,7 @@ def test_an_item_deleted_for_good_while_it_is_put_back_takes_nothing_else_with_i
     slow = ("-e", "trace=renameat,renameat2", "-e", "inject=renameat:delay_enter=400000", "-e", "inject=renameat2:delay_exit=1500000")
     with traced(server, "-o", os.devnull, *slow), concurrent.futures.ThreadPoolExecutor() as pool:
         deleted = pool.submit(ask, server, "DELETE", f"/.shareserve/trash?id={item['id']}")
+        # Long enough to have been let in, and less than its step is held up; nothing shows it from outside.
         time.sleep(0.15)
         done(ask(server, "POST", "/.shareserve/trash/restore", JSON, body=wanted), 200)
         deleted.result()

@@ -99,8 +99,9 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             try await writer(BodyWriter(sink: sink))
             sink.finish(isWhole: true)
         } catch {
+            // Its client sees only that the connection ended: who runs the server is to know why.
             if !(error is CancellationError) {
-                engine.logger.debug("a body broke off", metadata: ["error": "\(String(reflecting: error))"])
+                engine.logger.warning("an answer was cut off", metadata: ["reason": "\(error)"])
             }
             sink.finish(isWhole: false)
         }

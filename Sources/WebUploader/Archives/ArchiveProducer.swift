@@ -10,7 +10,12 @@ import DirectoryRoot
 #endif
 
 /// A member is not what it was when the archive was planned: the archive ends before its announced length.
-struct ArchiveChanged: Error {}
+struct ArchiveChanged: Error, CustomStringConvertible {
+    /// The member, in the share.
+    let path: SharePath
+
+    var description: String { "\(path) changed while it was being read" }
+}
 
 /// Makes any span of an archive, piece by piece.
 ///
@@ -239,7 +244,7 @@ extension ArchiveProducer {
             let isWanted = reading.position >= reading.firstWanted
             let left = (isWanted ? reading.end : reading.firstWanted) - reading.position
             let count = Int(min(Int64(Self.pieceSize), left))
-            let read = try unsafe read(count, of: reading.entry, at: reading.position)
+            let read = try unsafe read(count, of: reading.entry, at: reading.position, member: index)
             if let checksum = reading.checksum {
                 reading.checksum = unsafe checksum_crc32(checksum, read.baseAddress, read.count)
             }
@@ -269,7 +274,8 @@ extension ArchiveProducer {
 
     /// Looks whether a member is still what it was when the archive was planned.
     private func verify(_ index: Int) throws {
-        guard plan.describes(try share.attributes(of: plan.path(at: index)), at: index) else { throw ArchiveChanged() }
+        guard let now = try found({ try share.attributes(of: plan.path(at: index)) }), plan.describes(now, at: index)
+        else { throw changed(index) }
     }
 
     private func pass(_ index: Int) {
@@ -278,11 +284,23 @@ extension ArchiveProducer {
     }
 
     private func open(_ index: Int) throws -> Entry {
-        let entry = try share.open(plan.path(at: index))
-        guard plan.describes(entry.attributes, at: index) else { throw ArchiveChanged() }
+        guard let entry = try found({ try share.open(plan.path(at: index)) }),
+            plan.describes(entry.attributes, at: index)
+        else { throw changed(index) }
         waitOut(entry.attributes.changed)
         return entry
     }
+
+    /// What `look` finds; nil where there is nothing any more.
+    private func found<Found>(_ look: () throws -> Found) throws -> Found? {
+        do {
+            return try look()
+        } catch let error as RootError where error.meansAbsent {
+            return nil
+        }
+    }
+
+    private func changed(_ index: Int) -> ArchiveChanged { ArchiveChanged(path: plan.path(at: index)) }
 
     /// Waits until a change that is still to come gets another time than this last one.
     private func waitOut(_ change: Timestamp) {
@@ -304,7 +322,8 @@ extension ArchiveProducer {
         var position: Int64 = 0
         while position < size {
             try Task.checkCancellation()
-            let read = try unsafe read(Int(min(Int64(Self.pieceSize), size - position)), of: entry, at: position)
+            let count = Int(min(Int64(Self.pieceSize), size - position))
+            let read = try unsafe read(count, of: entry, at: position, member: index)
             checksum = unsafe checksum_crc32(checksum, read.baseAddress, read.count)
             position += Int64(read.count)
         }
@@ -313,14 +332,16 @@ extension ArchiveProducer {
         return checksum
     }
 
-    /// Reads exactly `count` bytes of a file, at most a piece.
+    /// Reads exactly `count` bytes of a member's file, at most a piece.
     /// - Returns: the bytes, good until the next call.
-    private func read(_ count: Int, of entry: Entry, at position: Int64) throws -> UnsafeRawBufferPointer {
+    private func read(
+        _ count: Int, of entry: Entry, at position: Int64, member index: Int
+    ) throws -> UnsafeRawBufferPointer {
         var filled = 0
         while filled < count {
             let read = try unsafe entry.read(
                 into: UnsafeMutableRawBufferPointer(rebasing: room[filled..<count]), at: position + Int64(filled))
-            guard read > 0 else { throw ArchiveChanged() }
+            guard read > 0 else { throw changed(index) }
             filled += read
         }
         return unsafe UnsafeRawBufferPointer(rebasing: room[..<count])

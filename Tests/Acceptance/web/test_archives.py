@@ -13,7 +13,7 @@ import pytest
 import requests
 import urllib3
 
-from server import SANITIZED
+from server import SANITIZED, wait_until
 from tracing import failing
 from wire import ask
 
@@ -234,6 +234,16 @@ def test_a_file_that_changes_meanwhile_ends_it(server, kind, change):
     with pytest.raises(urllib3.exceptions.ProtocolError):
         while answer.raw.read(1_000_000, decode_content=False):
             pass
+    wait_until(lambda: "an answer was cut off" in server.logged() and "/29 changed" in server.logged(), "a line in the log")
+
+
+def test_a_client_that_leaves_is_no_line_in_the_log(server):
+    (server.root / "large").write_bytes(bytes(96 << 20))
+    answer = fetch(server, "archive=tar", stream=True)
+    answer.raw.read(100_000)
+    answer.close()
+    wait_until(lambda: "?archive=tar" in server.logged(), "the request in the log")
+    assert "cut off" not in server.logged()
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar", "a zip sent before"])

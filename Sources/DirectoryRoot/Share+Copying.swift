@@ -98,7 +98,7 @@ extension Share {
             if kept.isAway { try location.refresh() }
             if location.status?.isDirectory == true {
                 let place = try file.nameInScratch(near: location.directory, of: root)
-                try check(root.swap(place, with: location), "renameat2")
+                try swap(place, with: location)
                 file.giveUpName()
                 replaced = place
             } else {
@@ -124,6 +124,15 @@ extension Share {
             }
         }
         return (old == nil, replaced)
+    }
+
+    /// Puts what is at `place` where a folder is, and that to `place`.
+    /// - Throws: ``RootError/forbidden`` where its file system moves no such folder, as overlayfs none of a lower layer;
+    ///   what the disk says.
+    private func swap(_ place: ScratchPlace, with location: borrowing Location) throws(RootError) {
+        let answer = root.swap(place, with: location)
+        guard answer != -EXDEV else { throw .forbidden }
+        try check(answer, "renameat2")
     }
 
     /// Builds a folder out of sight and swaps it in.
@@ -173,7 +182,7 @@ extension Share {
                 if location.status == nil {
                     try root.renameToFreeName(place, location)
                 } else {
-                    try check(root.swap(place, with: location), "renameat2")
+                    try swap(place, with: location)
                     replaced = place
                 }
             }

@@ -486,6 +486,25 @@ def xfs(folder):
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+def test_folder_of_a_lower_layer(serve, folder, overlay):
+    """It can be moved and deleted, but nothing can take its place in one step: that is refused, and all stays as it was."""
+    (folder / "lower" / "old" / "inner").mkdir(parents=True)
+    (folder / "lower" / "old" / "file").write_text("old")
+    (folder / "lower" / "new").mkdir()
+    (folder / "lower" / "new" / "file").write_text("new")
+    # What a mounted overlay has seen of its layers it need not look up again.
+    subprocess.run(["mount", "-o", "remount", str(overlay)], check=True)
+    server = serve(root=overlay)
+    for method in ("COPY", "MOVE"):
+        answer = ask(server, method, "/new/", f"Destination: {server.url}/old/")
+        assert answer.status == 403, answer
+        assert sorted(found.name for found in overlay.iterdir() if not found.name.startswith(".")) == ["new", "old"]
+        assert (overlay / "old" / "file").read_text() == "old" and (overlay / "new" / "file").read_text() == "new"
+    assert ask(server, "DELETE", "/old/").status == 204
+    assert ask(server, "MOVE", "/new/", f"Destination: {server.url}/old/").status == 201
+    assert (overlay / "old" / "file").read_text() == "new"
+
+
 @pytest.mark.parametrize("kind", ["overlay", "xfs"])
 def test_names_that_are_told_apart(serve, request, kind):
     """Where a file system tells all names apart, rules and hidden names hold as they are written, and for nothing else."""

@@ -10,7 +10,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 
 export async function askConflict({ours, theirs = {name: ours.name}, folder, several, mayReplace}) {
 	const all = h("input", {type: "checkbox"})
-	const choice = await dialog(t("“{name}” is already there", {name: shown(ours.name)}),
+	const choice = await dialog(t("“{name}” is already there", {name: shown(theirs.name)}),
 		[h("p", t("The name is taken in “{folder}”. Which one do you want?", {folder: folderName(folder)})),
 			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), several && h("label.choice", all, t("Do this for all conflicts"))],
 		[closing(t("Skip"), "skip"), mayReplace && closing(t("Replace"), "replace", {kind: "danger"}),
@@ -90,7 +90,7 @@ export function showLinks(href) {
 	load().catch(fail)
 }
 
-// Pages from plain http have no clipboard of their own.
+// Plain http has no clipboard.
 export async function copyText(text) {
 	try {
 		await navigator.clipboard.writeText(text)
@@ -126,7 +126,7 @@ export function showCode(address) {
 
 export function showTrash() {
 	const rows = h("ul.rows")
-	// A second click would be for the row that takes its place.
+	// A second click would be the next row's.
 	const single = work => event => event.detail > 1 || work()
 	const load = async () => {
 		const {items} = await api("GET", "trash")

@@ -25,7 +25,7 @@ async function* walk(entry, root, path = entry.name) {
 export const sources = {
 	files: files => files.map(file => ({file, path: file.webkitRelativePath || file.name})),
 
-	// Of {entry, file, handle}, as the event gave them. An entry knows names that a handle leaves out.
+	// Of {entry, file, handle}. An entry knows names that a handle leaves out.
 	async *drop(items) {
 		for (const {entry, file, handle} of items) {
 			if (entry?.isDirectory) yield* walk(entry, await handle)

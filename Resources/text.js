@@ -82,7 +82,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 
 	const checkRemote = inTurn(async () => {
 		const now = await request("HEAD", address(entry.href)).then(tagOf, () => etag)
-		if (now === etag) return
+		if (!whole || now === etag) return
 		if (isChanged()) conflict()
 		else await reload().catch(fail)
 	})

@@ -1,4 +1,4 @@
-// Uploads that go on after lost connections, restarts and reloads, and their panel.
+// Uploads that outlive connections, servers and pages; their panel.
 
 import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
 	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"

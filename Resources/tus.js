@@ -145,7 +145,7 @@ export async function sendResumable(item, report) {
 			touched = Date.now()
 			records.touch(item)
 		}}).catch(error => {
-			// An offset that does not fit is no conflict of names: ask again where we are.
+			// An offset that does not fit: ask again where we are.
 			throw error.status === 409 ? new ApiError(0) : error
 		})
 		offset = Number(answer.header("Upload-Offset") ?? end)

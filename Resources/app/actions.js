@@ -164,7 +164,7 @@ function download(format) {
 	const paths = all ? "" : entries.map(({href}) => "&path=" + href.split("/").slice(depth).join("/")).join("")
 	const query = "archive=" + format
 	if (paths.length < 7000) return save(app.href, query + paths)
-	// No address is that long everywhere. As plain text: what was encoded stays as it is.
+	// Too long for an address. As plain text, what was encoded stays so.
 	const form = h("form", {method: "post", enctype: "text/plain", target: "_blank", action: `${address(app.href)}?${query}`},
 		h("input", {name: "path", value: paths.slice(6)}))
 	document.body.append(form)

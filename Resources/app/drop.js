@@ -49,7 +49,7 @@ function watchDrop() {
 		} else if (!canCreate()) {
 			fail(new ApiError(403))
 		} else {
-			// All must be asked for before the event is over.
+			// All before the event is over.
 			const items = [...event.dataTransfer.items].filter(item => item.kind === "file").map(item => ({
 				entry: item.webkitGetAsEntry?.(), file: item.getAsFile(), handle: item.getAsFileSystemHandle?.().catch(() => null)}))
 			uploadFrom("drop", href, items)

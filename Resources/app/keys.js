@@ -57,7 +57,7 @@ function watchKeys() {
 		if (inList && (event.key === "ContextMenu" || name === "Shift+F10")) return used(app.menuAtFocus)
 		if (event.key === "Enter") return onRow && !onControl && used(app.openEntry, list.current)
 		if (plain && !memory.get("letters", true) || /^Ctrl\+[CX]$/.test(name) && getSelection().toString()) return
-		// What was cut or copied here is pasted, unless the browser's own paste brings files.
+		// Rows are pasted unless the browser's own paste brings files.
 		if (name === "Ctrl+V") pasteTimer = setTimeout(run, 150, action("paste"))
 		else if (action(name)) {
 			if (needsSelection(action(name)) && !listing.selection.size && onRow) listing.selectOnly([list.current])
@@ -69,12 +69,13 @@ function watchKeys() {
 let pasteTimer
 
 function watchPaste() {
-	addEventListener("paste", event => {
+	addEventListener("paste", async event => {
 		if (isBusy(event)) return
 		clearTimeout(pasteTimer)
 		const files = [...event.clipboardData.files], text = event.clipboardData.getData("text/plain")
 		if (!files.length && app.clipboard) return run(action("paste"))
 		if (!canCreate() || !(files.length || text)) return
-		return uploadFrom("clipboard", app.href, files, text)
+		// It may be a secret.
+		if (files.length || await confirm(t("Paste"), text.slice(0, 500), t("Paste"))) uploadFrom("clipboard", app.href, files, text)
 	})
 }

@@ -193,6 +193,7 @@ app.open = async (href, {replace, scroll = 0} = {}) => {
 	follow(href)
 	await done
 	scrollTo(0, scroll)
+	if (replace) openFromHash()
 	if (from !== href && parentOf(from) === href) app.list.focusEntry(nameOf(from))
 	else holdFocus()
 }
@@ -237,8 +238,8 @@ function clearFind(quiet) {
 	filter.value = app.listing.filter = ""
 	searchAbort?.abort()
 	searching.hidden = true
-	if (location.hash.startsWith("#search=")) history.replaceState(history.state, "", location.pathname)
 	if (quiet) return
+	if (location.hash.startsWith("#search=")) history.replaceState(history.state, "", location.pathname)
 	if (isSearch) load(app.href)
 	else app.arrange()
 }

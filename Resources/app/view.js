@@ -66,7 +66,7 @@ class ListView {
 		})
 	}
 
-	// Where the first row would be in the window. Of too many rows, one pixel scrolls by several.
+	// Of the first row in the window. Of too many rows, a pixel scrolls by several.
 	measure() {
 		const style = getComputedStyle(this.element)
 		const length = name => parseFloat(style.getPropertyValue(name)) * parseFloat(getComputedStyle(document.documentElement).fontSize)
@@ -299,6 +299,7 @@ class ListView {
 			const input = textInput({className: "rename", value: typed,
 				label: t("New name for {name}", {name: shown(entry.name)}), onblur: () => finish(input.value === typed ? null : input.value), onkeydown: event => {
 					event.stopPropagation()
+					if (event.isComposing) return
 					if (event.key === "Enter") finish(input.value)
 					if (event.key === "Escape") finish(null)
 				}})

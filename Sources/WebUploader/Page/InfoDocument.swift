@@ -32,7 +32,8 @@ struct InfoDocument: Sendable {
         writer.raw(#","canLogOut":"#)
         writer.json(configuration.hasUsers && share?.user != nil)
         writer.raw(#","trashDays":"#)
-        writer.integer(Int64(policy?.trashDays ?? 0))
+        // Nobody is shown a trash out of which nothing can be had.
+        writer.integer(isReadOnly || isLink ? 0 : Int64(policy?.trashDays ?? 0))
         writer.raw(#","links":"#)
         writer.json(configuration.allowsLinks && !isReadOnly && !isLink)
         writer.raw(#","archive":true,"uploads":"#)

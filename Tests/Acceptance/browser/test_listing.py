@@ -139,6 +139,19 @@ def test_search_looks_below_and_can_be_cancelled(server, opened, shot):
     expect(page.get_by_text("0 found for")).to_be_visible()
 
 
+def test_back_comes_to_the_search(server, opened):
+    make_tree(server.root, {f"d{n}/needle {n}/inside.txt": "x" for n in range(3)})
+    page = opened(server.url + "/")
+    page.get_by_role("searchbox").fill("needle")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.get_by_text("3 found for")).to_be_visible()
+    page.get_by_role("link", name="needle 1", exact=True).click()
+    expect(row(page, "inside.txt")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("3 found for")).to_be_visible()
+    expect(row(page, "needle 2")).to_be_visible()
+
+
 def test_search_says_when_there_is_more_than_it_shows(server, opened, shot):
     (server.root / "many").mkdir()
     for number in range(10_001):

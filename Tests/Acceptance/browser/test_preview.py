@@ -4,7 +4,7 @@ import struct
 
 from playwright.sync_api import expect
 
-from browser.conftest import make_tree, picture, row
+from browser.conftest import PHONE, make_tree, picture, row
 from server import wait_until
 
 
@@ -44,6 +44,32 @@ def test_pictures_zoom_and_arrow_keys_walk_on(server, opened, shot):
     expect(page.get_by_role("textbox", name="3.txt")).to_have_value("three")
     page.go_back()
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_what_closes_it_is_in_reach_under_a_long_name(server, opened):
+    name = "IMG_20260101_123456789_HDR_" + "x" * 150 + ".png"
+    make_tree(server.root, {name: picture()})
+    page = opened(server.url + "/", **PHONE)
+    page.get_by_role("link", name=name).tap()
+    close = page.get_by_role("dialog").get_by_role("button", name="Close")
+    box = close.bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= PHONE["viewport"]["width"], box
+    close.tap()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_beginning_of_a_large_text_stays_one_when_it_grows(server, opened):
+    make_tree(server.root, {"log.txt": "a line of a log\n" * 200_000})
+    page = opened(server.url + "/")
+    fetched = []
+    page.on("request", lambda request: request.url.endswith("/log.txt") and request.method == "GET" and fetched.append(request.all_headers().get("range")))
+    page.get_by_role("link", name="log.txt", exact=True).click()
+    expect(page.get_by_role("textbox", name="log.txt")).to_be_visible()
+    with page.expect_request(lambda request: request.method == "HEAD" and request.url.endswith("/log.txt")):
+        with (server.root / "log.txt").open("a") as file:
+            file.write("one more\n")
+    page.wait_for_timeout(1_000)
+    assert len(fetched) == 1 and fetched[0], fetched
 
 
 def test_escape_and_back_close_it(server, opened):

@@ -194,7 +194,11 @@ def test_paste_of_files_pictures_and_text(server, opened):
       document.body.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, clipboardData: data }));
     }"""
     page.evaluate(paste, ["image.png", "image/png", "not really"])
+    page.evaluate(paste, [None, None, "a password that was copied for another place"])
+    page.get_by_role("alertdialog").get_by_role("button", name="Cancel").click()
     page.evaluate(paste, [None, None, "words from elsewhere"])
+    expect(page.get_by_role("alertdialog")).to_contain_text("words from elsewhere")
+    page.get_by_role("alertdialog").get_by_role("button", name="Paste").click()
     wait_until(lambda: len(list(server.root.glob("Pasted*"))) == 2, "both are stored")
     text = next(server.root.glob("Pasted text*.txt"))
     assert text.read_text() == "words from elsewhere"

@@ -8,7 +8,7 @@ extension DAVRequest {
     func mkcol() async throws -> Response {
         let body = try await body()
         return try await onDiskIfConditionsHold(needsFreeName: true) { share in
-            if let target = try existing(path) {
+            if let target = try visibleTarget() {
                 throw notAllowed("Something is at this address already.", for: target)
             }
             guard body.isEmpty else {
@@ -17,9 +17,18 @@ extension DAVRequest {
             do {
                 try share.createDirectory(at: path, replacing: .nothing)
             } catch RootError.exists {
-                throw notAllowed("Something is at this address already.", for: try existing(path))
+                throw notAllowed("Something is at this address already.", for: try visibleTarget())
             }
             return Response(.created)
+        }
+    }
+
+    /// What is at the target; nil, too, for those who may not see it: who may only send files makes folders all the same.
+    private func visibleTarget() throws(RootError) -> FileAttributes? {
+        do throws(RootError) {
+            return try existing(path)
+        } catch .forbidden {
+            return nil
         }
     }
 }

@@ -11,6 +11,7 @@ import requests
 from playwright.sync_api import expect
 
 from browser.conftest import PHONE, act, make_tree, names, row, select
+from server import wait_until
 
 RESOURCES = pathlib.Path(__file__).resolve().parents[3] / "Resources"
 
@@ -176,6 +177,10 @@ def test_a_drop_box_takes_files_and_shows_none(serve, opened, folder, shot):
     expect(page.locator(".transfers .done")).to_be_visible()
     assert (server.root / "secret.txt").read_text() == "s"
     assert (server.root / "secret (2).txt").read_text() == "another"
+    page.get_by_role("button", name="New folder").first.click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("made here")
+    page.get_by_role("dialog").get_by_role("textbox").press("Enter")
+    wait_until(lambda: (server.root / "made here").is_dir(), "a folder is made")
 
 
 def test_uploads_in_progress_by_others_show(server, opened, shot):

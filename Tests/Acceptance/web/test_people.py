@@ -44,6 +44,8 @@ def test_drop_box(serve):
     hidden = requests.get(server.url + "/?json", timeout=20)
     assert hidden.status_code in (403, 404) or hidden.json()["entries"] == []
     assert requests.post(server.url + "/", files={"files": ("new", b"n")}, timeout=20).status_code == 201
+    for target, status in (("/folder", 201), ("/folder", 405), ("/folder/deep", 201), ("/secret", 405), ("/no/folder", 409)):
+        assert requests.request("MKCOL", server.url + target, timeout=20).status_code == status, target
     for query in ("?archive=zip", "?archive=tar", "?html"):
         answer = requests.get(server.url + "/" + query, timeout=20)
         assert b"secret" not in answer.content

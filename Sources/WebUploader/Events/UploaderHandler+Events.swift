@@ -38,7 +38,8 @@ extension UploaderHandler {
         ]
         if request.method == .head {
             continuation.finish()
-            return Response(.ok, fields: fields)
+            // As long as the stream itself: nobody knows.
+            return Response(.ok, fields: fields, body: .stream(length: nil) { _ in })
         }
         if let version = request.queryValue("since"), !version.isEmpty, version != told.version {
             queue.tell(.all)

@@ -240,7 +240,7 @@ extension UploaderHandler {
     }
 
     /// What bounds an upload, and how long it is kept when nobody goes on with it.
-    private func limits(of request: Request, _ version: DraftVersion) -> String {
+    func limits(of request: Request, _ version: DraftVersion) -> String {
         let policy = request.share.root.policy
         return version.limits(maxSize: policy.maxUploadSize, secondsLeft: policy.uploadExpiry.components.seconds)
     }

@@ -63,7 +63,7 @@ extension UploaderHandler {
         }
         var answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
         answer["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
-        let hasBody = fields["content-type"] == "application/offset+octet-stream"
+        let hasBody = Self.isOffsetStream(fields)
         guard hasBody || length == 0 else { return Response(.created, fields: answer) }
         return try await orForgetting(upload, request) {
             if hasBody {
@@ -128,7 +128,7 @@ extension UploaderHandler {
     /// Core: PATCH.
     func appendTus(_ request: Request, _ id: String) async throws -> Response {
         let fields = request.fields
-        guard fields["content-type"] == "application/offset+octet-stream" else {
+        guard Self.isOffsetStream(fields) else {
             throw HTTPError(.unsupportedMediaType, "Send the bytes as application/offset+octet-stream.")
         }
         guard let offset = fields["upload-offset"].flatMap({ ASCII.decimal($0.utf8) }) else {
@@ -197,7 +197,8 @@ extension UploaderHandler {
     /// Core, HEAD.
     ///
     /// Who asks for the offset takes the upload over, so that it stays what is answered here. A client that hears that
-    /// nothing is missing believes its file to be there: so it is there then, or the answer is why not.
+    /// nothing is missing believes its file to be there: so it is there then, or the answer is why not. Who names no
+    /// version of tus may be a client of the draft that names none either, and has its fields too.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
         let (record, offset, expires) = try await request.share.takeOver(id, finishing: true, io: request.io)
         let notes = UploadNotes(record)
@@ -207,6 +208,9 @@ extension UploaderHandler {
         } else {
             fields["Upload-Defer-Length"] = "1"
         }
+        let draft = DraftVersion.assumed(request.fields)
+        draft.addCompleteness(record.isFinished, to: &fields)
+        fields["Upload-Limit"] = limits(of: request, draft)
         fields["Upload-Metadata"] = notes.metadata
         fields["Upload-Concat"] = record.isPartial ? "partial" : notes.concat
         fields["Upload-Expires"] = expires.map { HTTPDate.text($0.seconds) }
@@ -240,6 +244,12 @@ extension UploaderHandler {
         notes.digest = try metadata.expectedDigest()
         if let field = fields["repr-digest"] { notes.digest = try ReprDigest(field: field) }
         return notes
+    }
+
+    /// Whether the body is bytes of the upload, as tus says it.
+    private static func isOffsetStream(_ fields: RequestFields) -> Bool {
+        let mediaType = fields["content-type"].map { HeaderParameters($0.utf8).value }
+        return mediaType?.elementsEqual("application/offset+octet-stream".utf8) == true
     }
 
     /// `Upload-Length`, or nil when it comes later.

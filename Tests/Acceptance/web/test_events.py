@@ -18,6 +18,12 @@ from wire import Wire
 JSON = {"Content-Type": "application/json"}
 
 
+def test_head_says_no_length(server):
+    """The stream has none. RFC 9110 §8.6"""
+    answer = requests.head(server.url + "/.shareserve/events", timeout=20)
+    assert answer.status_code == 200 and "Content-Length" not in answer.headers
+
+
 def events(server, folder="/", timeout=20, since=None, **options):
     """Yields (event, data) as they come; the stream's first line has been read already."""
     answer = requests.get(server.url + "/.shareserve/events", params={"in": folder, "since": since}, stream=True, timeout=timeout, **options)

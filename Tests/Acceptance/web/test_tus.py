@@ -475,6 +475,21 @@ def test_a_full_disk_says_what_is_missing(serve):
     assert "5.0 MB" in answer.text
 
 
+@pytest.mark.parametrize("kind", ["Application/Offset+Octet-Stream", "application/offset+octet-stream; charset=binary"])
+def test_media_type_in_other_letters(tus, kind):
+    address = tus.create(9, headers={"Content-Type": kind}, data=b"begun", filename="x")
+    assert tus.head(address).headers["Upload-Offset"] == "5"
+    assert tus.patch(address, 5, b" end", headers={"Content-Type": kind}).status_code == 204
+    assert (tus.server.root / "x").read_bytes() == b"begun end"
+
+
+def test_offset_for_a_client_of_the_draft_that_names_no_version(server):
+    begun = requests.put(server.url + "/x", headers={"Upload-Complete": "?0", "Upload-Length": "6"}, data=b"abc", timeout=20)
+    place = requests.compat.urljoin(server.url, begun.headers["Location"])
+    state = requests.head(place, timeout=20).headers
+    assert state["Upload-Offset"] == "3" and state["Upload-Complete"] == "?0" and "max-age=" in state["Upload-Limit"], state
+
+
 def test_goes_on_at_another_process(serve, folder):
     (folder / "share").mkdir()
     one, other = Tus(serve()), Tus(serve())

@@ -14,7 +14,7 @@ struct DAVError: Error {
         case numberOfMatchesWithinLimits
         case validSyncToken
         case supportedReport
-        case quotaNotExceeded
+        case sufficientDiskSpace
     }
 
     var status: Status
@@ -31,7 +31,7 @@ struct DAVError: Error {
                 status: .locked, condition: .lockTokenSubmitted, hrefs: roots.map { Place($0, in: request.share) }
             ).response(prefix: request.prefix)
         case .noSpace:
-            DAVError(status: .insufficientStorage, condition: .quotaNotExceeded).response(prefix: request.prefix)
+            DAVError(status: .insufficientStorage, condition: .sufficientDiskSpace).response(prefix: request.prefix)
         default: Response(HTTPError(error))
         }
     }
@@ -60,7 +60,7 @@ struct DAVError: Error {
         case .numberOfMatchesWithinLimits: xml.append("<D:number-of-matches-within-limits/>")
         case .validSyncToken: xml.append("<D:valid-sync-token/>")
         case .supportedReport: xml.append("<D:supported-report/>")
-        case .quotaNotExceeded: xml.append("<D:quota-not-exceeded/>")
+        case .sufficientDiskSpace: xml.append("<D:sufficient-disk-space/>")
         }
     }
 }

@@ -89,6 +89,13 @@ struct DAVRequest: Sendable {
         if let ifHeader, try !ifHeader.holds(for: request) { throw .preconditionFailed }
     }
 
+    /// Refuses an address with a slash behind a file's name: it reads as nothing, so nothing changes through it.
+    /// - Throws: ``RootError/notFound``.
+    func requireFolderBehindSlash(_ target: FileAttributes) throws(RootError) {
+        // A share that is one file has its own address, slash or not.
+        guard target.isDirectory || !request.hasTrailingSlash || path.isRoot else { throw .notFound }
+    }
+
     /// What is at `path`; nil when nothing is.
     func existing(_ path: SharePath) throws(RootError) -> FileAttributes? { try share.existing(path) }
 }

@@ -65,12 +65,12 @@ public struct WebDAVHandler: Handler {
 
     /// Whether the request belongs to a handler that was added earlier.
     ///
-    /// That is what is below the reserved address, and uploads in parts (draft-ietf-httpbis-resumable-upload).
+    /// That is what is below the reserved address, and uploads in parts, which begin with PUT
+    /// (draft-ietf-httpbis-resumable-upload).
     private static func isAnothers(_ request: Request) -> Bool {
         if reserved.contains(request.path) { return true }
-        guard request.method == .put || request.method == .patch else { return false }
         // The version alone makes no upload in parts: it comes with whole uploads too.
-        return request.fields.tellsCompleteness
+        return request.method == .put && request.fields.tellsCompleteness
     }
 
     private static let reserved = SharePath(unchecked: Array(StateFolder.name.utf8))

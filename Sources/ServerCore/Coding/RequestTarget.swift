@@ -29,6 +29,9 @@ package struct RequestTarget: Equatable, Sendable {
             isAsterisk = true
             return
         }
+        // A reference may leave out the scheme alone, and then begins with a host; a request's target may not.
+        // RFC 3986 §4.2
+        guard !isReference || !rest.starts(with: "//".utf8) else { throw Self.malformed }
         if lead != UInt8(ascii: "/") {
             guard let scheme = Self.schemeLength(rest) else { throw Self.malformed }
             rest = rest.dropFirst(scheme)

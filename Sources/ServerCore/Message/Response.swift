@@ -31,7 +31,11 @@ public struct Response: Sendable {
     public static func text(_ status: Status, _ message: String) -> Response {
         var bytes = Array(message.utf8)
         bytes.append(UInt8(ascii: "\n"))
-        return Response(status, fields: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(bytes))
+        var fields: ResponseFields = ["Content-Type": "text/plain; charset=utf-8"]
+        // A cache may keep a 404 or 405 that does not say otherwise, and answer with it when the file is there.
+        // RFC 9110 §15.1
+        if status.code >= 400 { fields["Cache-Control"] = "no-cache" }
+        return Response(status, fields: fields, body: .bytes(bytes))
     }
 
     /// What follows the head.

@@ -9,6 +9,8 @@ struct UploadPromises: Sendable {
     let length: Int64?
     let digests: UploadDigests
     private let isOwnCloud: Bool
+    /// What came is not what is stored.
+    private let isEncoded: Bool
 
     /// - Throws: 400 when a field can't be read.
     init(_ request: Request) throws(HTTPError) {
@@ -22,6 +24,7 @@ struct UploadPromises: Sendable {
         digests = try UploadDigests(
             reprDigest: fields["repr-digest"], contentDigest: fields["content-digest"], ocChecksum: checksum,
             wanted: fields["want-repr-digest"], isEncoded: request.body.isEncoded)
+        isEncoded = request.body.isEncoded
         isOwnCloud = time != nil || checksum != nil || fields["oc-total-length"] != nil
     }
 
@@ -32,14 +35,19 @@ struct UploadPromises: Sendable {
         }
     }
 
-    /// The fields of the answer to an upload.
+    /// The fields of the answer to an upload: validators only of what the client sent byte for byte.
+    ///
+    /// RFC 9110 §9.3.4.
     func fields(after attributes: FileAttributes, _ digests: UploadDigests) -> ResponseFields {
-        let tag = attributes.entityTag.text
-        var fields: ResponseFields = ["ETag": tag, "Last-Modified": HTTPDate.text(attributes.modified.seconds)]
+        var fields = ResponseFields()
+        if !isEncoded {
+            fields["ETag"] = attributes.entityTag.text
+            fields["Last-Modified"] = HTTPDate.text(attributes.modified.seconds)
+        }
         if let digest = digests.answer { fields.add("Repr-Digest", digest.text) }
         if modified != nil { fields.add("X-OC-MTime", "accepted") }
         if isOwnCloud {
-            fields.add("OC-ETag", tag)
+            if !isEncoded { fields.add("OC-ETag", attributes.entityTag.text) }
             fields.add("OC-FileId", "\(attributes.inode)")
         }
         return fields

@@ -47,6 +47,7 @@ extension DAVRequest {
         }
         let isLong = try await onDisk { isLong?($0, target) ?? true }
         return try await onDiskIfConditionsHold(inTurn: isLong, needsTarget: true) { share in
+            if request.hasTrailingSlash { try requireFolderBehindSlash(share.attributes(of: path)) }
             do {
                 let result = try run(share, target, overwrite.isAllowed ? .anything : .nothing)
                 guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }

@@ -10,6 +10,7 @@ extension DAVRequest {
         try await refuseBody()
         let work: @Sendable (Share) throws -> Response = { share in
             let target = try share.attributes(of: path)
+            try requireFolderBehindSlash(target)
             guard depth == .infinity || !target.isDirectory else {
                 throw HTTPError(.badRequest, "A folder is deleted with all that is in it: Depth must be infinity.")
             }

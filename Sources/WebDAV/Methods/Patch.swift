@@ -16,6 +16,7 @@ extension DAVRequest {
             guard !entry.attributes.isDirectory else {
                 throw notAllowed("A folder is at this address.", for: entry.attributes)
             }
+            try requireFolderBehindSlash(entry.attributes)
             // What was opened is what the commit compares with.
             guard conditions.evaluate(entry.attributes, isRead: false) == .proceed else {
                 throw RootError.preconditionFailed

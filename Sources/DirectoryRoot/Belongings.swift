@@ -26,21 +26,47 @@ enum Belongings {
         let names = try attributes(of: source)
         // While the target is ours.
         for name in names where !accessLists.contains(name) { try carry(name, from: source, to: target) }
-        // What the folder there has for all that is new in it is not the source's.
-        for list in accessLists where !names.contains(list) { _ = unsafe sys_remove_attribute(target, list) }
+        for list in accessLists where !names.contains(list) { try takeOff(list, from: target) }
         let hasGroup = Ownership.give(target, to: status).group
-        try check(sys_chmod(target, bits(of: status, hasGroup: hasGroup)), "fchmod")
+        let bits = bits(of: status, hasGroup: hasGroup)
+        try check(sys_chmod(target, bits), "fchmod")
         // Last, since the bits are a part of an access list.
-        for name in names where accessLists.contains(name) { try carry(name, from: source, to: target) }
+        for name in names where accessLists.contains(name) {
+            let hasCome = try carry(name, from: source, to: target)
+            // The group's bits were the most that the list gave anybody.
+            if !hasCome, name == accessLists.first { try check(sys_chmod(target, bits & ~0o077), "fchmod") }
+        }
     }
 
-    /// Carries the attributes of other programs and the access lists only; owner and bits come after them.
+    /// Carries the attributes of other programs and the access list only; owner and bits come after them.
     /// - Parameters:
     ///   - source: open for reading.
     ///   - target: still ours.
+    /// - Returns: whether the target's access list is the source's now, or neither has one.
     /// - Throws: what the disks say.
-    static func carryAttributes(from source: Int32, to target: Int32) throws(RootError) {
-        for name in try attributes(of: source) { try carry(name, from: source, to: target) }
+    static func carryAttributes(from source: Int32, to target: Int32) throws(RootError) -> Bool {
+        let names = try attributes(of: source)
+        var hasList = true
+        for name in names {
+            let hasCome = try carry(name, from: source, to: target)
+            if name == accessLists.first { hasList = hasCome }
+        }
+        if accessLists.first.map({ !names.contains($0) }) == true { try takeOffAccessList(from: target) }
+        return hasList
+    }
+
+    /// Takes off a new file what its folder has for all that is new in it.
+    /// - Parameter target: ours.
+    /// - Throws: what the disk says.
+    static func takeOffAccessList(from target: Int32) throws(RootError) {
+        guard let list = accessLists.first else { return }
+        try takeOff(list, from: target)
+    }
+
+    private static func takeOff(_ list: [CChar], from target: Int32) throws(RootError) {
+        // Most have none; to look is cheaper than to take away nothing.
+        guard unsafe sys_get_attribute(target, list, nil, 0) > 0 else { return }
+        try check(unsafe sys_remove_attribute(target, list), "fremovexattr")
     }
 
     /// The permission bits that come along.
@@ -78,17 +104,22 @@ enum Belongings {
             && !name.elementsEqual(PropertyStore.attribute.utf8CString.dropLast())
     }
 
-    private static func carry(_ name: [CChar], from source: Int32, to target: Int32) throws(RootError) {
+    /// - Returns: whether the target has it now; true, too, where the source has it no more.
+    @discardableResult
+    private static func carry(_ name: [CChar], from source: Int32, to target: Int32) throws(RootError) -> Bool {
         let size = unsafe sys_get_attribute(source, name, nil, 0)
-        if PropertyStore.meansNoAttribute(size) { return }
+        if PropertyStore.meansNoAttribute(size) { return true }
         var value = try [UInt8](repeating: 0, count: check(size, "fgetxattr"))
         let count = unsafe value.withUnsafeMutableBytes { bytes in
             unsafe sys_get_attribute(source, name, bytes.baseAddress, bytes.count)
         }
-        if PropertyStore.meansNoAttribute(count) { return }
+        if PropertyStore.meansNoAttribute(count) { return true }
+        // It grew in between.
+        if count == -Int(ERANGE) { return false }
         try check(count, "fgetxattr")
         // Too large, of users whom nobody knows there, not for us to set: all of it is left out.
         let answer = unsafe sys_set_attribute(target, name, value, count)
         if answer == -EIO { try check(answer, "fsetxattr") }
+        return answer >= 0
     }
 }

@@ -109,11 +109,14 @@ extension Share {
     /// - Parameters:
     ///   - old: where the file is.
     ///   - new: what will replace it, still ours.
+    /// - Returns: whether its access list is the old one's now, or neither has one.
     /// - Throws: what the disk says.
-    func keepAttributes(of old: borrowing Location, in new: Int32) throws(RootError) {
+    func keepAttributes(of old: borrowing Location, in new: Int32) throws(RootError) -> Bool {
+        let mayHave = old.mayHaveAttributes
+        if mayHave, let opened = try old.open() { return try Belongings.carryAttributes(from: opened.number, to: new) }
         // What we may not read we may replace all the same.
-        guard old.mayHaveAttributes, let opened = try old.open() else { return }
-        try Belongings.carryAttributes(from: opened.number, to: new)
+        try Belongings.takeOffAccessList(from: new)
+        return !mayHave
     }
 
     /// Puts what is deleted or replaced into the trash where there is one.

@@ -149,8 +149,8 @@ extension Share {
             let hints = try root.state.properties.hints()
             mayHaveProperties = hints.marker != nil
             try keepProperties(of: location, in: file.descriptor, hints)
-            try keepAttributes(of: location, in: file.descriptor)
-            try file.keepPermissions(of: old, where: status)
+            let hasAccessList = try keepAttributes(of: location, in: file.descriptor)
+            try file.keepPermissions(of: old, where: status, hasAccessList: hasAccessList)
         }
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
@@ -193,10 +193,14 @@ extension TemporaryFile {
     /// - Parameters:
     ///   - old: that file.
     ///   - new: what this one is.
+    ///   - hasAccessList: whether this one has the access list of that file, or neither has one.
     /// - Throws: what the disk says.
-    func keepPermissions(of old: sys_attributes, where new: sys_attributes) throws(RootError) {
+    func keepPermissions(
+        of old: sys_attributes, where new: sys_attributes, hasAccessList: Bool
+    ) throws(RootError) {
         guard old.isFile else { return }
-        let wanted = old.mode & 0o777
+        // A list may have closed it to some whom the bits let in: without it they tell of the owner alone.
+        let wanted = old.mode & (hasAccessList ? 0o777 : 0o700)
         // While it is ours.
         if new.mode & 0o777 != wanted { try check(sys_chmod(descriptor, wanted), "fchmod") }
         if old.owner == new.owner, old.group == new.group { return }
@@ -204,8 +208,9 @@ extension TemporaryFile {
         var mode = wanted
         if !given.owner, old.owner != new.owner { mode |= 0o600 }
         if !given.group, old.group != new.group {
-            // To the one it was closed to, the other's members belonged to all others.
-            mode = mode & 0o707 | mode & 0o070 & (mode & 0o007) << 3
+            // The members of this one were among all others, and those of that one are now.
+            let both = mode >> 3 & mode & 0o007
+            mode = mode & 0o700 | both << 3 | both
         }
         if mode != wanted { try check(sys_chmod(descriptor, mode), "fchmod") }
     }

@@ -113,7 +113,10 @@ extension Share {
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         let status = try file.status()
         guard let attributes = FileAttributes(status) else { throw .notFound }
-        if let old = location.status { try file.keepPermissions(of: old, where: status) }
+        if let old = location.status {
+            try Belongings.takeOffAccessList(from: file.descriptor)
+            try file.keepPermissions(of: old, where: status, hasAccessList: true)
+        }
         try file.place(at: location, of: root)
         return (attributes, location.status == nil)
     }

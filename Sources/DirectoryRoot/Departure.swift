@@ -38,6 +38,16 @@ final class Departure {
             && now.isSame(as: status)
     }
 
+    /// Finds out whether a file may be taken away, as not everybody may out of a folder whose files are their owners'.
+    /// - Throws: what forbids it.
+    func rehearse() throws(RootError) {
+        guard !status.isDirectory else { return }
+        // To remove it as what it is not fails only when all else is looked at.
+        let answer = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 1) }
+        let obstacle = RootError(answer, "unlinkat")
+        if obstacle == .forbidden || obstacle == .readOnly { throw obstacle }
+    }
+
     /// Takes the name away.
     /// - Returns: what is left to be removed, there or out of sight; nil when nothing is.
     /// - Throws: what forbids it; then the source is there as before.

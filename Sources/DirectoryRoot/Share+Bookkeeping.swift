@@ -30,9 +30,8 @@ extension Share {
     /// - Parameters:
     ///   - path: where it was.
     ///   - status: what it was; nil when its members will be forgotten one by one.
-    /// - Throws: what the disk says.
-    func didRemove(_ path: SharePath, _ status: sys_attributes?) throws(RootError) {
-        try root.dropLocks(below: path)
+    func didRemove(_ path: SharePath, _ status: sys_attributes?) {
+        root.dropLocks(below: path)
         if let status { forgetProperties(of: status) }
     }
 
@@ -51,9 +50,8 @@ extension Share {
     ///   - path: where it was.
     ///   - old: what it was.
     ///   - isFile: whether a file is there now.
-    /// - Throws: what the disk says.
-    func didReplace(_ path: SharePath, _ old: sys_attributes, byFile isFile: Bool) throws(RootError) {
-        if !Self.keepsLock(old, isFile: isFile) { try root.dropLocks(below: path) }
+    func didReplace(_ path: SharePath, _ old: sys_attributes, byFile isFile: Bool) {
+        if !Self.keepsLock(old, isFile: isFile) { root.dropLocks(below: path) }
     }
 
     /// Whether a lock on a file goes on for the file in its place.
@@ -67,23 +65,22 @@ extension Share {
     /// Only a replaced file's lock goes on for the file in its place; see ``didReplace(_:_:byFile:)``.
     ///
     /// Properties are found by what they are of; only on a disk that keeps no birth times must the path beside them fit,
-    /// too. That there is no room to write it is no reason to call a move failed that is made.
+    /// too. That it can't be written is no reason to call a move failed that is made.
     /// - Parameters:
     ///   - source: where it was.
     ///   - status: what it is; nil when that is not known.
     ///   - target: where it is.
     ///   - old: what was there; nil for nothing.
-    /// - Throws: what the disk says.
     func didMove(
         _ source: SharePath, _ status: sys_attributes?, to target: SharePath, replacing old: sys_attributes?
-    ) throws(RootError) {
-        try root.dropLocks(below: source)
+    ) {
+        root.dropLocks(below: source)
         if let old {
-            try didReplace(target, old, byFile: status?.isDirectory == false)
+            didReplace(target, old, byFile: status?.isDirectory == false)
         } else {
-            try root.dropLocks(below: target)
+            root.dropLocks(below: target)
         }
-        do throws(RootError) { try root.state.properties.moved(from: source, status, to: target) } catch .noSpace {}
+        try? root.state.properties.moved(from: source, status, to: target)
     }
 
     /// Gives a copy that has no name yet the dead properties of what it is a copy of.

@@ -70,25 +70,33 @@ extension Share {
         try copyContent(of: origin.descriptor.number, status, to: file.descriptor, isMove: request.isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: request.isDurable(root))
-        let outcome = try root.commitLock.withLock {
-            () throws(RootError) -> (created: Bool, replaced: ScratchPlace?) in
-            try placeCopy(file, request, status)
+        var replaced: ScratchPlace?
+        // Also where a step after the swap fails.
+        defer { if let replaced { discard(replaced) } }
+        let created = try root.commitLock.withLock { () throws(RootError) -> Bool in
+            try placeCopy(file, request, status, &replaced)
         }
-        if let replaced = outcome.replaced { discard(replaced) }
-        return TransferResult(created: outcome.created, failures: [])
+        return TransferResult(created: created, failures: [])
     }
 
     /// Gives a copied file its name.
-    /// - Returns: whether the name is new, and the folder that it replaced, still to be removed.
+    /// - Parameters:
+    ///   - file: the copy.
+    ///   - request: where it goes.
+    ///   - status: what it is a copy of.
+    ///   - replaced: gets the folder that it replaced, still to be removed.
+    /// - Returns: whether the name is new.
+    /// - Throws: what forbids it, and what the disk says.
     private func placeCopy(
-        _ file: TemporaryFile, _ request: CopyRequest, _ status: sys_attributes
-    ) throws(RootError) -> (created: Bool, replaced: ScratchPlace?) {
+        _ file: TemporaryFile, _ request: CopyRequest, _ status: sys_attributes, _ replaced: inout ScratchPlace?
+    ) throws(RootError) -> Bool {
         var location = try locateTarget(request.target, followsLink: false)
         let departure = try requireUnchanged(request, status)
         try requireCopyTarget(location, request, status)
         let old = location.status
+        // What is replaced would not come back when the source can't go.
+        if old != nil { try departure?.rehearse() }
         var kept = Trash.Kept.nothing
-        var replaced: ScratchPlace?
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
         if let done = try replaceThroughTrash(file, at: location) {
@@ -108,7 +116,7 @@ extension Share {
         isDone = true
         kept.end()
         if let old {
-            try didReplace(location.path, old, byFile: true)
+            didReplace(location.path, old, byFile: true)
             if !kept.isAway, replaced == nil { forgetProperties(of: old) }
         }
         if request.isDurable(root) { try syncDirectory(of: location, kept) }
@@ -123,7 +131,7 @@ extension Share {
                 throw error
             }
         }
-        return (old == nil, replaced)
+        return old == nil
     }
 
     /// Puts what is at `place` where a folder is, and that to `place`.
@@ -166,12 +174,14 @@ extension Share {
         var replaced: ScratchPlace?
         // Also where a step after the swap fails.
         defer { if let replaced { discard(replaced) } }
-        let created = try root.commitLock.withLock { () throws(RootError) -> Bool in
+        let created = try root.commitLock.withLock { () throws(RootError) -> Bool? in
             var location = try locateTarget(request.target, followsLink: false)
             let departure = try requireUnchanged(request, status)
             if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
+            // What came meanwhile is not replaced by a part.
+            guard failures.isEmpty || created else { return nil }
             var kept = Trash.Kept.nothing
             defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
             if let exchanged = try exchangeThroughTrash(place, with: location) {
@@ -188,12 +198,12 @@ extension Share {
             }
             isPlaced = true
             kept.end()
-            if !created { try didRemove(location.path, nil) }
+            if !created { didRemove(location.path, nil) }
             if request.isDurable(root) { try syncDirectory(of: location, kept) }
             if let departure { try request.takingAway?(departure) }
             return created
         }
-        return TransferResult(created: created, failures: failures)
+        return TransferResult(created: created ?? false, failures: failures)
     }
 
     /// Everything that decides whether the copy may take its place.

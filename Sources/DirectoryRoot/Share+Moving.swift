@@ -125,6 +125,7 @@ extension Share {
             try check(answer, "renameat")
             isDone = true
             kept.end()
+            if !kept.isAway, !old.isDirectory { forgetProperties(of: old) }
             try finish(from, to, kept)
             return .done(created: false, replaced: nil)
         }
@@ -167,7 +168,7 @@ extension Share {
     private func finish(
         _ from: borrowing Location, _ to: borrowing Location, _ kept: Trash.Kept = .nothing
     ) throws(RootError) {
-        try didMove(from.path, from.status, to: to.path, replacing: to.status)
+        didMove(from.path, from.status, to: to.path, replacing: to.status)
         guard root.policy.waitsForDisk else { return }
         try syncDirectory(of: to, kept)
         try from.syncDirectory()
@@ -205,7 +206,7 @@ extension Share {
                 left = try departure.go(root)
                 isAway = true
                 // The copy has its name, and the source has none: what is kept about it ends by itself.
-                if left?.isInPlace != true { try? didRemove(departure.path, nil) }
+                if left?.isInPlace != true { didRemove(departure.path, nil) }
                 if root.policy.waitsForDisk { try departure.syncDirectory() }
             }
         } catch {

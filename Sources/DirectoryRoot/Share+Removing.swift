@@ -41,7 +41,7 @@ extension Share {
             let doomed = isKept ? nil : try detach(location)
             isDone = true
             // What can't be hidden is taken apart in its place, and is not gone yet.
-            if doomed?.isInPlace != true { try didRemove(location.path, isKept || doomed != nil ? nil : status) }
+            if doomed?.isInPlace != true { didRemove(location.path, isKept || doomed != nil ? nil : status) }
             if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
             return doomed
         }
@@ -91,7 +91,7 @@ extension Share {
                 TreeRemoval.remove(
                     doomed.place.name, in: doomed.place.directory.number, forget: try forgetting())
             )
-            if left.failures.isEmpty { try didRemove(path, nil) }
+            if left.failures.isEmpty { didRemove(path, nil) }
         } else {
             left = try root.takeApart(doomed.place, from: path)
             doomed.note?.end()

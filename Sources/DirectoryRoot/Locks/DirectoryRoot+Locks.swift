@@ -20,8 +20,11 @@ extension DirectoryRoot {
     }
 
     /// Ends the locks at and below `path` (from the root): of what was deleted, moved away or replaced.
-    func dropLocks(below path: SharePath) throws(RootError) {
-        try state.locks.drop(below: path) { path, roots in
+    ///
+    /// That is done by now, and what would be answered as failed would be done again: a lock that can't be ended is
+    /// over with its time.
+    func dropLocks(below path: SharePath) {
+        try? state.locks.drop(below: path) { path, roots in
             lockSpelling(of: path, among: roots) { spelling in
                 // What is gone under one spelling and was there under the other tells nothing by being looked for.
                 confuses(spelling) || spelling.folder == path.parent && !lists(spelling.known, in: spelling.folder)

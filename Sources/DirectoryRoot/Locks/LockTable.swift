@@ -281,14 +281,15 @@ package final class LockTable: Sendable {
         for token in known.unwritten { known.snapshot.remove(token) }
     }
 
-    /// A change that ends locks, which needs no room on the disk; or, `unwritten`, not even what is kept for that.
+    /// A change that ends locks, which needs no room on the disk; or, `unwritten`, not even a file that can be replaced.
     private func ending(
         unwritten: Bool, _ body: (inout LockSnapshot, Now) throws(RootError) -> Void
     ) throws(RootError) {
         do throws(RootError) {
             try file.state.usingSpareRoom { () throws(RootError) in try change(body) }
         } catch {
-            guard unwritten, error == .noSpace else { throw error }
+            // Another process that holds the table would only be waited for once more.
+            guard unwritten, error != .tooMany else { throw error }
             try change(holdsUnwritten: true, body)
         }
     }

@@ -28,7 +28,7 @@ extension Share {
             guard let status = location.status, let record = try root.state.trash.take(location, user: user) else {
                 return nil
             }
-            try root.dropLocks(below: location.path)
+            root.dropLocks(below: location.path)
             if root.policy.waitsForDisk { try syncDirectory(of: location, .only(record)) }
             return (record, status)
         }
@@ -148,7 +148,7 @@ extension Share {
                 isDone = true
                 replaced.end()
             }
-            if replaced.isAway { try root.dropLocks(below: location.path) }
+            if replaced.isAway { root.dropLocks(below: location.path) }
             try root.state.trash.forget(id)
             if root.policy.waitsForDisk { try syncDirectory(of: location, replaced) }
         }

@@ -33,6 +33,38 @@ def nobodys(serve, disk):
     return serve(preexec=as_nobody)
 
 
+def test_a_move_whose_source_must_stay_replaces_nothing(serve, disk):
+    root = disk.parent
+    sticky = root / "sticky"
+    sticky.mkdir()
+    (sticky / "file").write_text("another's")
+    (disk / "target").write_text("old")
+    for path in (root, disk, disk / "target"):
+        os.chown(path, NOBODY, NOBODY)
+    sticky.chmod(0o1777)
+    server = serve(preexec=as_nobody)
+    assert ask(server, "MOVE", "/sticky/file", "Destination: /disk/target").status == 403
+    assert (disk / "target").read_text() == "old" and (sticky / "file").read_text() == "another's"
+    assert sorted(path.name for path in disk.iterdir() if path.name != "lost+found") == ["target"]
+
+
+def test_a_part_of_a_copy_replaces_nothing_that_came_meanwhile(nobodys):
+    root = nobodys.root
+    (root / "part").mkdir()
+    for number in range(10):
+        (root / "part" / str(number)).write_text("x")
+    (root / "part" / "secret").write_text("x")
+    (root / "part" / "secret").chmod(0o600)
+    with slowed(nobodys, utimensat=100_000):
+        answer = in_background(lambda: ask(nobodys, "COPY", "/part", "Destination: /copy"))
+        wait_until(lambda: list(root.glob(".shareserve*/tmp/.shareserve-*/*")), "the copy is being made")
+        (root / "copy").mkdir()
+        (root / "copy" / "precious").write_text("precious")
+        assert answer().status == 207
+    assert [path.name for path in (root / "copy").iterdir()] == ["precious"]
+    assert no_leftovers(root)
+
+
 def test_nobody_else_looks_into_what_is_private_on_its_way(serve, disk):
     server = serve()
     private = server.root / "private"

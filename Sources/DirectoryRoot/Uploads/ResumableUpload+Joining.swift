@@ -50,6 +50,8 @@ extension Share {
             return try commit(file, to: target, replacing: replacing, modified: modified)
         } catch {
             file.giveUpName()
+            // It may have the bits of a file that nobody writes to already.
+            _ = sys_chmod(part.file.number, 0o600)
             part.isDamaged = file.isDamaged
             throw error
         }

@@ -253,7 +253,7 @@ public final class ResumableUpload: @unchecked Sendable {
                 return (attributes, created)
             } catch {
                 // What has its name already is finished for whoever asks.
-                if part.isNamed() { try part.write(record) }
+                if part.isNamed() { _ = try? part.write(record) }
                 throw error
             }
         }

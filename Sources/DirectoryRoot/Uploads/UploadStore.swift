@@ -138,7 +138,7 @@ package final class UploadStore: Sendable {
     func open(_ id: String, allowing isAllowed: (UploadRecord) -> Bool) throws(RootError) -> (UploadPart, UploadRecord)
     {
         guard let (folder, record) = try find(id), isAllowed(record) else { throw .unknownToken }
-        let opened = unsafe sys_openat(folder.number, id + Self.part, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)
+        let opened = Self.openPart(id, in: folder)
         if opened == -ENOENT { throw .unknownToken }
         let part = UploadPart(
             store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
@@ -159,6 +159,18 @@ package final class UploadStore: Sendable {
         }
     }
 
+    private static func openPart(_ id: String, in folder: OpenDescriptor) -> Int32 {
+        let flags = O_NOFOLLOW | O_NONBLOCK
+        let opened = unsafe sys_openat(folder.number, id + part, O_RDWR | flags, 0)
+        guard opened == -EACCES else { return opened }
+        // Killed when it was about to get a name, and had the bits of a file that nobody writes to.
+        let reading = unsafe sys_openat(folder.number, id + part, O_RDONLY | flags, 0)
+        guard reading >= 0 else { return opened }
+        let file = Descriptor(owning: reading)
+        guard sys_chmod(file.number, 0o600) == 0 else { return opened }
+        return unsafe sys_openat(folder.number, id + part, O_RDWR | flags, 0)
+    }
+
     /// The record, unless it is over.
     func find(_ id: String) throws(RootError) -> (folder: OpenDescriptor, record: UploadRecord)? {
         guard Self.isID(id), let folder = try state.subfolder(Self.folder, creating: false),
@@ -167,13 +179,14 @@ package final class UploadStore: Sendable {
         return (folder, record)
     }
 
-    /// All uploads that are not over, in no order, with what has come.
+    /// All uploads that are not over, in no order, with what has come; but for those whose records can't be read, as
+    /// those of an earlier start as another user.
     func all() throws(RootError) -> [UploadProgress] {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return [] }
         var found: [UploadProgress] = []
         for name in try StateFolder.names(in: folder) where name.hasSuffix(Self.record) {
             let id = String(name.dropLast(Self.record.count))
-            guard Self.isID(id), let record = try read(id, in: folder), !isOver(record, in: folder) else { continue }
+            guard Self.isID(id), let record = try? read(id, in: folder), !isOver(record, in: folder) else { continue }
             var status = sys_attributes()
             let isThere = unsafe sys_statat(folder.number, id + Self.part, &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.

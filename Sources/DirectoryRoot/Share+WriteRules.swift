@@ -19,6 +19,7 @@ extension Share {
     /// - Throws: ``RootError/readOnly``; ``RootError/forbidden`` for names that do not exist for anybody.
     package func writable(_ path: SharePath, orElse error: RootError) throws(RootError) -> SharePath {
         guard !root.policy.isReadOnly else { throw .readOnly }
+        try root.state.folder.requireOpen()
         let path = try absolute(path)
         guard !path.isRoot else { throw error }
         guard root.shows(path) else { throw .forbidden }

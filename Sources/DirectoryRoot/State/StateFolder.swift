@@ -32,6 +32,9 @@ package final class StateFolder: Sendable {
     /// Whether the disk had no room left for a note, and no spare file: what is deleted now can't be had back.
     let hasNoRoom = Atomic<Bool>(false)
 
+    /// Whether it may be there and closed to us, most likely another user's: then nobody knows what is locked in it.
+    private let mayBeClosed = Atomic<Bool>(true)
+
     /// How long to wait for another process that holds the lock.
     static let patience: Duration = .seconds(10)
 
@@ -55,6 +58,7 @@ package final class StateFolder: Sendable {
             subfolders.withLock { $0.removeAll() }
             if status < 0 && status != -ENOENT { throw RootError(status, "statat .shareserve") }
             if status == -ENOENT {
+                mayBeClosed.store(false, ordering: .relaxed)
                 guard creating else { return nil }
                 let made = unsafe sys_mkdirat(root, Self.name, 0o700)
                 // Nothing can be made in a directory that was removed.
@@ -62,6 +66,7 @@ package final class StateFolder: Sendable {
                 if made != -EEXIST { try check(made, "mkdirat .shareserve") }
             }
             let opened = unsafe sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+            mayBeClosed.store(opened == -EACCES, ordering: .relaxed)
             guard opened >= 0 else {
                 if opened == -ENOENT && !creating { return nil }
                 incidents.report(.unusableFolder(errno: -opened))
@@ -73,6 +78,14 @@ package final class StateFolder: Sendable {
             folder = descriptor
             return descriptor
         }
+    }
+
+    /// Refuses to change anything while what is locked can't be read.
+    /// - Throws: ``RootError/forbidden``.
+    func requireOpen() throws(RootError) {
+        guard mayBeClosed.load(ordering: .relaxed) else { return }
+        _ = try descriptor(creating: false)
+        guard !mayBeClosed.load(ordering: .relaxed) else { throw .forbidden }
     }
 
     /// A folder inside; nil when there is none and `creating` is false.

@@ -3,8 +3,10 @@
 import base64
 import io
 import json
+import os
 import re
 import subprocess
+import time
 import zipfile
 
 import pytest
@@ -34,6 +36,42 @@ def test_log_in_without_scripts(serve):
     right = session.post(server.url + action, data={"user": "anna", "password": "secret", "return": "/a%20b/"}, timeout=20)
     assert right.status_code == 200 and boot(right.text)["path"] == "/a b/" and boot(right.text)["info"]["user"] == "anna"
     assert boot(right.text)["info"]["canLogOut"]
+
+
+@pytest.mark.root
+def test_an_upload_that_cannot_be_read_is_no_end_of_events(serve, folder):
+    """As of an earlier start as another user."""
+    uploads = folder / "share" / ".shareserve" / "uploads"
+    uploads.mkdir(parents=True, mode=0o700)
+    for path in (uploads, uploads.parent, uploads.parent.parent):
+        os.chown(path, 65534, 65534)
+    record = uploads / ("a" * 32 + ".record")
+    record.write_text("x")
+    record.chmod(0o600)
+    server = serve("--user", "nobody")
+    with requests.get(server.url + "/.shareserve/events", stream=True, timeout=20) as stream:
+        lines = stream.iter_lines(chunk_size=1)
+        next(lines)
+        time.sleep(3)
+        (server.root / "new").write_text("new")
+        assert any(line.startswith(b"event: changed") or b"changed" in line for line in lines)
+
+
+@pytest.mark.root
+def test_nothing_changes_where_the_locks_cannot_be_read(serve, folder):
+    """The server's own folder is another user's, of an earlier start."""
+    share = folder / "share"
+    (share / ".shareserve").mkdir(parents=True, mode=0o700)
+    (share / "file").write_text("old")
+    for path in (share, share / "file"):
+        os.chown(path, 65534, 65534)
+    server = serve("--user", "nobody")
+    assert requests.get(server.url + "/file", timeout=20).text == "old"
+    for method, target in (("PUT", "/file"), ("PUT", "/new"), ("DELETE", "/file"), ("MKCOL", "/folder"), ("LOCK", "/file")):
+        assert requests.request(method, server.url + target, data=b"x" if method == "PUT" else None, timeout=20).status_code in (400, 403), method
+    assert sorted(os.listdir(share)) == [".shareserve", "file"] and (share / "file").read_text() == "old"
+    os.chown(share / ".shareserve", 65534, 65534)
+    assert requests.put(server.url + "/file", b"new", timeout=20).status_code == 204
 
 
 def test_drop_box(serve):

@@ -293,6 +293,14 @@ def test_many_at_once_get_no_more_than_there_are(shared):
     assert got == 5
 
 
+def test_who_guesses_at_a_link_keeps_nobody_out(shared):
+    place = made(shared.root / "album", "--root", shared.root)
+    wrong = place[:-32] + "0" * 32
+    statuses = {ask(shared, "GET", f"{wrong}/a.txt").status for _ in range(60)}
+    assert statuses == {404, 429}
+    assert ask(shared, "GET", f"{place}/a.txt").text == "one"
+
+
 def test_password(shared):
     place = made(shared.root / "album", "--root", shared.root, "--password", input="secret\n")
     assert ask(shared, "GET", f"{place}/a.txt").status == 401

@@ -29,11 +29,10 @@ extension Gate {
         _ token: LinkToken, _ head: RequestHeadView, prefix: String, path: SharePath, _ rules: Rules
     ) throws(RootError) -> Admission {
         let address = NetworkAddress(head.peer)
-        if let wait = brake.wait(address: address, user: "link \(token.id)") {
-            return .refuse(Response(Self.slowDown(wait)))
-        }
         guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
-            brake.fail(address: address, user: "link \(token.id)")
+            // By address alone: who guesses at a link must not keep out those who have it.
+            if let wait = brake.wait(address: address, user: nil) { return .refuse(Response(Self.slowDown(wait))) }
+            brake.fail(address: address, user: nil)
             return .refuse(Self.noLink)
         }
         guard let hash = link.passwordHash else { return try open(link, head, prefix: prefix, path: path, rules) }
@@ -52,6 +51,7 @@ extension Gate {
                 brake.fail(address: address, user: name)
                 return .refuse(Self.asksPassword)
             }
+            brake.succeed(address: address, user: name)
             verified.remember(name, password, account: name, under: rules.number)
             return try open(link, head, prefix: prefix, path: path, rules)
         }
@@ -88,13 +88,11 @@ extension Gate {
         }
         // The address of a POST does not say what was chosen.
         let mayGoOn = head.method == .get
-        return .count(share, prefix: prefix, path: inside) { [root, downloads] isDownload in
-            guard isDownload else {
-                // Where even that can't be written, the count says one more than there were: never one less.
-                try? root.links.giveBackDownload(id: link.id)
-                return
-            }
-            if mayGoOn { downloads.add(download) }
+        // Where even that can't be written, the count says one more than there were: never one less.
+        let counted = CountedDownload { [root] in try? root.links.giveBackDownload(id: link.id) }
+        return .count(share, prefix: prefix, path: inside) { [downloads] isDownload in
+            counted.settle(isDownload)
+            if isDownload, mayGoOn { downloads.add(download) }
         }
     }
 

@@ -287,7 +287,7 @@ package final class Gate: AccessControl {
     /// Every browser sends `Accept-Language`, and no page can keep it from that. What else asks, asks for the person
     /// who started it, under the name that they gave: in a container or behind a proxy one without a dot is usual.
     private static func mayBeBrowser(_ fields: RequestFields) -> Bool {
-        let telling = ["accept-language", "origin", "referer", "cookie", "sec-fetch-site", "sec-fetch-mode"]
+        let telling = ["accept-language", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode"]
         return telling.contains { fields[$0] != nil } || fields["user-agent"]?.hasPrefix("Mozilla/") == true
     }
 

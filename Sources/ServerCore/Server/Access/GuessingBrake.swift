@@ -46,13 +46,13 @@ final class GuessingBrake: Sendable {
     /// How long an attempt must wait.
     /// - Parameters:
     ///   - address: of the client; nil where it has none.
-    ///   - user: the name that it says, bounded by the head's own size.
+    ///   - user: the name that it says, bounded by the head's own size; nil for what is nobody's.
     /// - Returns: whole seconds, at least one; nil when it may go on.
-    func wait(address: NetworkAddress?, user: String) -> Int64? {
+    func wait(address: NetworkAddress?, user: String?) -> Int64? {
         let now = clock()
         let until = state.withLock { state in
             Self.keys(address, user).filter { key in
-                guard key.user != nil, let home = state.homes[Self.home(address, user)] else { return true }
+                guard let user = key.user, let home = state.homes[Self.home(address, user)] else { return true }
                 return now - home >= Self.homeMemory
             }
             .map { state.entries[$0]?.blockedUntil ?? 0 }.max() ?? 0
@@ -60,8 +60,8 @@ final class GuessingBrake: Sendable {
         return until > now ? (until - now + 999) / 1000 : nil
     }
 
-    /// Notes a wrong password.
-    func fail(address: NetworkAddress?, user: String) {
+    /// Notes a wrong password; without a user, something else that was guessed at.
+    func fail(address: NetworkAddress?, user: String?) {
         let now = clock()
         state.withLock { state in
             for key in Self.keys(address, user) {
@@ -99,10 +99,11 @@ final class GuessingBrake: Sendable {
 
     private static func bounded(_ user: String) -> String { String(decoding: user.utf8.prefix(128), as: UTF8.self) }
 
-    private static func keys(_ address: NetworkAddress?, _ user: String) -> [Key] {
-        let user = Key(address: nil, user: bounded(user))
-        guard let address else { return [user] }
-        return [Key(address: address.network, user: nil), user]
+    private static func keys(_ address: NetworkAddress?, _ user: String?) -> [Key] {
+        var keys: [Key] = []
+        if let address { keys.append(Key(address: address.network, user: nil)) }
+        if let user { keys.append(Key(address: nil, user: bounded(user))) }
+        return keys
     }
 
     /// Forgets what is old; when nothing is, the half that failed least.

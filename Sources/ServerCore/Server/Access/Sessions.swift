@@ -99,16 +99,23 @@ final class Sessions: Sendable {
     @discardableResult
     func end(cookies: String, in book: AccountBook) throws(RootError) -> Bool {
         var found = false
+        var failure: RootError?
         for value in Self.values(cookies) {
             guard let (_, ticket) = read(value, book) else { continue }
             found = true
             let now = clock()
             // A copy of the cookie may have been renewed just now.
             let until = min(now + Self.idle + Self.skew, ticket.begun + Self.longest)
-            try ended.end(
-                ticket.id, begun: Self.time(ticket.begun), until: Self.time(until),
-                now: Self.time(now))
+            do throws(RootError) {
+                try ended.end(
+                    ticket.id, begun: Self.time(ticket.begun), until: Self.time(until),
+                    now: Self.time(now))
+            } catch {
+                // The others end all the same.
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
         return found
     }
 

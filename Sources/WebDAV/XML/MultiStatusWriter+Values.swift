@@ -83,7 +83,7 @@ extension MultiStatusWriter {
             xml.append(isShort ? "</oc:fileid>" : "</oc:id>")
         case .ocPermissions:
             xml.append("<oc:permissions xmlns:oc=\"http://owncloud.org/ns\">")
-            xml.append(attributes.isDirectory ? "RGDNVCK" : "RGDNVW")
+            xml.append(isReadOnly ? "G" : attributes.isDirectory ? "RGDNVCK" : "RGDNVW")
             xml.append("</oc:permissions>")
         case .ocSize:
             guard !attributes.isDirectory else { return false }

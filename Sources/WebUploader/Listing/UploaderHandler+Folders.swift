@@ -185,7 +185,10 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "“from” is the number of the first member to list, counted from 0.")
         }
         let count = HTMLListing.pageCount
-        let (members, isLast, rights) = try await request.io.run {
+        // All before it is read, too.
+        guard let slot = listings.take() else { throw RootError.tooMany }
+        defer { withExtendedLifetime(slot) {} }
+        let (members, isLast, rights) = try await request.io.look {
             let cursor = try request.share.list(request.path)
             var passed = 0
             while passed < from {

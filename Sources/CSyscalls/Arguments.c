@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "include/Arguments.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #if defined(__GLIBC__) || defined(__APPLE__)
@@ -25,3 +27,8 @@ bool sys_knows_arguments(void) { return false; }
 extern char **environ;
 
 const char *sys_variable(int index) { return environ != NULL ? environ[index] : NULL; }
+
+bool sys_ignores_hangup(void) {
+    struct sigaction now;
+    return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}

@@ -74,6 +74,10 @@ enum Program {
     /// Runs a command that prints what it has to say.
     private static func print(_ command: any ParsableCommand.Type, _ words: ArraySlice<String>) -> Never {
         do {
+            if command != SectionedServeCommand.self, words.contains(where: { $0.hasPrefix(completions) }) {
+                // The parser would make a script that no shell can read, since the command's name has two words.
+                throw StartError.usage("completions are of the whole program: shareserve \(completions) bash")
+            }
             var parsed = try command.parseAsRoot(Array(words))
             try parsed.run()
             exit(0)
@@ -81,6 +85,8 @@ enum Program {
             end(error, command: command)
         }
     }
+
+    private static let completions = "--generate-completion-script"
 
     private static func end(_ error: any Error, command: any ParsableCommand.Type) -> Never {
         if let error = error as? StartError {

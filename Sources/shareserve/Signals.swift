@@ -1,3 +1,4 @@
+import CSyscalls
 import Dispatch
 import Glibc
 import Logging
@@ -48,15 +49,23 @@ struct Signals {
     ///
     /// To be called before anybody is told that the server listens: whoever is may send one at once.
     static func trap() async -> UnixSignalsSequence {
-        await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        _ = terminal
+        return await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
     }
 
-    /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once.
+    /// A standard stream that was a terminal at the start; nil, too, where that was told not to mind when it goes, as
+    /// by nohup(1).
+    ///
+    /// To be asked before ``trap()``.
+    private static let terminal: Int32? = sys_ignores_hangup() ? nil : (0...2).first { isatty($0) == 1 }
+
+    /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once; and
+    /// SIGHUP, which otherwise reloads, when the window that the program was started in was closed.
     func obey() async {
         var isEnding = false
         for await signal in arriving {
             switch signal {
-            case .sighup: reload()
+            case .sighup where Self.terminal.map({ isatty($0) == 1 }) ?? true: reload()
             case _ where isEnding:
                 accessLog?.flush(within: .seconds(1))
                 finish()

@@ -1,5 +1,6 @@
 """The command line: what it prints, where its settings come from, how it ends."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -11,6 +12,7 @@ import socket
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
 from hyperframe.frame import DataFrame, HeadersFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
@@ -138,6 +140,8 @@ def test_what_everybody_may_do_is_told(serve, options, rights):
     (["--auth", "anna:secret@photos:rw"], "begins with"),
     (["--auth", "anna:secret@"], "begins with"),
     (["--generate-completion-script", "tcsh"], "zsh"),
+    (["link", "--generate-completion-script", "bash"], "whole program"),
+    (["hash-password", "--generate-completion-script=zsh"], "whole program"),
     (["hash-password", "a:b"], "colon"),
     (["--confine", "--no-confine"], "exclude each other"),
     (["hash-password"], "password"),
@@ -513,6 +517,34 @@ def test_ends_on_a_signal(server, number):
     assert server.process.wait(10) == 0
     with pytest.raises(ConnectionRefusedError):
         Wire(server)
+
+
+@pytest.mark.parametrize("ignores, ends", [(False, True), (True, False)], ids=["closed", "nohup"])
+def test_it_ends_with_the_window_that_it_was_started_in(folder, ignores, ends):
+    (folder / "share").mkdir()
+    port = free_port()
+    process, terminal = pty.fork()
+    if process == 0:
+        if ignores:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.execv(binary(), [str(binary()), str(folder / "share"), "--port", str(port), "--bind", "127.0.0.1"])
+    try:
+        shown = b""
+        while b"deletes" not in shown and b"delete the files" not in shown:
+            shown += os.read(terminal, 4096)
+        os.close(terminal)
+        if ends:
+            wait_until(lambda: os.waitpid(process, os.WNOHANG) == (process, 0), "it ends")
+        else:
+            time.sleep(1)
+            assert os.waitpid(process, os.WNOHANG) == (0, 0)
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(b"GET /.shareserve/health HTTP/1.0\r\n\r\n")
+                assert connection.recv(100).startswith(b"HTTP/1.1 200")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
 
 
 def test_sigpipe_and_sighup_do_not_end_it(server):

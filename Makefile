@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: help serve test build lint format clean install bench fuzz needs-build needs-test needs-bench
+.PHONY: help serve test build lint format clean install uninstall bench fuzz needs-build needs-test needs-bench
 
 # make serve
 DIR ?= ./share
@@ -40,7 +40,7 @@ swift_sources := Package.swift Sources Tests
 ## Lists what can be made.
 help:
 	@awk '/^## / { about = substr($$0, 4); next } \
-	    about != "" { sub(/:.*/, "", $$1); printf "make %-8s %s\n", $$1, about; about = "" }' $(MAKEFILE_LIST)
+	    about != "" { sub(/:.*/, "", $$1); printf "make %-9s %s\n", $$1, about; about = "" }' $(MAKEFILE_LIST)
 
 needs-build:
 	@config/require-swift.sh "$(SWIFT)"
@@ -98,6 +98,15 @@ install: $(shell ! command -v "$(SWIFT)" >/dev/null && test -x "$(server)" || ec
 	"$(server)" --generate-completion-script bash > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/shareserve"
 	"$(server)" --generate-completion-script zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shareserve"
 	"$(server)" --generate-completion-script fish > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shareserve.fish"
+
+## Removes what `make install` of the same DESTDIR and PREFIX has installed; shares and settings stay.
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/shareserve" "$(DESTDIR)$(PREFIX)/lib/systemd/system/shareserve.service" \
+	    "$(DESTDIR)$(PREFIX)/share/man/man1/shareserve.1" \
+	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/shareserve" \
+	    "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shareserve" \
+	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shareserve.fish"
+	rm -rf "$(DESTDIR)$(PREFIX)/share/doc/shareserve"
 
 needs-bench: build
 	@config/require-packages.sh $$(sed 's/#.*//' Tests/Benchmarks/debian-packages.txt)

@@ -34,13 +34,30 @@ done
 command -v apt-get >/dev/null || fail "there is no apt-get to install: ${missing[*]}"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
+    # Why sudo is about to ask for a password.
+    echo "To be installed: ${missing[*]}"
     command -v sudo >/dev/null || fail "installing needs root and there is no sudo; as root: apt-get install ${missing[*]}"
     sudo true || fail "installing needs root and sudo refused; as root: apt-get install ${missing[*]}"
     as_root=(sudo)
 fi
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# Some of what is tried or measured against is a service: nobody asked for it to run, now or when the machine starts.
+policy=/usr/sbin/policy-rc.d
+made_policy=
+end() {
+    rm -f "$log"
+    if [ -n "$made_policy" ]; then "${as_root[@]}" rm -f "$policy"; fi
+}
+trap end EXIT
+trap 'exit 130' INT
+names() { dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u; }
+before=$(names)
+if [ ! -e "$policy" ]; then
+    made_policy=yes
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+fi
 apt() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get -y -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2 "$@" >"$log" 2>&1
@@ -56,4 +73,11 @@ done
 if [ $known = no ] || ! install; then
     apt update || { tail -5 "$log" >&2; fail "could not fetch the lists of packages (is there a network?); as root: apt-get update, apt-get install ${missing[*]}"; }
     install || { tail -15 "$log" >&2; fail "could not install, see above (is there a network?); as root: apt-get install ${missing[*]}"; }
+fi
+
+services=$(comm -13 <(echo "$before") <(names) | xargs -r dpkg -L | sed -n 's,^.*/systemd/system/\([^/@]*\.service\)$,\1,p' | sort -u)
+if [ -n "$services" ] && command -v systemctl >/dev/null; then
+    # shellcheck disable=SC2086 # One word for each.
+    "${as_root[@]}" systemctl disable $services >"$log" 2>&1 ||
+        echo "shareserve: these services came with the packages and will run when the machine starts: $services" >&2
 fi

@@ -151,6 +151,8 @@ extension Share {
             try keepProperties(of: location, in: file.descriptor, hints)
             let hasAccessList = try keepAttributes(of: location, in: file.descriptor)
             try file.keepPermissions(of: old, where: status, hasAccessList: hasAccessList)
+            // Its content is on the disk already: after a power cut it must not be open to others than the old one.
+            if root.policy.waitsForDisk, try file.hasChanged(since: status) { try file.order(durably: true) }
         }
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
@@ -177,6 +179,13 @@ extension Share {
 }
 
 extension TemporaryFile {
+    /// Whether anything about it is not as it was.
+    func hasChanged(since before: sys_attributes) throws(RootError) -> Bool {
+        let now = try status()
+        return (now.mode, now.owner, now.group) != (before.mode, before.owner, before.group)
+            || (now.changed, now.changed_ns) != (before.changed, before.changed_ns)
+    }
+
     /// Stamps the modification time, in the clock's full resolution where none is given: two contents written within
     /// one tick of the kernel's coarse clock must differ in their entity tags.
     func setModified(_ time: Timestamp?) throws(RootError) {

@@ -17,6 +17,7 @@ import urllib.parse
 import pytest
 
 from server import wait_until
+from tracing import Trace
 from wire import ConnectionClosed, Wire, ask
 
 NAMES = [
@@ -497,6 +498,20 @@ def test_whom_a_list_shut_out_stays_out_where_it_cannot_be_carried(serve, folder
     assert file.stat().st_mode & 0o777 == 0o660
     assert ask(server, "PUT", "/file", body=b"new").status == 204
     assert file.stat().st_mode & 0o077 == 0
+
+
+def test_with_fsync_the_disk_has_the_bits_before_the_name(serve, folder):
+    server = serve("--fsync")
+    counts = {}
+    for mode in (0o644, 0o600):
+        (server.root / "file").write_text("old")
+        (server.root / "file").chmod(mode)
+        ask(server, "PUT", "/file", body=b"newer")
+        with Trace(server, folder) as trace:
+            assert ask(server, "PUT", "/file", body=b"new").status == 204
+        counts[mode] = trace.calls["fsync"] + trace.calls["fdatasync"]
+        assert (server.root / "file").stat().st_mode & 0o777 == mode
+    assert counts[0o600] == counts[0o644] + 1, counts
 
 
 def test_a_copy_has_the_bits_of_its_source(serve):

@@ -180,3 +180,21 @@ def test_a_destination_is_bytes_as_a_target_is(server):
             if method == "MOVE":
                 assert ask(server, "COPY", raw, "Destination: /a").status == 201
             assert ask(server, "DELETE", raw).status == 204
+
+
+@pytest.mark.parametrize("method, fields, body", [("PUT", (), b"new"), ("COPY", (), None), ("MOVE", (), None), ("DELETE", (), None)])
+def test_large_properties_go_with_what_is_replaced(server, method, fields, body):
+    """Those that lie beside the files, whatever takes their place."""
+    beside = server.root / ".shareserve" / "sidecar"
+    value = f"""<propertyupdate xmlns="DAV:"><set><prop><large xmlns="x:">{"x" * 20_000}</large></prop></set></propertyupdate>"""
+    for name in ("a", "b"):
+        assert ask(server, "PUT", f"/{name}", body=name.encode()).status == 201
+    assert ask(server, "PROPPATCH", "/b", "Content-Type: application/xml", body=value.encode()).status == 207
+    assert len(list(beside.iterdir())) == 1
+    target = "/b" if method in ("PUT", "DELETE") else "/a"
+    if target == "/a":
+        fields = (f"Destination: {server.url}/b",)
+    assert ask(server, method, target, *fields, body=body).status == 204
+    if method == "PUT":
+        assert ask(server, "DELETE", "/b").status == 204
+    assert list(beside.iterdir()) == []

@@ -136,9 +136,23 @@ extension DirectoryRoot {
     }
 
     /// Gives what stands out of sight its name back, or the next free one; under the commit lock.
+    ///
+    /// Where the folder that it stood in has been moved or removed meanwhile, in the nearest one above that is there.
     /// - Returns: where it is.
     /// - Throws: what keeps it from getting a name.
     func nameAgain(_ place: ScratchPlace, _ path: SharePath) throws(RootError) -> SharePath {
+        var path = path
+        while true {
+            do throws(RootError) {
+                return try nameAgain(place, beside: path)
+            } catch {
+                guard error == .parentMissing || error == .notDirectory, !path.parent.isRoot else { throw error }
+                path = try path.parent.parent.appending(Array(path.name))
+            }
+        }
+    }
+
+    private func nameAgain(_ place: ScratchPlace, beside path: SharePath) throws(RootError) -> SharePath {
         // The second of a name is `name (2)`.
         for number in 0..<1_000 where number != 1 {
             let location = try locate(path.numbered(number, isDirectory: true), followsLink: false)

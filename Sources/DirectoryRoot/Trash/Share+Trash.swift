@@ -149,7 +149,8 @@ extension Share {
                 replaced.end()
             }
             if replaced.isAway { root.dropLocks(below: location.path) }
-            try root.state.trash.forget(id)
+            // The item is back: a record without one is nothing.
+            try? root.state.trash.forget(id)
             if root.policy.waitsForDisk { try syncDirectory(of: location, replaced) }
         }
     }

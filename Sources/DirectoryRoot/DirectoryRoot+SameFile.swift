@@ -24,8 +24,10 @@ extension DirectoryRoot {
     /// A rename has nothing to do then, and where names are not told apart by case, the name that goes after it would
     /// be the only one. What the directories list tells which it is; what a name leads to does not, and may be
     /// remembered from before. Under the commit lock.
-    /// - Throws: ``RootError/selfReference`` when both are one name, or a mount of one directory at two places.
+    /// - Throws: ``RootError/selfReference`` when both are one name, or a mount of one directory or file at two places.
     func renameToItself(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
+        // The name that is left would be the mount's.
+        guard from.status?.mount == to.status?.mount else { throw .selfReference }
         let (source, target) = (try from.directory.status(), try to.directory.status())
         let isOneFolder = source.isSame(as: target)
         guard !isOneFolder || source.mount == target.mount && from.path.name != to.path.name else {

@@ -1,5 +1,13 @@
 import CSyscalls
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// The source of a move to another file system, on its way out: it goes when its copy stands.
 ///
 /// Made, and used, under the commit lock. All that could fail for want of memory or descriptors is done when it is
@@ -38,14 +46,39 @@ final class Departure {
             && now.isSame(as: status)
     }
 
-    /// Finds out whether a file may be taken away, as not everybody may out of a folder whose files are their owners'.
+    /// Finds out whether the source may be taken away, as far as that can be told before: not everybody may out of a
+    /// folder whose files are their owners', and nobody out of one that is mounted to be read only.
     /// - Throws: what forbids it.
     func rehearse() throws(RootError) {
-        guard !status.isDirectory else { return }
+        guard !status.isDirectory else { return try requireMovable() }
         // To remove it as what it is not fails only when all else is looked at.
         let answer = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 1) }
         let obstacle = RootError(answer, "unlinkat")
         if obstacle == .forbidden || obstacle == .readOnly { throw obstacle }
+    }
+
+    /// The same of a folder, for which no call fails after all has been looked at and before anything is done.
+    private func requireMovable() throws(RootError) {
+        let directory = place.directory.number
+        var parent = sys_attributes()
+        try unsafe check(sys_fstat(directory, &parent), "fstat")
+        let user = geteuid()
+        if parent.mode & UInt32(S_ISVTX) != 0, user != 0, parent.owner != user, status.owner != user {
+            throw .forbidden
+        }
+        for name in [[UInt8(ascii: ".")], place.name] {
+            let answer = unsafe CString.with(name) { name in
+                unsafe faccessat(directory, name, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno
+            }
+            try check(answer, "faccessat")
+        }
+    }
+
+    /// Whether nobody has written to the source, a file, since this was made.
+    var isUnchanged: Bool {
+        var now = sys_attributes()
+        return unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &now) } == 0
+            && FileStamp(now) == FileStamp(status)
     }
 
     /// Takes the name away.

@@ -122,6 +122,8 @@ extension Share {
         if request.isDurable(root) { try syncDirectory(of: location, kept) }
         if let departure, !departure.isTheCopy {
             do throws(RootError) {
+                // On its way to the disk the copy has taken its time, in which somebody may have written to the source.
+                guard departure.isUnchanged else { throw .tooMany }
                 try request.takingAway?(departure)
             } catch {
                 // A source that can't go stays, and no copy of it comes.
@@ -182,6 +184,8 @@ extension Share {
             let created = location.status == nil
             // What came meanwhile is not replaced by a part.
             guard failures.isEmpty || created else { return nil }
+            // What is replaced would not come back when the source can't go.
+            if !created { try departure?.rehearse() }
             var kept = Trash.Kept.nothing
             defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
             if let exchanged = try exchangeThroughTrash(place, with: location) {

@@ -33,19 +33,56 @@ def nobodys(serve, disk):
     return serve(preexec=as_nobody)
 
 
-def test_a_move_whose_source_must_stay_replaces_nothing(serve, disk):
+@pytest.mark.parametrize("mode", [0o1777, 0o755], ids=["sticky", "closed"])
+def test_a_move_whose_source_must_stay_replaces_nothing(serve, disk, mode):
     root = disk.parent
-    sticky = root / "sticky"
-    sticky.mkdir()
-    (sticky / "file").write_text("another's")
+    others = root / "others"
+    (others / "folder").mkdir(parents=True)
+    (others / "file").write_text("another's")
+    (others / "folder" / "new").write_text("another's")
     (disk / "target").write_text("old")
-    for path in (root, disk, disk / "target"):
+    (disk / "folder").mkdir()
+    (disk / "folder" / "old").write_text("old")
+    for path in (root, disk, *disk.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
-    sticky.chmod(0o1777)
+    others.chmod(mode)
     server = serve(preexec=as_nobody)
-    assert ask(server, "MOVE", "/sticky/file", "Destination: /disk/target").status == 403
-    assert (disk / "target").read_text() == "old" and (sticky / "file").read_text() == "another's"
-    assert sorted(path.name for path in disk.iterdir() if path.name != "lost+found") == ["target"]
+    assert ask(server, "MOVE", "/others/file", "Destination: /disk/target").status == 403
+    assert ask(server, "MOVE", "/others/file", "Destination: /disk/folder").status == 403
+    assert ask(server, "MOVE", "/others/folder", "Destination: /disk/folder").status == 403
+    assert (disk / "target").read_text() == "old" and (others / "file").read_text() == "another's"
+    assert [path.name for path in (disk / "folder").iterdir()] == ["old"] and (others / "folder" / "new").exists()
+    assert sorted(path.name for path in disk.iterdir() if path.name != "lost+found") == ["folder", "target"]
+
+
+def test_what_can_not_be_deleted_comes_back_though_its_folder_has_moved(nobodys):
+    root = nobodys.root
+    (root / "parent").mkdir()
+    os.chown(root / "parent", NOBODY, NOBODY)
+    (root / "tree").rename(root / "parent" / "tree")
+    with slowed(nobodys, unlinkat=300_000):
+        answer = in_background(lambda: ask(nobodys, "DELETE", "/parent/tree"))
+        wait_until(lambda: not (root / "parent" / "tree").exists(), "it is being taken apart")
+        assert ask(nobodys, "MOVE", "/parent", "Destination: /moved").status == 201
+        assert answer().status == 207
+    assert (root / "tree" / "fixed" / "file").read_text() == "content"
+    assert no_leftovers(root)
+
+
+def test_what_is_written_while_the_copy_goes_to_the_disk_is_not_lost(serve, disk):
+    server = serve()
+    source = disk.parent / "file"
+    source.write_text("first\n")
+    target = disk / "file"
+    with slowed(server, fsync=700_000):
+        answer = in_background(lambda: ask(server, "MOVE", "/file", "Destination: /disk/file"))
+        # The copy has its name, and the disk is still waited for.
+        wait_until(target.exists, "the copy has its name")
+        with source.open("a") as file:
+            file.write("second\n")
+        status = answer().status
+    assert status in (201, 503)
+    assert (target if status == 201 else source).read_text() == "first\nsecond\n"
 
 
 def test_a_part_of_a_copy_replaces_nothing_that_came_meanwhile(nobodys):

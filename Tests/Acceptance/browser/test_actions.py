@@ -49,7 +49,7 @@ def test_rename_in_place_selects_the_stem(server, opened, shot):
     page.get_by_role("textbox", name="New name for report.final.pdf").fill("taken.pdf")
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("“report.final.pdf” is already there")
+    expect(dialog).to_contain_text("“taken.pdf” is already there")
     page.keyboard.press("Escape")
     expect(dialog).to_be_visible()
     dialog.get_by_role("button", name="Keep both").click()

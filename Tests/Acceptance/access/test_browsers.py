@@ -51,7 +51,7 @@ def test_rebinding(server, host, method):
     assert (server.root / "a").read_text() == "x"
 
 
-BROWSERS = ["Accept-Language: de", "User-Agent: Mozilla/5.0 (X11; Linux x86_64)", "Origin: http://evil", "Referer: http://evil/",
+BROWSERS = ["Accept-Language: de", "User-Agent: Mozilla/5.0 (X11; Linux x86_64)", "Origin: http://evil",
             "Cookie: a=b", "Sec-Fetch-Site: same-origin"]
 
 
@@ -67,6 +67,9 @@ def test_rebinding_of_a_bare_name(server, host, field):
 def test_bare_names_are_for_programs(server, host):
     assert ask(server, "GET", "/", f"Host: {host}", "User-Agent: curl/8.0", host=False).status == 200
     assert ask(server, "PUT", "/a", f"Host: {host}", host=False, body="x").status == 201
+    # rclone and wget -r say where they have an address from.
+    fields = (f"Host: {host}", "User-Agent: rclone/v1.60.1", f"Referer: http://{host}/")
+    assert ask(server, "PROPFIND", "/", "Depth: 1", *fields, host=False).status == 207
 
 
 def test_allowed_hosts(serve):

@@ -32,10 +32,10 @@ done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 command -v apt-get >/dev/null || fail "there is no apt-get to install: ${missing[*]}"
+# Before sudo asks for a password.
+echo "Installing: ${missing[*]}"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-    # Why sudo is about to ask for a password.
-    echo "To be installed: ${missing[*]}"
     command -v sudo >/dev/null || fail "installing needs root and there is no sudo; as root: apt-get install ${missing[*]}"
     sudo true || fail "installing needs root and sudo refused; as root: apt-get install ${missing[*]}"
     as_root=(sudo)
@@ -64,7 +64,6 @@ apt() {
 }
 install() { apt install --no-install-recommends "${missing[@]}"; }
 
-echo "Installing: ${missing[*]}"
 known=yes
 for package in "${missing[@]}"; do
     apt-cache show "$package" >/dev/null 2>&1 || known=no

@@ -208,7 +208,7 @@ package final class LockTable: Sendable {
         }
     }
 
-    /// Writes that locks have ended, where the disk had no room for it then.
+    /// Writes that locks have ended, where the file could not be replaced then.
     /// - Throws: what the disk says, still.
     func settle() throws(RootError) {
         guard known.withLock({ !$0.unwritten.isEmpty }) else { return }

@@ -33,18 +33,10 @@ final class Departure {
 
     /// Whether the copy that just got its name is what is under the source's name now: the two were one place, by a
     /// mount of one directory at two.
-    var isTheCopy: Bool {
-        var now = sys_attributes()
-        return unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &now) } == 0
-            && !now.isSame(as: status)
-    }
+    var isTheCopy: Bool { now.map { !$0.isSame(as: status) } ?? false }
 
     /// Whether the source still is under its name.
-    var isHere: Bool {
-        var now = sys_attributes()
-        return unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &now) } == 0
-            && now.isSame(as: status)
-    }
+    var isHere: Bool { now.map { $0.isSame(as: status) } ?? false }
 
     /// Finds out whether the source may be taken away, as far as that can be told before: not everybody may out of a
     /// folder whose files are their owners', and nobody out of one that is mounted to be read only.
@@ -75,10 +67,13 @@ final class Departure {
     }
 
     /// Whether nobody has written to the source, a file, since this was made.
-    var isUnchanged: Bool {
-        var now = sys_attributes()
-        return unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &now) } == 0
-            && FileStamp(now) == FileStamp(status)
+    var isUnchanged: Bool { now.map { FileStamp($0) == FileStamp(status) } ?? false }
+
+    /// What is under the source's name; nil when nothing is.
+    private var now: sys_attributes? {
+        var found = sys_attributes()
+        let answer = unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &found) }
+        return answer == 0 ? found : nil
     }
 
     /// Takes the name away.

@@ -137,19 +137,34 @@ extension DirectoryRoot {
 
     /// Gives what stands out of sight its name back, or the next free one; under the commit lock.
     ///
-    /// Where the folder that it stood in has been moved or removed meanwhile, in the nearest one above that is there.
+    /// Where the folder that it stood in has been moved or removed meanwhile, that is made again: in any other one, other
+    /// rules may open it to others.
     /// - Returns: where it is.
     /// - Throws: what keeps it from getting a name.
     func nameAgain(_ place: ScratchPlace, _ path: SharePath) throws(RootError) -> SharePath {
-        var path = path
-        while true {
-            do throws(RootError) {
-                return try nameAgain(place, beside: path)
-            } catch {
-                guard error == .parentMissing || error == .notDirectory, !path.parent.isRoot else { throw error }
-                path = try path.parent.parent.appending(Array(path.name))
-            }
+        do throws(RootError) {
+            return try nameAgain(place, beside: path)
+        } catch .parentMissing {
+            try makeFolder(path.parent)
+            return try nameAgain(place, beside: path)
         }
+    }
+
+    /// Makes a folder again, with those above it, for ourselves alone: nobody knows whom it was open to.
+    private func makeFolder(_ path: SharePath) throws(RootError) {
+        do throws(RootError) {
+            try makeLastFolder(of: path)
+        } catch .parentMissing where !path.isRoot {
+            try makeFolder(path.parent)
+            // Once: what is above may be a link that leads nowhere.
+            try makeLastFolder(of: path)
+        }
+    }
+
+    private func makeLastFolder(of path: SharePath) throws(RootError) {
+        let location = try locate(path, followsLink: false)
+        guard location.status == nil else { return }
+        try unsafe check(location.withName { unsafe sys_mkdirat(location.directory.number, $0, 0o700) }, "mkdirat")
     }
 
     private func nameAgain(_ place: ScratchPlace, beside path: SharePath) throws(RootError) -> SharePath {

@@ -56,7 +56,7 @@ struct Signals {
     /// A standard stream that was a terminal at the start; nil, too, where that was told not to mind when it goes, as
     /// by nohup(1).
     ///
-    /// To be asked before ``trap()``.
+    /// Found out by ``trap()``, whose library ignores the signal from then on.
     private static let terminal: Int32? = sys_ignores_hangup() ? nil : (0...2).first { isatty($0) == 1 }
 
     /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once; and

@@ -8,7 +8,7 @@ const char *sys_argument(int index);
 /// Whether this C library tells.
 bool sys_knows_arguments(void);
 
-// Whether SIGHUP has no effect on this process.
+/// Whether the process was started so that SIGHUP has no effect on it.
 bool sys_ignores_hangup(void);
 
 /// A variable of the environment, as `NAME=value`; NULL after the last one, so ask from 0 on.

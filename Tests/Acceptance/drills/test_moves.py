@@ -65,7 +65,9 @@ def test_what_can_not_be_deleted_comes_back_though_its_folder_has_moved(nobodys)
         wait_until(lambda: not (root / "parent" / "tree").exists(), "it is being taken apart")
         assert ask(nobodys, "MOVE", "/parent", "Destination: /moved").status == 201
         assert answer().status == 207
-    assert (root / "tree" / "fixed" / "file").read_text() == "content"
+    assert (root / "parent" / "tree" / "fixed" / "file").read_text() == "content"
+    # As private as it may have been.
+    assert bits(root / "parent") == 0o700
     assert no_leftovers(root)
 
 

@@ -11,9 +11,15 @@ final class CopyLevel {
     private let origin: WalkedDirectory
     private let copy: WalkedDirectory
     private var reader: DirectoryReader?
+    /// Whether names that the copy has may have been copied before the walk came here.
+    private let isGoneOver: Bool
     private var skipped: Set<[UInt8]> = []
+    /// How many names were read.
+    private var seen = 0
     /// Closed and opened again: the names are read once more, and those that the target has are done.
     private var wasReopened = false
+    /// The number of the member that was read last, as the directory tells it.
+    private(set) var inode: UInt64 = 0
     /// The member that is being copied, for a report.
     var failing: [UInt8]?
     private(set) var isBroken = false
@@ -24,16 +30,18 @@ final class CopyLevel {
     ///   - target: the directory that it becomes.
     ///   - isLinked: whether a link led here.
     ///   - hasUniformRights: whether the requester may do the same everywhere below.
+    ///   - isGoneOver: whether the copy may have names of an earlier walk.
     /// - Throws: what looking at the directories met.
     init(
         paths: (source: SharePath, target: SharePath), source: consuming Descriptor, target: consuming Descriptor,
-        isLinked: Bool, hasUniformRights: Bool
+        isLinked: Bool, hasUniformRights: Bool, isGoneOver: Bool
     ) throws(RootError) {
         self.paths = paths
         origin = try WalkedDirectory(source)
         copy = try WalkedDirectory(target)
         self.isLinked = isLinked
         self.hasUniformRights = hasUniformRights
+        self.isGoneOver = isGoneOver
         // The duplicate of a descriptor shares its position.
         _ = sys_rewind(origin.number)
     }
@@ -72,11 +80,17 @@ final class CopyLevel {
     /// The next member; nil at the end.
     func nextName() throws(RootError) -> [UInt8]? {
         isBroken = true
-        if reader == nil { reader = DirectoryReader(descriptor: source) }
+        if reader == nil {
+            reader = DirectoryReader(descriptor: source)
+            // Where that leaves out others, the directory was changed, and is gone over once more.
+            if isGoneOver { for _ in 0..<seen { _ = try unsafe reader?.next() } }
+        }
         while let record = try unsafe reader?.next() {
             let name = unsafe Array(record.bytes)
-            if wasReopened, skipped.contains(name) || isDone(name) { continue }
+            seen += 1
+            if wasReopened, !isGoneOver, skipped.contains(name) || isDone(name) { continue }
             isBroken = false
+            inode = unsafe record.inode
             return name
         }
         isBroken = false

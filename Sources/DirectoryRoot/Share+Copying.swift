@@ -139,79 +139,14 @@ extension Share {
     /// Puts what is at `place` where a folder is, and that to `place`.
     /// - Throws: ``RootError/forbidden`` where its file system moves no such folder, as overlayfs none of a lower layer;
     ///   what the disk says.
-    private func swap(_ place: ScratchPlace, with location: borrowing Location) throws(RootError) {
+    func swap(_ place: ScratchPlace, with location: borrowing Location) throws(RootError) {
         let answer = root.swap(place, with: location)
         guard answer != -EXDEV else { throw .forbidden }
         try check(answer, "renameat2")
     }
 
-    /// Builds a folder out of sight and swaps it in.
-    private func copyTree(
-        _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool
-    ) throws(RootError) -> TransferResult {
-        let place = try root.scratch.place(near: location.directory)
-        // In a move, nobody else comes in before all that it holds has the source's own bits, itself last.
-        let status = try origin.descriptor.status()
-        let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700
-        // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
-        let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
-        defer { note?.end() }
-        try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
-        var isPlaced = false
-        defer { if !isPlaced { discard(place, isOurs: true) } }
-        let answer = unsafe place.withName {
-            unsafe sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
-        }
-        let top = try Descriptor(answer, "openat")
-        ScratchFolder.hold(top.number)
-        let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
-        var copy = TreeCopy(share: self, source: origin.realPath, target: location.path, isMove: request.isMove)
-        let failures = try copy.run(from: origin.descriptor.number, to: top.number, recursive: recursive)
-        if !failures.isEmpty, request.isMove || location.status != nil {
-            return TransferResult(created: false, failures: failures)
-        }
-        if root.policy.waitsForDisk { try WriteBack.waitForNames(in: top.number) }
-        // The source will be gone: its copy must be on the disk before, all of it at once.
-        if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
-        var replaced: ScratchPlace?
-        // Also where a step after the swap fails.
-        defer { if let replaced { discard(replaced) } }
-        let created = try root.commitLock.withLock { () throws(RootError) -> Bool? in
-            var location = try locateTarget(request.target, followsLink: false)
-            let departure = try requireUnchanged(request, status)
-            if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
-            try requireCopyTarget(location, request, status)
-            let created = location.status == nil
-            // What came meanwhile is not replaced by a part.
-            guard failures.isEmpty || created else { return nil }
-            // What is replaced would not come back when the source can't go.
-            if !created { try departure?.rehearse() }
-            var kept = Trash.Kept.nothing
-            defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
-            if let exchanged = try exchangeThroughTrash(place, with: location) {
-                kept = exchanged
-            } else {
-                kept = try keepInTrash(location)
-                if kept.isAway { try location.refresh() }
-                if location.status == nil {
-                    try root.renameToFreeName(place, location)
-                } else {
-                    try swap(place, with: location)
-                    replaced = place
-                }
-            }
-            isPlaced = true
-            kept.end()
-            if !created { didRemove(location.path, nil) }
-            if request.isDurable(root) { try syncDirectory(of: location, kept) }
-            if let departure { try request.takingAway?(departure) }
-            return created
-        }
-        return TransferResult(created: created ?? false, failures: failures)
-    }
-
     /// Everything that decides whether the copy may take its place.
-    private func requireCopyTarget(
+    func requireCopyTarget(
         _ location: borrowing Location, _ request: CopyRequest, _ status: sys_attributes
     ) throws(RootError) {
         for source in [request.source, request.realSource] {
@@ -243,7 +178,7 @@ extension Share {
     /// Makes sure that what was copied is what will be taken away, or what the precondition is asked about: the file
     /// that is under the name now.
     /// - Returns: of a move, what will be taken away.
-    private func requireUnchanged(
+    func requireUnchanged(
         _ request: CopyRequest, _ status: sys_attributes
     ) throws(RootError) -> Departure? {
         guard request.isMove || precondition != nil else { return nil }

@@ -21,6 +21,8 @@ struct TreeCopy: ~Copyable {
     private let source: SharePath
     private let target: SharePath
     private let isMove: Bool
+    private let isGoneOver: Bool
+    private(set) var debts: Debts
     private var levels: [CopyLevel] = []
     private var failures: [MemberFailure] = []
     private var writeBack = WriteBackQueue()
@@ -30,11 +32,15 @@ struct TreeCopy: ~Copyable {
     ///   - source: the real path of what is copied, for rights and reports.
     ///   - target: where it will be.
     ///   - isMove: whether everything comes along: ``Belongings``, hidden names, links that lead nowhere.
-    init(share: Share, source: SharePath, target: SharePath, isMove: Bool) {
+    ///   - debts: of the walk before, where the copy has members of one already: those that are as the source has them
+    ///     now are done; nil for the first.
+    init(share: Share, source: SharePath, target: SharePath, isMove: Bool, debts: Debts? = nil) {
         self.share = share
         self.source = source
         self.target = target
         self.isMove = isMove
+        self.debts = debts ?? Debts()
+        isGoneOver = debts != nil
     }
 
     /// - Parameters:
@@ -48,7 +54,7 @@ struct TreeCopy: ~Copyable {
             try CopyLevel(
                 paths: (source, target), source: Descriptor(sys_dup(origin), "dup"),
                 target: Descriptor(sys_dup(top), "dup"), isLinked: true,
-                hasUniformRights: share.rights.isUniform(below: source)))
+                hasUniformRights: share.rights.isUniform(below: source), isGoneOver: isGoneOver))
         try share.copyProperties(from: origin, at: source, to: top, at: target)
         while let level = levels.last {
             do throws(RootError) {
@@ -64,7 +70,7 @@ struct TreeCopy: ~Copyable {
             }
         }
         try writeBack.finish()
-        return failures
+        return debts.broken + failures
     }
 
     /// A move carries what nobody sees, too, since the source will be gone: the state of a share in the tree, with its
@@ -78,10 +84,12 @@ struct TreeCopy: ~Copyable {
         level.failing = name
         if let member = try openMember(name, of: level) {
             let status = try member.descriptor.status()
+            if !debts.missing.isEmpty { debts.missing[status.inode] = nil }
             if status.isDirectory {
                 try enter(name, of: level, member)
             } else if status.isFile {
-                try copyFile(name, of: level, member.descriptor.number, status)
+                let isDone = isGoneOver ? try hasCopy(of: status, name, in: level) : false
+                if !isDone { try copyFile(name, of: level, member.descriptor.number, status) }
             } else if isMove {
                 throw .forbidden
             }
@@ -101,9 +109,13 @@ struct TreeCopy: ~Copyable {
     }
 
     /// Opens a member, or what it points at; nil for what does not exist for the requester.
-    private func openMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) -> CopyMember? {
+    private mutating func openMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) -> CopyMember? {
         let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
         let answer = unsafe CString.with(name) { unsafe sys_openat(level.source, $0, flags | O_NOFOLLOW, 0) }
+        // In a later walk it has been copied under another name, or was missed before.
+        if answer == -ENOENT, !isGoneOver, debts.missing.count < Self.mostFailures {
+            debts.missing[level.inode] = level.paths.source.appendingIfFits(name)
+        }
         if answer == -ENOENT || answer == -ENXIO || answer == -ENODEV { return nil }
         if answer == -ELOOP {
             let path = try level.paths.source.appending(name)
@@ -138,25 +150,42 @@ struct TreeCopy: ~Copyable {
             guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
         }
         let permissions = status.mode & 0o777 | 0o700
-        try unsafe check(CString.with(name) { unsafe sys_mkdirat(level.target, $0, permissions) }, "mkdirat")
+        let made = unsafe CString.with(name) { unsafe sys_mkdirat(level.target, $0, permissions) }
+        if !isGoneOver || made != -EEXIST { try check(made, "mkdirat") }
         let answer = unsafe CString.with(name) {
             unsafe sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
-        let made = try Descriptor(answer, "openat")
+        // A file had the name before.
+        if answer == -ENOTDIR { throw .tooMany }
+        let folder = try Descriptor(answer, "openat")
         // Behind a link the rights of the place count where it leads.
         let paths = (
             member.realPath ?? level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name)
         )
-        try share.copyProperties(from: member.descriptor.number, at: paths.0, to: made.number, at: paths.1)
+        try share.copyProperties(from: member.descriptor.number, at: paths.0, to: folder.number, at: paths.1)
         let next = try CopyLevel(
-            paths: paths, source: Descriptor(sys_dup(member.descriptor.number), "dup"), target: made,
+            paths: paths, source: Descriptor(sys_dup(member.descriptor.number), "dup"), target: folder,
             isLinked: isLinked,
-            hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights)
+            hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights,
+            isGoneOver: isGoneOver)
         level.failing = nil
         levels.append(next)
         let far = levels.count - 1 - Self.mostOpen
         // From behind a link no `..` leads back.
         if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
+    }
+
+    /// Whether an earlier walk has copied just this; what it has of another file of that name goes.
+    private func hasCopy(of status: sys_attributes, _ name: [UInt8], in level: CopyLevel) throws(RootError) -> Bool {
+        var found = sys_attributes()
+        let answer = unsafe CString.with(name) { unsafe sys_statat(level.target, $0, &found) }
+        if answer == -ENOENT { return false }
+        try check(answer, "statx")
+        // A folder had the name before.
+        guard found.isFile else { throw .tooMany }
+        if found.size == status.size, found.modificationTime == status.modificationTime { return true }
+        try unsafe check(CString.with(name) { unsafe sys_unlinkat(level.target, $0, 0) }, "unlinkat")
+        return false
     }
 
     private mutating func copyFile(
@@ -200,13 +229,24 @@ struct TreeCopy: ~Copyable {
         case .noSpace, .readOnly, .tooMany, .system: throw error
         default: break
         }
-        guard failures.count < Self.mostFailures, let level = levels.last else { return }
-        var path = level.paths.source
+        guard failures.count + debts.broken.count < Self.mostFailures, let level = levels.last else { return }
+        let path = name.map { level.paths.source.appendingIfFits($0) } ?? level.paths.source
+        let failure = MemberFailure(path: path.relative(to: share.base) ?? .root, error: error)
         if let name {
             level.skip(name)
-            path = path.appendingIfFits(name)
+            failures.append(failure)
+        } else if !debts.broken.contains(failure) {
+            debts.broken.append(failure)
         }
-        failures.append(MemberFailure(path: path.relative(to: share.base) ?? .root, error: error))
+    }
+
+    /// What a walk leaves to the next, which goes over the same copy.
+    struct Debts {
+        /// What had another name, or none, by the time that it was to be copied, by inode, and where it was; until it
+        /// is met under another name, in this walk or a later one.
+        var missing: [UInt64: SharePath] = [:]
+        /// Folders of which the copy may have a part, since they were moved away meanwhile.
+        var broken: [MemberFailure] = []
     }
 }
 

@@ -13,32 +13,38 @@ import CSyscalls
 ///
 /// The order does not matter. Good within one process only.
 struct TreeSum: Equatable {
+    /// What makes another sum.
+    enum Scope {
+        case contents
+        /// What is made, renamed or removed; no file is looked at.
+        case names
+    }
+
     /// Only this many of the deepest directories stay open.
     private static let mostOpen = 32
+    private let scope: Scope
+    private var levels: [SumLevel] = []
     private var sum: UInt64 = 0
 
     /// Of what is in a directory now, with all names but our own, not following links.
     ///
     /// May wait for the disk.
-    /// - Parameter directory: open for whatever purpose; stays the caller's.
+    /// - Parameters:
+    ///   - directory: open for whatever purpose; stays the caller's.
+    ///   - scope: what makes another sum.
     /// - Throws: ``RootError/tooMany`` when a folder is moved while this looks; what the disk says.
-    init(of directory: Int32) throws(RootError) {
-        var levels = unsafe [try SumLevel(".", in: directory)]
+    init(of directory: Int32, scope: Scope = .contents) throws(RootError) {
+        self.scope = scope
+        try unsafe enter(".", in: directory)
         while let level = levels.last {
             guard let record = try unsafe level.next() else {
                 levels.removeLast()
                 try levels.last?.reopen(from: level)
                 continue
             }
-            let name = unsafe Array(record.bytes)
-            var status = sys_attributes()
-            if unsafe ReservedName.takes(record.bytes) || sys_statat(level.number, record.name, &status) != 0 {
-                continue
-            }
-            add(status, as: name, depth: levels.count)
-            guard status.isDirectory else { continue }
+            guard unsafe !ReservedName.takes(record.bytes), unsafe add(record, in: level) else { continue }
             do throws(RootError) {
-                unsafe levels.append(try SumLevel(record.name, in: level.number))
+                try unsafe enter(record.name, in: level.number)
             } catch .notFound, .notDirectory, .forbidden {
                 // Gone or replaced meanwhile: the sum of another moment tells. One that nobody can read is not copied.
                 continue
@@ -47,11 +53,34 @@ struct TreeSum: Equatable {
         }
     }
 
-    private mutating func add(_ status: sys_attributes, as name: [UInt8], depth: Int) {
+    static func == (one: TreeSum, other: TreeSum) -> Bool { one.sum == other.sum }
+
+    private mutating func enter(_ name: UnsafePointer<CChar>, in directory: Int32) throws(RootError) {
+        let level = try unsafe SumLevel(name, in: directory)
+        levels.append(level)
+        // Its own times tell what came and went between two looks; otherwise they count with its name.
+        if scope == .names { unsafe add(FileStamp(level.identity), nil) }
+    }
+
+    /// - Returns: whether it may be a directory.
+    private mutating func add(_ record: sys_name, in level: SumLevel) -> Bool {
+        switch scope {
+        case .names:
+            unsafe add(record.inode, record.bytes)
+            return unsafe [UInt32(DT_DIR), UInt32(DT_UNKNOWN)].contains(record.type)
+        case .contents:
+            var status = sys_attributes()
+            guard unsafe sys_statat(level.number, record.name, &status) == 0 else { return false }
+            unsafe add(FileStamp(status), record.bytes)
+            return status.isDirectory
+        }
+    }
+
+    private mutating func add(_ value: some Hashable, _ name: UnsafeBufferPointer<UInt8>?) {
         var hasher = Hasher()
-        hasher.combine(name)
-        hasher.combine(depth)
-        hasher.combine(FileStamp(status))
+        if let name = unsafe name { unsafe hasher.combine(bytes: UnsafeRawBufferPointer(name)) }
+        hasher.combine(levels.count)
+        hasher.combine(value)
         sum &+= UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }
@@ -71,6 +100,8 @@ private final class SumLevel {
     }
 
     var number: Int32 { directory.number }
+    /// What the directory was when it was opened.
+    var identity: sys_attributes { directory.identity }
 
     func close() {
         reader = nil

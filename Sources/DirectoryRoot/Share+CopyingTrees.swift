@@ -1,0 +1,109 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Share {
+    /// How often a folder is gone over in which names change for ever.
+    private static let mostWalks = 4
+
+    /// Builds a folder out of sight and swaps it in.
+    func copyTree(
+        _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool
+    ) throws(RootError) -> TransferResult {
+        let place = try root.scratch.place(near: location.directory)
+        // In a move, nobody else comes in before all that it holds has the source's own bits, itself last.
+        let status = try origin.descriptor.status()
+        let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700
+        // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
+        let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
+        defer { note?.end() }
+        try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
+        var isPlaced = false
+        defer { if !isPlaced { discard(place, isOurs: true) } }
+        let answer = unsafe place.withName {
+            unsafe sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        }
+        let top = try Descriptor(answer, "openat")
+        ScratchFolder.hold(top.number)
+        let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
+        let failures = try copyMembers(
+            of: origin, to: top.number, at: location.path, isMove: request.isMove, recursive: recursive)
+        if !failures.isEmpty, request.isMove || location.status != nil {
+            return TransferResult(created: false, failures: failures)
+        }
+        if root.policy.waitsForDisk { try WriteBack.waitForNames(in: top.number) }
+        // The source will be gone: its copy must be on the disk before, all of it at once.
+        if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
+        var replaced: ScratchPlace?
+        // Also where a step after the swap fails.
+        defer { if let replaced { discard(replaced) } }
+        let created = try root.commitLock.withLock { () throws(RootError) -> Bool? in
+            var location = try locateTarget(request.target, followsLink: false)
+            let departure = try requireUnchanged(request, status)
+            if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
+            try requireCopyTarget(location, request, status)
+            let created = location.status == nil
+            // What came meanwhile is not replaced by a part.
+            guard failures.isEmpty || created else { return nil }
+            // What is replaced would not come back when the source can't go.
+            if !created { try departure?.rehearse() }
+            var kept = Trash.Kept.nothing
+            defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
+            if let exchanged = try exchangeThroughTrash(place, with: location) {
+                kept = exchanged
+            } else {
+                kept = try keepInTrash(location)
+                if kept.isAway { try location.refresh() }
+                if location.status == nil {
+                    try root.renameToFreeName(place, location)
+                } else {
+                    try swap(place, with: location)
+                    replaced = place
+                }
+            }
+            isPlaced = true
+            kept.end()
+            if !created { didRemove(location.path, nil) }
+            if request.isDurable(root) { try syncDirectory(of: location, kept) }
+            if let departure { try request.takingAway?(departure) }
+            return created
+        }
+        return TransferResult(created: created ?? false, failures: failures)
+    }
+
+    /// Copies what a folder holds; and, where names in it changed meanwhile, what has come to other names.
+    ///
+    /// Who renames a file while we read its folder has it read under neither name. A move needs no more than one walk:
+    /// it takes nothing away of what changed, and begins anew.
+    /// - Returns: the members that could not be copied. Where names change for ever, those are among them that were
+    ///   never met where they had just been.
+    private func copyMembers(
+        of origin: borrowing Visible, to top: Int32, at target: SharePath, isMove: Bool, recursive: Bool
+    ) throws(RootError) -> [MemberFailure] {
+        let source = origin.descriptor.number
+        let isWatched = recursive && !isMove
+        // What can't be looked at as a whole is gone over, too.
+        var names = isWatched ? try? TreeSum(of: source, scope: .names) : nil
+        var debts: TreeCopy.Debts?
+        var failures: [MemberFailure] = []
+        for _ in 0..<Self.mostWalks {
+            var copy = TreeCopy(share: self, source: origin.realPath, target: target, isMove: isMove, debts: debts)
+            failures = try copy.run(from: source, to: top, recursive: recursive)
+            guard isWatched else { return failures }
+            let now = try? TreeSum(of: source, scope: .names)
+            if now == names { return failures }
+            names = now
+            debts = copy.debts
+        }
+        for path in (debts?.missing ?? [:]).values {
+            failures.append(MemberFailure(path: path.relative(to: base) ?? .root, error: .notFound))
+        }
+        return failures
+    }
+}

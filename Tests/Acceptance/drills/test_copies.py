@@ -1,0 +1,125 @@
+"""Copies of folders in which names change meanwhile: what was there all the time is in the copy."""
+
+import threading
+import time
+
+import pytest
+
+from server import wait_until
+from test_trees import in_background, no_leftovers, slowed
+from wire import ask
+
+
+def contents(folder):
+    return {path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def copying(serve):
+    """A server with a folder of 10 files, and what copies it, slowly: gives the copy that is being made, and then the
+    answer."""
+    server = serve()
+    folder = server.root / "folder"
+    (folder / "below").mkdir(parents=True)
+    for number in range(10):
+        (folder / f"log.{number}").write_text(str(number))
+
+    def copy(between):
+        with slowed(server, utimensat=60_000):
+            answer = in_background(lambda: ask(server, "COPY", "/folder", "Destination: /copy"))
+            made = wait_until(lambda: list(server.root.glob(".shareserve/tmp/.shareserve-*/log.*")), "the copy has a file")
+            between(folder, {path.name for path in made})
+            return answer().status
+
+    yield server, copy
+    assert no_leftovers(server.root)
+
+
+def test_files_that_are_renamed_while_their_folder_is_copied_are_in_the_copy(copying):
+    server, copy = copying
+
+    def rename(folder, made):
+        for path in folder.glob("log.*"):
+            if path.name not in made:
+                path.rename(folder / f"old {path.name}")
+
+    assert copy(rename) == 201
+    assert contents(server.root / "copy") == set("0123456789")
+
+
+def test_logs_that_turn_while_their_folder_is_copied_are_all_in_the_copy(copying):
+    server, copy = copying
+
+    def turn(folder, made):
+        for number in reversed(range(10)):
+            (folder / f"log.{number}").rename(folder / f"log.{number + 1}")
+        (folder / "log.0").write_text("new")
+
+    assert copy(turn) == 201
+    assert contents(server.root / "copy") == {"new", *"0123456789"}
+    assert {path.name: path.read_text() for path in (server.root / "copy").glob("log.*")} == {
+        "log.0": "new", **{f"log.{number + 1}": str(number) for number in range(10)}}
+
+
+def test_files_that_wander_between_folders_while_those_are_copied_are_in_the_copy(copying):
+    server, copy = copying
+
+    def wander(folder, made):
+        (folder / "new" / "deep").mkdir(parents=True)
+        for path in folder.glob("log.*"):
+            if path.name not in made:
+                path.rename(folder / ("below" if path.name < "log.5" else "new/deep") / path.name)
+
+    assert copy(wander) == 201
+    assert contents(server.root / "copy") == set("0123456789")
+
+
+def test_a_file_and_a_folder_that_change_names_while_they_are_copied(copying):
+    server, copy = copying
+
+    def change(folder, made):
+        name = made.pop()
+        (folder / name).rename(folder / "file")
+        (folder / "below").rename(folder / name)
+
+    # What is a folder now has been copied as a file: either all of it is right, or nothing is there.
+    status = copy(change)
+    assert status in (201, 503)
+    if status == 201:
+        assert contents(server.root / "copy") == set("0123456789")
+    else:
+        assert not (server.root / "copy").exists()
+
+
+@pytest.mark.parametrize("pause", [0, 0.001])
+def test_a_folder_in_which_names_change_for_ever(serve, pause):
+    server = serve()
+    folder = server.root / "folder"
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"file {number}").write_text(str(number))
+    over = threading.Event()
+
+    def rename():
+        names = ["", " x"]
+        while not over.is_set():
+            for number in range(0, 300, 3):
+                (folder / f"file {number}{names[0]}").rename(folder / f"file {number}{names[1]}")
+                time.sleep(pause)
+            names.reverse()
+
+    thread = threading.Thread(target=rename)
+    thread.start()
+    whole = 0
+    try:
+        for turn in range(20):
+            answer = ask(server, "COPY", "/folder", f"Destination: /copy{turn}")
+            missing = {str(number) for number in range(300)} - contents(server.root / f"copy{turn}")
+            assert answer.status == (207 if missing else 201), (answer, missing)
+            assert all(f"/file%20{number}" in answer.text for number in missing)
+            whole += not missing
+    finally:
+        over.set()
+        thread.join()
+    assert whole > 15 or not pause
+    assert no_leftovers(server.root)

@@ -15,17 +15,20 @@ import CSyscalls
 final class Departure {
     private let place: ScratchPlace
     private let status: sys_attributes
+    private let sum: TreeSum?
     private let hidden: [ScratchPlace]
     /// Where the source from the root is.
     let path: SharePath
 
     /// - Parameters:
     ///   - source: where it stands.
+    ///   - sum: what it holds, as it was copied: it goes only as that; nil for a file.
     ///   - root: for names that no door shows.
     /// - Throws: ``RootError/notFound`` when nothing is there; ``RootError/tooMany``.
-    init(of source: borrowing Location, in root: DirectoryRoot) throws(RootError) {
+    init(of source: borrowing Location, holding sum: TreeSum?, in root: DirectoryRoot) throws(RootError) {
         guard let status = source.status else { throw .notFound }
         self.status = status
+        self.sum = sum
         path = source.path
         place = try source.place()
         hidden = status.isDirectory ? try root.hiding(place) : []
@@ -78,7 +81,8 @@ final class Departure {
 
     /// Takes the name away.
     /// - Returns: what is left to be removed, there or out of sight; nil when nothing is.
-    /// - Throws: what forbids it; then the source is there as before.
+    /// - Throws: what forbids it; ``RootError/tooMany`` when it was written to until now. Then the source is there as
+    ///   before.
     func go(_ root: DirectoryRoot) throws(RootError) -> Share.DoomedTree? {
         guard status.isDirectory else {
             try unsafe check(place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }, "unlinkat")
@@ -87,12 +91,28 @@ final class Departure {
         for hidden in hidden {
             let note = RemovalNote(hidden.name, at: path, in: root)
             if root.rename(place, to: hidden) == 0 {
+                do throws(RootError) {
+                    try requireUnchanged(hidden)
+                } catch {
+                    if root.rename(hidden, to: place) == 0 || (try? root.nameAgain(hidden, path)) != nil { note?.end() }
+                    throw error
+                }
                 return Share.DoomedTree(place: hidden, path: path, note: note)
             }
             note?.end()
         }
         // What can't be hidden is taken apart in its place.
+        try requireUnchanged(place)
         return Share.DoomedTree(place: place, path: path, isInPlace: true)
+    }
+
+    /// Nobody who comes by its name writes to the source any more: what it holds now has been copied, or comes back.
+    private func requireUnchanged(_ place: ScratchPlace) throws(RootError) {
+        guard let sum else { return }
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+        let answer = unsafe place.withName { unsafe sys_openat(place.directory.number, $0, flags, 0) }
+        let tree = try Descriptor(answer, "openat")
+        guard try TreeSum(of: tree.number) == sum else { throw .tooMany }
     }
 
     /// Makes it durable that the name is gone.

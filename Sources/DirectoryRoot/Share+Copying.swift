@@ -177,9 +177,14 @@ extension Share {
 
     /// Makes sure that what was copied is what will be taken away, or what the precondition is asked about: the file
     /// that is under the name now.
+    /// - Parameters:
+    ///   - request: what is asked.
+    ///   - status: of what was copied, as it was then.
+    ///   - sum: of a moved folder, what it held when its copy was begun.
     /// - Returns: of a move, what will be taken away.
+    /// - Throws: ``RootError/tooMany`` when it was written to; ``RootError/preconditionFailed``; what the disk says.
     func requireUnchanged(
-        _ request: CopyRequest, _ status: sys_attributes
+        _ request: CopyRequest, _ status: sys_attributes, _ sum: TreeSum? = nil
     ) throws(RootError) -> Departure? {
         guard request.isMove || precondition != nil else { return nil }
         let found = try look(at: request.source, waiting: true).status
@@ -188,7 +193,7 @@ extension Share {
             guard FileStamp(found) == FileStamp(status) else { throw .tooMany }
             let from = try locateSource(request.source, followsLink: false)
             try checkLocks(WriteUse(trees: [from.path]))
-            departure = try Departure(of: from, in: root)
+            departure = try Departure(of: from, holding: sum, in: root)
         }
         guard precondition != nil, !request.isDirectory else { return departure }
         let now = FileAttributes(found)

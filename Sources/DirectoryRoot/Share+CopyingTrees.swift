@@ -45,7 +45,7 @@ extension Share {
         defer { if let replaced { discard(replaced) } }
         let created = try root.commitLock.withLock { () throws(RootError) -> Bool? in
             var location = try locateTarget(request.target, followsLink: false)
-            let departure = try requireUnchanged(request, status)
+            let departure = try requireUnchanged(request, status, sum)
             if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
@@ -54,7 +54,14 @@ extension Share {
             // What is replaced would not come back when the source can't go.
             if !created { try departure?.rehearse() }
             var kept = Trash.Kept.nothing
-            defer { if !isPlaced { root.state.trash.giveBack(kept, to: location, of: root) } }
+            defer {
+                if isPlaced {
+                    kept.end()
+                    if !created { didRemove(location.path, nil) }
+                } else {
+                    root.state.trash.giveBack(kept, to: location, of: root)
+                }
+            }
             if let exchanged = try exchangeThroughTrash(place, with: location) {
                 kept = exchanged
             } else {
@@ -68,10 +75,17 @@ extension Share {
                 }
             }
             isPlaced = true
-            kept.end()
-            if !created { didRemove(location.path, nil) }
-            if request.isDurable(root) { try syncDirectory(of: location, kept) }
-            if let departure { try request.takingAway?(departure) }
+            do throws(RootError) {
+                if request.isDurable(root) { try syncDirectory(of: location, kept) }
+                if let departure { try request.takingAway?(departure) }
+            } catch {
+                // A source that can't go, or was written to until now, stays, and no copy of it comes.
+                if departure?.isHere == true, takeBack(place, from: location, wasSwapped: replaced != nil) {
+                    isPlaced = false
+                    replaced = nil
+                }
+                throw error
+            }
             return created
         }
         return TransferResult(created: created ?? false, failures: failures)
@@ -105,5 +119,15 @@ extension Share {
             failures.append(MemberFailure(path: path.relative(to: base) ?? .root, error: .notFound))
         }
         return failures
+    }
+
+    /// Puts a copy out of sight again, to `place`, and back what was swapped with it.
+    /// - Returns: whether that could be.
+    private func takeBack(
+        _ place: ScratchPlace, from location: borrowing Location, wasSwapped: Bool
+    ) -> Bool {
+        if wasSwapped { return root.swap(place, with: location) == 0 }
+        guard let copy = try? location.place() else { return false }
+        return root.rename(copy, to: place) == 0
     }
 }

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import threading
+import time
 
 import pytest
 
@@ -85,6 +87,66 @@ def test_what_is_written_while_the_copy_goes_to_the_disk_is_not_lost(serve, disk
         status = answer().status
     assert status in (201, 503)
     assert (target if status == 201 else source).read_text() == "first\nsecond\n"
+
+
+def test_what_is_written_to_a_folder_until_it_goes_is_not_lost(serve, disk):
+    server = serve()
+    source = disk.parent / "tree"
+    (source / "below").mkdir(parents=True)
+    (source / "below" / "log").write_text("first\n")
+    with slowed(server, fsync=400_000):
+        answer = in_background(lambda: ask(server, "MOVE", "/tree", "Destination: /disk/tree"))
+        # The copy has its name, and the disk is still waited for.
+        wait_until((disk / "tree").exists, "the copy has its name")
+        with (source / "below" / "log").open("a") as file:
+            file.write("second\n")
+        assert answer().status == 201
+    assert (disk / "tree" / "below" / "log").read_text() == "first\nsecond\n" and not source.exists()
+    assert no_leftovers(disk.parent) and not list(disk.glob(".shareserve*"))
+
+
+@pytest.mark.parametrize("trash", [[], ["--trash", "30"]], ids=["", "trash"])
+@pytest.mark.parametrize("old", [None, "file", "folder"])
+def test_a_folder_that_is_written_to_for_ever_does_not_move(serve, disk, old, trash):
+    server = serve(*trash)
+    source = disk / "tree"
+    source.mkdir()
+    target = disk.parent / "target"
+    if old == "file":
+        target.write_text("old")
+    elif old == "folder":
+        target.mkdir()
+        (target / "old").write_text("old")
+    over = threading.Event()
+    written = []
+
+    def write():
+        while not over.is_set():
+            name = f"line {len(written)}"
+            try:
+                (source / name).write_text("x")
+                written.append(name)
+            except FileNotFoundError:
+                # For a moment it is away.
+                pass
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        with slowed(server, fsync=30_000):
+            assert ask(server, "MOVE", "/disk/tree", "Destination: /target").status == 503
+    finally:
+        over.set()
+        thread.join()
+    assert sorted(path.name for path in source.iterdir()) == sorted(written)
+    if old == "file":
+        assert target.read_text() == "old"
+    elif old == "folder":
+        assert [path.read_text() for path in target.iterdir()] == ["old"]
+    else:
+        assert not target.exists()
+    assert no_leftovers(disk.parent) and not list(disk.glob(".shareserve*"))
 
 
 def test_a_part_of_a_copy_replaces_nothing_that_came_meanwhile(nobodys):

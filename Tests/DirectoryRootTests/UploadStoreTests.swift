@@ -386,13 +386,26 @@ import Testing
         let inode = try share.attributes(of: SharePath("a"))
         let line = try StateRecord.all(in: StateEnvelope(file: record).payload)[0]
         var ending = try UploadRecord(line, id: upload.id)
-        ending.phase = .committing(inode: inode.inode, device: inode.device)
-        var payload: [UInt8] = []
-        ending.record.write(to: &payload)
-        try directory.write(
-            StateEnvelope(generation: 9, payload: payload).encoded(), to: ".shareserve/uploads/\(upload.id).record")
+        func note(born: Timestamp?) throws {
+            ending.phase = .committing(inode: inode.inode, device: inode.device, born: born)
+            var payload: [UInt8] = []
+            ending.record.write(to: &payload)
+            try directory.write(
+                StateEnvelope(generation: 9, payload: payload).encoded(), to: ".shareserve/uploads/\(upload.id).record")
+        }
+        // A file of its own that has the inode now.
+        try note(born: Timestamp(seconds: 1))
+        try share.root.sweep()
+        #expect(throws: RootError.unknownToken) { try share.upload(id: upload.id) }
+        try note(born: inode.created)
         #expect(try share.upload(id: upload.id).record.isFinished)
         #expect(try share.upload(id: upload.id).offset == 3)
+        #expect(try share.uploadsInProgress(below: .root) == [])
+        #expect(throws: RootError.unknownToken) { try share.resumeUpload(id: upload.id) }
+        // Said for good, before the name is another file's.
+        try share.root.sweep()
+        try directory.rename("a", to: "b")
+        #expect(try share.upload(id: upload.id).record.isFinished)
     }
 
     @Test("A process killed while it uploads leaves what it wrote, and a record that reads well")

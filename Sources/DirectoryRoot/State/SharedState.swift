@@ -49,6 +49,9 @@ extension DirectoryRoot {
         }
         // What can't be read of one store is no reason to leave the others as they are.
         var attempts = Attempts()
+        attempts.run { () throws(RootError) in
+            try state.uploads.settle { try? resolver.open($0, flags: sys_o_path).descriptor.status() }
+        }
         attempts.run { () throws(RootError) in try state.uploads.sweep() }
         attempts.run { () throws(RootError) in try state.trash.purge(under: commitLock) }
         // First what ended while there was no room to say so; what there still is no room for is tried again.

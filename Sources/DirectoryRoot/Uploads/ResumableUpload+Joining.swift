@@ -26,17 +26,31 @@ extension ResumableUpload {
 }
 
 extension Share {
-    /// Gives an upload's bytes their name by the one way by which a file's content changes; what has come stays where
-    /// it is when that fails.
-    func commit(
-        _ part: UploadPart, to target: SharePath, replacing: Replacement, modified: Timestamp?
-    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+    /// The copy of an upload's bytes that will get their name, where that is on another file system below the root; nil
+    /// where the part itself will.
+    func copyAcross(_ part: UploadPart, for target: SharePath) throws(RootError) -> TemporaryFile? {
         let location = try locateTarget(target, followsLink: true)
         let there = try location.directory.status()
-        guard there.device == part.file.device, there.mount == part.file.mount else {
-            // Another file system below the root: its own copy, and one rename there.
-            let copy = try TemporaryFile(in: root, near: location.directory)
-            try FileCopy.append(0..<part.length(), of: part.file.number, to: copy.descriptor, at: 0)
+        if there.device == part.file.device, there.mount == part.file.mount { return nil }
+        let copy = try TemporaryFile(in: root, near: location.directory)
+        try FileCopy.append(0..<part.length(), of: part.file.number, to: copy.descriptor, at: 0)
+        return copy
+    }
+
+    /// Gives an upload's bytes their name by the one way by which a file's content changes; what has come stays where
+    /// it is when that fails.
+    /// - Parameters:
+    ///   - part: all of the upload.
+    ///   - copy: of ``copyAcross(_:for:)``.
+    ///   - target: from the root.
+    ///   - replacing: what may be there.
+    ///   - modified: nil for now.
+    /// - Returns: the new attributes, and whether the name is new.
+    /// - Throws: as ``PendingUpload/commit()``.
+    func commit(
+        _ part: UploadPart, as copy: TemporaryFile?, to target: SharePath, replacing: Replacement, modified: Timestamp?
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        if let copy {
             let result = try commit(copy, to: target, replacing: replacing, modified: modified)
             _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
             return result

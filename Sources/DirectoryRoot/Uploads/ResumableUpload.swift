@@ -239,11 +239,14 @@ public final class ResumableUpload: @unchecked Sendable {
             var ending = record
             ending.target = target
             ending.length = offset
-            ending.phase = .committing(inode: part.file.inode, device: part.file.device)
+            let copy = try share.copyAcross(part, for: target)
+            // By this it is known for done when it has its name and nobody is left to say so.
+            let status = if let copy { try copy.status() } else { try part.status() }
+            ending.phase = .committing(inode: status.inode, device: status.device, born: status.birthTime)
             try part.write(ending, isEnding: true)
             do throws(RootError) {
                 let (attributes, created) = try share.commit(
-                    part, to: target, replacing: replacing, modified: record.modified)
+                    part, as: copy, to: target, replacing: replacing, modified: record.modified)
                 ending.phase = .finished(entityTag: attributes.entityTag.text, created: created)
                 ending.touched = part.store.clock.wall()
                 record = ending

@@ -66,7 +66,8 @@ extension Share {
     public func resumeUpload(id: String) throws(RootError) -> ResumableUpload {
         guard !root.policy.isReadOnly else { throw .readOnly }
         try requireRoomToKeepOpen()
-        let (part, record) = try root.state.uploads.open(id) { mayTouch($0) }
+        // Bytes that have their name are a file, whatever other name they may still have.
+        let (part, record) = try root.state.uploads.open(id) { mayTouch($0) && settled($0) == nil }
         let upload = try ResumableUpload(share: self, part: part, record: record)
         if upload.settled < upload.offset { try upload.settle() }
         return upload
@@ -76,13 +77,13 @@ extension Share {
     /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's.
     public func upload(id: String) throws(RootError) -> UploadProgress {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
+        if let finished = settled(found) { return UploadProgress(record: finished, offset: finished.length ?? 0) }
         var status = sys_attributes()
         if unsafe sys_statat(folder.number, id + UploadStore.part, &status) == 0 {
             let offset = found.proven(of: Int64(clamping: status.size), for: root.state.uploads.process)
             return UploadProgress(record: found, offset: offset)
         }
-        guard let finished = try settled(found) else { throw .unknownToken }
-        return UploadProgress(record: finished, offset: finished.length ?? 0)
+        throw .unknownToken
     }
 
     /// Gives an upload up, with all that has come.
@@ -98,7 +99,7 @@ extension Share {
     public func uploadsInProgress(below path: SharePath) throws(RootError) -> [UploadProgress] {
         let folder = try absolute(path)
         return try (root.state.uploads.all() + root.writes.all()).compactMap { progress in
-            guard let target = progress.record.target, !progress.record.isFinished, folder.isAncestor(of: target),
+            guard let target = progress.record.target, settled(progress.record) == nil, folder.isAncestor(of: target),
                 granted(at: target).contains(.read), let shown = target.relative(to: base)
             else { return nil }
             var progress = progress
@@ -152,15 +153,13 @@ extension Share {
         return record.target.map { base.contains($0) } ?? true
     }
 
-    /// The record of an upload whose bytes are gone: finished, or, when we were killed between the rename and the last
-    /// word about it, found out to be.
-    private func settled(_ record: UploadRecord) throws(RootError) -> UploadRecord? {
-        guard case .committing(let inode, let device) = record.phase else { return record.isFinished ? record : nil }
-        guard let target = record.target, let found = try? look(at: target, waiting: true),
-            found.status.inode == inode, found.status.device == device, let attributes = FileAttributes(found.status)
-        else { return nil }
+    /// The record of an upload whose bytes have their name: finished, or, when we were killed between the rename and
+    /// the last word about it, found out to be; nil of all others.
+    private func settled(_ record: UploadRecord) -> UploadRecord? {
+        if record.isFinished { return record }
+        guard let tag = record.doneTag({ try? look(at: $0, waiting: true).status }) else { return nil }
         var record = record
-        record.phase = .finished(entityTag: attributes.entityTag.text, created: false)
+        record.phase = .finished(entityTag: tag, created: false)
         return record
     }
 }

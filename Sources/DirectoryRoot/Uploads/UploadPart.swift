@@ -22,12 +22,15 @@ final class UploadPart: @unchecked Sendable {
 
     var name: String { id + UploadStore.part }
 
-    /// What has come.
-    func length() throws(RootError) -> Int64 {
+    /// What the file is now.
+    func status() throws(RootError) -> sys_attributes {
         var status = sys_attributes()
         try unsafe check(sys_fstat(file.number, &status), "fstat a part")
-        return Int64(clamping: status.size)
+        return status
     }
+
+    /// What has come.
+    func length() throws(RootError) -> Int64 { Int64(clamping: try status().size) }
 
     /// Whether the open file still is the one under the part's name.
     func isNamed() -> Bool {

@@ -4,8 +4,9 @@ public struct UploadRecord: Equatable, Sendable {
     public enum Phase: Equatable, Sendable {
         /// Its bytes are still to come, some or all.
         case receiving
-        /// The name was about to change when the record was written; the inode tells whether it did.
-        case committing(inode: UInt64, device: UInt64)
+        /// The name was about to change when the record was written; what has it now tells whether it did, also by when
+        /// it was made, where that is known: another file can have the inode later.
+        case committing(inode: UInt64, device: UInt64, born: Timestamp?)
         /// Done: the record stays a while, for a client that did not get the answer.
         case finished(entityTag: String, created: Bool)
     }
@@ -91,7 +92,7 @@ extension UploadRecord {
         } else if let inode = record.text("inode").flatMap({ UInt64($0) }),
             let device = record.text("device").flatMap({ UInt64($0) })
         {
-            phase = .committing(inode: inode, device: device)
+            phase = .committing(inode: inode, device: device, born: record.time("born"))
         } else {
             phase = .receiving
         }
@@ -118,9 +119,10 @@ extension UploadRecord {
         }
         switch phase {
         case .receiving: break
-        case .committing(let inode, let device):
+        case .committing(let inode, let device, let born):
             record.set("inode", String(inode))
             record.set("device", String(device))
+            record.set("born", born)
         case .finished(let tag, let created):
             record.set("etag", tag)
             record.set("new", created)

@@ -159,7 +159,8 @@ package final class UploadStore: Sendable {
         }
     }
 
-    private static func openPart(_ id: String, in folder: OpenDescriptor) -> Int32 {
+    /// - Returns: the descriptor of an upload's bytes, for reading and writing, or a negative `errno`.
+    static func openPart(_ id: String, in folder: OpenDescriptor) -> Int32 {
         let flags = O_NOFOLLOW | O_NONBLOCK
         let opened = unsafe sys_openat(folder.number, id + part, O_RDWR | flags, 0)
         guard opened == -EACCES else { return opened }

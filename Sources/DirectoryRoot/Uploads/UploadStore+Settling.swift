@@ -1,0 +1,66 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension UploadStore {
+    /// Says the last word about uploads whose bytes have their name, where a process was killed before it did.
+    ///
+    /// At the start, and every minute: sooner or later another file has the name.
+    /// - Parameter look: what is at a path from the root; nil for nothing.
+    /// - Throws: what the disk says of the first that could not be read or written, once all others are done.
+    func settle(_ look: (SharePath) -> sys_attributes?) throws(RootError) {
+        guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
+        var attempts = Attempts()
+        for name in try StateFolder.names(in: folder) where name.hasSuffix(Self.record) {
+            let id = String(name.dropLast(Self.record.count))
+            attempts.run { () throws(RootError) in
+                if let record = try read(id, in: folder), record.doneTag(look) != nil {
+                    try settle(id, in: folder, look)
+                }
+            }
+        }
+        try attempts.finish()
+    }
+
+    private func settle(
+        _ id: String, in folder: OpenDescriptor, _ look: (SharePath) -> sys_attributes?
+    ) throws(RootError) {
+        // Where the bytes have their name and another one, who ends the upload may live, and has the lock.
+        let opened = Self.openPart(id, in: folder)
+        guard opened >= 0 || opened == -ENOENT else { return }
+        let part = opened < 0 ? nil : try OpenDescriptor(adopting: opened)
+        if let part, sys_lock(part.number, sys_lock_exclusive, 0) != 0 { return }
+        defer { if let part { _ = sys_lock(part.number, sys_lock_none, 0) } }
+        guard var record = try read(id, in: folder), let entityTag = record.doneTag(look) else { return }
+        record.phase = .finished(entityTag: entityTag, created: false)
+        record.touched = clock.wall()
+        let temporary = "\(id).new-\(StateFile.randomName())"
+        var payload: [UInt8] = []
+        record.record.write(to: &payload)
+        _ = try StateFile.create(
+            temporary, in: folder, StateEnvelope(generation: 1, payload: payload).encoded(), generation: 1,
+            waitsForDisk: state.waitsForDisk)
+        let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, id + Self.record)
+        if renamed != 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
+        try check(renamed, "rename an upload record")
+        _ = unsafe sys_unlinkat(folder.number, id + Self.part, 0)
+    }
+}
+
+extension UploadRecord {
+    /// Whether an upload that was about to get its name when the record was written has it.
+    /// - Parameter look: what is at a path from the root; nil for nothing.
+    /// - Returns: its entity tag then; nil of all others.
+    func doneTag(_ look: (SharePath) -> sys_attributes?) -> String? {
+        guard case .committing(let inode, let device, let born) = phase, let target, let status = look(target),
+            status.inode == inode, status.device == device, born == nil || born == status.birthTime
+        else { return nil }
+        return FileAttributes(status)?.entityTag.text
+    }
+}

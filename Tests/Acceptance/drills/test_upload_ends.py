@@ -1,0 +1,64 @@
+"""An upload whose server is killed in its last step is done, or can be gone on with: never unknown, never done twice."""
+
+import os
+import sys
+
+import pytest
+import requests
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "web"))
+
+from server import wait_until
+from test_limits import disk
+from test_tus import Tus
+from tracing import killing
+from wire import ask
+
+__all__ = ["disk"]
+CONTENT = b"content" * 1000
+
+
+def killed_at_its_end(server, path, call, step):
+    """Uploads a file, and is killed; gives the upload's address, or nothing when there was no such step."""
+    tus = Tus(server)
+    address = tus.create(len(CONTENT), path="/" + os.path.dirname(path), filename=os.path.basename(path))
+    with killing(server, call, step):
+        try:
+            assert tus.patch(address, 0, CONTENT).status_code == 204
+            return tus, None
+        except requests.exceptions.ConnectionError:
+            wait_until(lambda: not server.alive(), "the server is killed")
+    server.start()
+    return Tus(server), address
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("place", ["disk/file", "file"])
+@pytest.mark.parametrize("call", ["openat", "linkat", "renameat", "unlinkat", "utimensat", "write", "renameat2"])
+def test_an_upload_killed_in_its_last_step(serve, disk, call, place):
+    server = serve()
+    target = server.root / place
+    kills = 0
+    for step in range(1, 40):
+        tus, address = killed_at_its_end(server, place, call, step)
+        if address is None:
+            break
+        kills += 1
+        address = requests.compat.urljoin(tus.store, address)
+        head = tus.head(address)
+        assert head.status_code == 200, (step, head.status_code)
+        offset = int(head.headers["Upload-Offset"])
+        if target.exists():
+            assert target.read_bytes() == CONTENT
+            assert offset == len(CONTENT)
+            wait_until(lambda: not list(server.root.glob(".shareserve/uploads/*.part")), "its last word is said")
+            # Somebody goes on with the file, and the client that never heard of its end with the upload.
+            assert ask(server, "PUT", f"/{place}", body=b"newer").status == 204
+            assert tus.patch(address, offset, b"").status_code in (204, 404, 410)
+            assert target.read_bytes() == b"newer"
+        else:
+            assert tus.patch(address, offset, CONTENT[offset:]).status_code == 204
+            assert target.read_bytes() == CONTENT
+        target.unlink()
+    assert kills or (call, place) not in (("renameat", "file"), ("unlinkat", "disk/file"))
+    assert not list(server.root.glob(".shareserve/uploads/*.part"))

@@ -75,6 +75,18 @@ import Testing
         #expect(directory.names(in: ".shareserve/uploads").count == 16)
     }
 
+    @Test("A record that a killed process had not written yet is no damage, and goes")
+    func unwritten() throws {
+        let name = ".shareserve/trash/" + String(repeating: "0", count: 32) + ".record"
+        _ = try #require(try share.moveToTrash(SharePath("a/b.txt")))
+        try directory.write("", to: name)
+        try share.root.sweep()
+        #expect(share.root.takeIncidents() == [])
+        time.turn(by: 90 * 86_400)
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/trash") == [])
+    }
+
     @Test("Restoring over what is there puts that into the trash")
     func replace() throws {
         let first = try #require(try share.moveToTrash(SharePath("a/b.txt")))

@@ -337,10 +337,13 @@ package final class Trash: Sendable {
 
     private func read(_ id: String, in trash: OpenDescriptor) throws(RootError) -> TrashRecord? {
         guard let bytes = try StateFile.bytes(of: id + Self.record, in: trash) else { return nil }
+        var status = sys_attributes()
         guard let envelope = try? StateEnvelope(file: bytes),
             let record = try? TrashRecord(id: id, payload: envelope.payload)
         else {
-            state.incidents.report(.damagedFile(name: id + Self.record))
+            // Of a process that was killed before it wrote the record, of what has gone nowhere then.
+            let isUnwritten = unsafe bytes.isEmpty && sys_statat(trash.number, id + Self.item, &status) == -ENOENT
+            if !isUnwritten { state.incidents.report(.damagedFile(name: id + Self.record)) }
             return nil
         }
         return record

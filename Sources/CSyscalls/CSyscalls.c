@@ -277,6 +277,25 @@ int sys_is_shared(int descriptor) {
     default: return 0;
     }
 }
+// Of these alone it is known that what the call has written is where the name will lead. A file system over another one, as
+// overlayfs or a program of FUSE, has handed its pages on when it is asked, and they are in memory still.
+enum sys_ordering sys_ordering(int descriptor) {
+    struct statfs info;
+    if (fstatfs(descriptor, &info) != 0) return sys_ordered_by_file;
+    switch ((unsigned)info.f_type) {
+    case EXT4_SUPER_MAGIC:  // ext2 and ext3, too
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case 0x858458F6:  // ramfs
+    case 0xF2F52010:  // F2FS
+    case 0x2FC12FC1:  // ZFS, which keeps the order of all that is done
+        return sys_ordered_by_range;
+    case 0x794C7630:  // overlayfs
+        return sys_ordered_by_all;
+    default: return sys_ordered_by_file;
+    }
+}
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return RETRY(sync_file_range(descriptor, offset, count, flags));
 }
@@ -440,6 +459,7 @@ int sys_allocate(int descriptor, int64_t offset, int64_t count) { return -ENOSYS
 int sys_likes_allocation(int descriptor) { return 0; }
 int sys_tells_holes(int descriptor) { return 0; }
 int sys_is_shared(int descriptor) { return 1; }
+enum sys_ordering sys_ordering(int descriptor) { return sys_ordered_by_range; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
 }

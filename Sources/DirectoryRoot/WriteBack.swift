@@ -39,6 +39,10 @@ enum WriteBack {
     ///   - end: so many bytes; 0 for all.
     /// - Throws: what writing back met.
     static func wait(for descriptor: Int32, upTo end: Int64) throws(RootError) {
+        guard sys_ordering(descriptor) == sys_ordered_by_range else {
+            try check(sys_fdatasync(descriptor), "fsync")
+            return
+        }
         let answer = sys_sync_range(descriptor, 0, end, sys_sync_wait)
         // Where there is no such call, only the strong one gives the promise.
         if answer == -ENOSYS || answer == -EINVAL {

@@ -1,10 +1,18 @@
+import CSyscalls
+
 /// Files whose data is on its way to the disk, so that many small ones wait together and not one after the other.
 struct WriteBackQueue: ~Copyable {
     private static let most = 32
     private var waiting: [(file: SharedDescriptor, durably: Bool)] = []
+    /// The last file where one call for all is better than one for each.
+    private var last: SharedDescriptor?
 
     /// Starts writing a file back; waits for an earlier one when many are under way.
     mutating func add(_ file: consuming Descriptor, durably: Bool) throws(RootError) {
+        if !durably, sys_ordering(file.number) == sys_ordered_by_all {
+            last = SharedDescriptor(file)
+            return
+        }
         WriteBack.start(file.number)
         waiting.append((SharedDescriptor(file), durably))
         if waiting.count >= Self.most { try wait(for: waiting.removeFirst()) }
@@ -13,6 +21,8 @@ struct WriteBackQueue: ~Copyable {
     /// Waits for all.
     mutating func finish() throws(RootError) {
         while !waiting.isEmpty { try wait(for: waiting.removeFirst()) }
+        if let last { try check(sys_sync_all(last.number), "syncfs") }
+        last = nil
     }
 
     private func wait(for item: (file: SharedDescriptor, durably: Bool)) throws(RootError) {

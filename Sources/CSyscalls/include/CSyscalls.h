@@ -101,6 +101,9 @@ int sys_likes_allocation(int descriptor);  // 1 where writing into allocated roo
 // Waits until all that was written to the descriptor's file system is on its disk.
 int sys_sync_all(int descriptor);
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
+// What it takes for a file's bytes to be on the disk before a later change of its name is.
+enum sys_ordering { sys_ordered_by_file, sys_ordered_by_range, sys_ordered_by_all };
+enum sys_ordering sys_ordering(int descriptor);
 int sys_fsync(int descriptor);
 int sys_fdatasync(int descriptor);
 int sys_will_need(int descriptor, int64_t offset, int64_t count);

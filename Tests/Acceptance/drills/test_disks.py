@@ -505,6 +505,20 @@ def test_folder_of_a_lower_layer(serve, folder, overlay):
     assert (overlay / "old" / "file").read_text() == "new"
 
 
+def test_contents_are_below_an_overlay_before_their_names(serve, folder, overlay):
+    """It takes no part in writing single ranges back, and would be asked for nothing."""
+    server = serve(root=overlay)
+    (overlay / "tree").mkdir()
+    for number in range(5):
+        (overlay / "tree" / str(number)).write_text("x")
+    with Trace(server, folder) as trace:
+        assert ask(server, "PUT", "/file", body=b"new").status == 201
+    assert trace.calls["fdatasync"] == 1
+    with Trace(server, folder) as trace:
+        assert ask(server, "COPY", "/tree", "Destination: /copy").status == 201
+    assert (trace.calls["syncfs"], trace.calls["fdatasync"]) == (1, 0)
+
+
 @pytest.mark.parametrize("kind", ["overlay", "xfs"])
 def test_names_that_are_told_apart(serve, request, kind):
     """Where a file system tells all names apart, rules and hidden names hold as they are written, and for nothing else."""

@@ -25,11 +25,11 @@ pytestmark = [
 ]
 MANY = 200
 # As measured, with a little room.
-PUT_CALLS = 23
+PUT_CALLS = 24
 # Only of the shared folder itself it must be asked whether it is gone.
-PUT_BELOW_CALLS = 21
+PUT_BELOW_CALLS = 22
 # One of them looks whether the folder gave the new file an access list, which the old one has not.
-REPLACING_CALLS = 31
+REPLACING_CALLS = 32
 # Into a share in memory, where one call less tells of a state folder while the root stays as it is.
 FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12

@@ -13,6 +13,8 @@ package final class SharedState: Sendable {
     package let feed: ChangeFeed
     package let links: LinkStore
     let endedSessions: EndedSessions
+    /// When properties of what went long ago were last looked for, by the time that only moves forward.
+    fileprivate let propertySweep = Mutex<Duration?>(nil)
 
     /// - Parameters:
     ///   - root: the open root, which outlives this object.
@@ -69,7 +71,15 @@ extension DirectoryRoot {
         for name in try StateFolder.names(in: folder) { StateFolder.removeStray(name, in: folder, at: now) }
     }
 
+    /// At the start and once a day: each file of them is read, and a disk that nobody uses shall sleep.
     private func sweepProperties() throws(RootError) {
+        let now = state.clock.uptime()
+        let isDue = state.propertySweep.withLock { last in
+            if let last, now - last < .seconds(86_400) { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
         try state.properties.sweep { (path) throws(RootError) in
             PropertyResource(try resolver.open(path, flags: sys_o_path).descriptor.status(), path: path)
         }

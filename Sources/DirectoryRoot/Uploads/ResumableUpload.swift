@@ -255,8 +255,12 @@ public final class ResumableUpload: @unchecked Sendable {
                 _ = try? part.write(ending, isEnding: true)
                 return (attributes, created)
             } catch {
-                // What has its name already is finished for whoever asks.
-                if part.isNamed() { _ = try? part.write(record) }
+                // What has its name already is finished for whoever asks, whatever other name it has.
+                if ending.doneTag({ try? share.look(at: $0, waiting: true).status }) != nil {
+                    _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
+                } else if part.isNamed() {
+                    _ = try? part.write(record)
+                }
                 throw error
             }
         }

@@ -144,7 +144,7 @@ package final class UploadStore: Sendable {
             store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
         return try part.locked { () throws(RootError) in
             // Read again: whoever had it may have finished it just now.
-            guard var record = try self.find(id)?.record, part.isNamed() else { throw .unknownToken }
+            guard var record = try self.find(id)?.record, part.isNamed(), isAllowed(record) else { throw .unknownToken }
             record.touched = clock.wall()
             if case .committing = record.phase { record.phase = .receiving }
             // Nobody has seen whether what came behind is what its check sum says, or is on the disk at all.
@@ -250,6 +250,11 @@ package final class UploadStore: Sendable {
             }
             return try UploadRecord(line, id: id)
         } catch {
+            // The last word about an upload is not waited for: after a power cut there may be nothing in it.
+            if !state.isReadOnly, bytes.allSatisfy({ $0 == 0 }) {
+                _ = unsafe sys_unlinkat(folder.number, id + Self.record, 0)
+                return nil
+            }
             let kept = "\(id).damaged"
             if !state.isReadOnly { _ = unsafe sys_renameat(folder.number, id + Self.record, folder.number, kept) }
             state.incidents.report(.damagedFile(name: id + Self.record, keptAs: kept))

@@ -11,7 +11,7 @@ sys.path.append(os.path.join(os.path.dirname(__file__), "..", "web"))
 from server import wait_until
 from test_limits import disk
 from test_tus import Tus
-from tracing import killing
+from tracing import failing, killing
 from wire import ask
 
 __all__ = ["disk"]
@@ -62,3 +62,28 @@ def test_an_upload_killed_in_its_last_step(serve, disk, call, place):
         target.unlink()
     assert kills or (call, place) not in (("renameat", "file"), ("unlinkat", "disk/file"))
     assert not list(server.root.glob(".shareserve/uploads/*.part"))
+
+
+@pytest.mark.root
+def test_an_upload_that_has_its_name_is_not_done_again_when_the_disk_fails_behind_that(serve, disk):
+    server = serve("--fsync")
+    target = disk / "file"
+    named = 0
+    for step in range(1, 12):
+        tus = Tus(server)
+        address = tus.create(len(CONTENT), path="/disk", filename="file", conflict="replace")
+        with failing(server, "fsync", when=str(step)):
+            status = tus.patch(address, 0, CONTENT).status_code
+        if target.exists():
+            named += status == 500
+            target.write_bytes(b"newer")
+            head = tus.head(address)
+            assert head.status_code == 200 and head.headers["Upload-Offset"] == str(len(CONTENT))
+            tus.patch(address, len(CONTENT), b"")
+            assert target.read_bytes() == b"newer", step
+            target.unlink()
+        elif status == 500:
+            tus.head(address)
+            requests.delete(address, headers={"Tus-Resumable": "1.0.0"}, timeout=20)
+            target.unlink(missing_ok=True)
+    assert named

@@ -1,5 +1,13 @@
 import CSyscalls
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// One directory on the way down of a ``TreeCopy``, and its new counterpart.
 final class CopyLevel {
     /// Where the directory is and where its copy will be, or the deepest place above that a path can name.
@@ -13,13 +21,15 @@ final class CopyLevel {
     private var reader: DirectoryReader?
     /// Whether names that the copy has may have been copied before the walk came here.
     private let isGoneOver: Bool
+    /// Whether the directory and those above it are where they were since before the first walk.
+    let isInPlace: Bool
     private var skipped: Set<[UInt8]> = []
     /// How many names were read.
     private var seen = 0
     /// Closed and opened again: the names are read once more, and those that the target has are done.
     private var wasReopened = false
-    /// The number of the member that was read last, as the directory tells it.
-    private(set) var inode: UInt64 = 0
+    /// What the directory tells of the member that was read last.
+    private(set) var last = (inode: UInt64(0), type: UInt32(0))
     /// The member that is being copied, for a report.
     var failing: [UInt8]?
     private(set) var isBroken = false
@@ -31,10 +41,11 @@ final class CopyLevel {
     ///   - isLinked: whether a link led here.
     ///   - hasUniformRights: whether the requester may do the same everywhere below.
     ///   - isGoneOver: whether the copy may have names of an earlier walk.
+    ///   - isInPlace: whether the directory and those above it have not moved since before the first one.
     /// - Throws: what looking at the directories met.
     init(
         paths: (source: SharePath, target: SharePath), source: consuming Descriptor, target: consuming Descriptor,
-        isLinked: Bool, hasUniformRights: Bool, isGoneOver: Bool
+        isLinked: Bool, hasUniformRights: Bool, isGoneOver: Bool, isInPlace: Bool
     ) throws(RootError) {
         self.paths = paths
         origin = try WalkedDirectory(source)
@@ -42,6 +53,7 @@ final class CopyLevel {
         self.isLinked = isLinked
         self.hasUniformRights = hasUniformRights
         self.isGoneOver = isGoneOver
+        self.isInPlace = isInPlace
         // The duplicate of a descriptor shares its position.
         _ = sys_rewind(origin.number)
     }
@@ -74,6 +86,14 @@ final class CopyLevel {
         wasReopened = true
     }
 
+    /// Whether the requester may know of the member that was read last.
+    func mayTell(ofLast name: [UInt8], to share: Share) -> Bool {
+        guard [UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_UNKNOWN)].contains(last.type) else { return false }
+        guard !hasUniformRights else { return true }
+        let path = paths.source.appendingIfFits(name)
+        return share.granted(at: path).contains(.read) || share.rights.leadsToReadable(below: path)
+    }
+
     /// Leaves a member out when the names are read again.
     func skip(_ name: [UInt8]) { skipped.insert(name) }
 
@@ -90,7 +110,7 @@ final class CopyLevel {
             seen += 1
             if wasReopened, !isGoneOver, skipped.contains(name) || isDone(name) { continue }
             isBroken = false
-            inode = unsafe record.inode
+            last = unsafe (record.inode, record.type)
             return name
         }
         isBroken = false

@@ -16,9 +16,22 @@ final class Departure {
     private let place: ScratchPlace
     private let status: sys_attributes
     private let sum: TreeSum?
-    private let hidden: [ScratchPlace]
+    private var hidings: [Hiding] = []
+    private var state = State.here
     /// Where the source from the root is.
     let path: SharePath
+
+    /// Where a folder may go out of everybody's sight, noted as what comes back.
+    private struct Hiding {
+        let place: ScratchPlace
+        let note: RemovalNote
+    }
+
+    private enum State {
+        case here
+        /// What becomes of it now, and of its copy, is nobody's to undo.
+        case settled
+    }
 
     /// - Parameters:
     ///   - source: where it stands.
@@ -31,15 +44,21 @@ final class Departure {
         self.sum = sum
         path = source.path
         place = try source.place()
-        hidden = status.isDirectory ? try root.hiding(place) : []
+        guard status.isDirectory else { return }
+        for place in try root.hiding(place) {
+            guard let note = RemovalNote(returning: place.name, to: path, in: root) else { continue }
+            hidings.append(Hiding(place: place, note: note))
+        }
     }
+
+    deinit { for hiding in hidings { hiding.note.end() } }
 
     /// Whether the copy that just got its name is what is under the source's name now: the two were one place, by a
     /// mount of one directory at two.
     var isTheCopy: Bool { now.map { !$0.isSame(as: status) } ?? false }
 
-    /// Whether the source still is under its name.
-    var isHere: Bool { now.map { $0.isSame(as: status) } ?? false }
+    /// Whether the source is under its name, as before, and stays there.
+    var isHere: Bool { state == .here && now.map { $0.isSame(as: status) } ?? false }
 
     /// Finds out whether the source may be taken away, as far as that can be told before: not everybody may out of a
     /// folder whose files are their owners', and nobody out of one that is mounted to be read only.
@@ -82,28 +101,54 @@ final class Departure {
     /// Takes the name away.
     /// - Returns: what is left to be removed, there or out of sight; nil when nothing is.
     /// - Throws: what forbids it; ``RootError/tooMany`` when it was written to until now. Then the source is there as
-    ///   before.
+    ///   before, if ``isHere`` says so.
     func go(_ root: DirectoryRoot) throws(RootError) -> Share.DoomedTree? {
         guard status.isDirectory else {
             try unsafe check(place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }, "unlinkat")
+            state = .settled
             return nil
         }
-        for hidden in hidden {
-            let note = RemovalNote(hidden.name, at: path, in: root)
-            if root.rename(place, to: hidden) == 0 {
-                do throws(RootError) {
-                    try requireUnchanged(hidden)
-                } catch {
-                    if root.rename(hidden, to: place) == 0 || (try? root.nameAgain(hidden, path)) != nil { note?.end() }
-                    throw error
-                }
-                return Share.DoomedTree(place: hidden, path: path, note: note)
+        for (index, hiding) in hidings.enumerated() where root.rename(place, to: hiding.place) == 0 {
+            do throws(RootError) {
+                try requireUnchanged(hiding.place)
+            } catch {
+                try putBack(index, root)
+                throw error
             }
-            note?.end()
+            state = .settled
+            hiding.note.condemn()
+            hidings.remove(at: index)
+            return Share.DoomedTree(place: hiding.place, path: path, note: hiding.note)
         }
-        // What can't be hidden is taken apart in its place.
+        // What can't be hidden is taken apart in its place, but for what others do to it meanwhile.
         try requireUnchanged(place)
-        return Share.DoomedTree(place: place, path: path, isInPlace: true)
+        state = .settled
+        return Share.DoomedTree(place: place, path: path, isInPlace: true, changedBy: sum?.newest)
+    }
+
+    /// Gives the source its name back, and to what has that by now the next free one.
+    /// - Throws: why it has not, or what kept the disk from noting it: the copy is to stay then.
+    private func putBack(_ index: Int, _ root: DirectoryRoot) throws(RootError) {
+        let hidden = hidings[index].place
+        var answer = root.rename(hidden, to: place)
+        if answer != 0 {
+            answer = root.exchange(hidden, with: place)
+            // With the note it has a name sooner or later.
+            let isShown = (try? root.nameAgain(hidden, path)) != nil
+            if !isShown { hidings.remove(at: index) }
+        }
+        // Nothing that begins anew finds all as it was.
+        guard answer == 0 else {
+            state = .settled
+            throw .system(errno: -answer, call: "put back the source of a move")
+        }
+        do throws(RootError) {
+            // Before the copy goes, which may be all that is on a disk.
+            try syncDirectory()
+        } catch {
+            state = .settled
+            throw error == .tooMany ? .system(errno: EMFILE, call: "put back the source of a move") : error
+        }
     }
 
     /// Nobody who comes by its name writes to the source any more: what it holds now has been copied, or comes back.

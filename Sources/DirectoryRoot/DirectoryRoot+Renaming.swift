@@ -51,6 +51,15 @@ extension DirectoryRoot {
         }
     }
 
+    /// The same of two places.
+    func exchange(_ place: ScratchPlace, with other: ScratchPlace) -> Int32 {
+        guard abilities.renameFlags else { return -ENOSYS }
+        let (directory, target) = (place.directory.number, other.directory.number)
+        return unsafe place.withName { own in
+            unsafe other.withName { unsafe sys_renameat2(directory, own, target, $0, sys_rename_exchange) }
+        }
+    }
+
     /// Puts what is at `place` under the name of `location`, and what was there to `place`.
     /// - Returns: 0 or a negative `errno`, so that callers can tell another file system.
     func swap(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {

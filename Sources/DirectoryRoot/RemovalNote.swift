@@ -9,7 +9,8 @@ import CSyscalls
 #endif
 
 /// A note in the scratch folder about a tree that is to be taken apart: where it stood, or that it stood nowhere yet, as a
-/// copy that is being made.
+/// copy that is being made; or about one of which it is still to be found out whether it may go, and which comes back
+/// until then.
 ///
 /// Who takes the tree apart, or makes the copy, holds a lock on the note. One that nobody holds is of a process that was killed, and the
 /// next to look goes on: what can't be removed gets its name back, and is never left out of sight.
@@ -18,14 +19,22 @@ import CSyscalls
 final class RemovalNote: Sendable {
     private static let suffix = Array(".removal".utf8)
     private static let longest = 8_192
-    /// Stands for no path at all.
+    /// Stands for no path at all; no path begins with a zero.
     private static let nowhere: [UInt8] = [0]
+    /// Before the path of what comes back; the second byte is replaced by another when it may go.
+    private static let returning: [UInt8] = [0, 1]
+    private static let going: [UInt8] = [0, 2]
     private let place: ScratchPlace
     private let file: Descriptor
 
     /// Notes that what is hidden as `name` stood at `path`; nil where no note can be kept.
     convenience init?(_ name: [UInt8], at path: SharePath, in root: DirectoryRoot) {
         self.init(name, path.bytes, isDurable: root.policy.waitsForDisk, in: root)
+    }
+
+    /// The same of what has its name back when nobody has said that it may go; see ``condemn()``.
+    convenience init?(returning name: [UInt8], to path: SharePath, in root: DirectoryRoot) {
+        self.init(name, Self.returning + path.bytes, isDurable: root.policy.waitsForDisk, in: root)
     }
 
     /// Notes that what will be at `place` is of no use until it has a name; nil where no note can be kept.
@@ -66,6 +75,13 @@ final class RemovalNote: Sendable {
     /// Whether a name in the scratch folder is a note's.
     static func isNote(_ name: [UInt8]) -> Bool { name.suffix(suffix.count) == suffix[...] }
 
+    /// What was to come back may go now: its copy is whole.
+    ///
+    /// Where that can't be written, or is lost, it comes back beside its copy.
+    func condemn() {
+        _ = unsafe Self.going.withUnsafeBytes { unsafe sys_pwrite(file.number, $0.baseAddress, $0.count, 0) }
+    }
+
     /// The tree is gone, or shown again.
     func end() { _ = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) } }
 
@@ -90,11 +106,16 @@ final class RemovalNote: Sendable {
     private func finish(in root: DirectoryRoot) {
         let content = read()
         guard content != Self.nowhere else { return forget(in: root) }
-        guard let path = try? SharePath(bytes: content[...]), !path.isRoot, let tree = hidden(below: path, in: root)
+        let isMarked = content.first == Self.nowhere[0]
+        guard let path = try? SharePath(bytes: content.dropFirst(isMarked ? Self.going.count : 0)), !path.isRoot,
+            let tree = hidden(below: path, in: root)
         else { return end() }
         // What can't be shown now stays noted, for a later look.
-        guard (try? root.takeApart(tree, from: path)) != nil else { return }
-        end()
+        guard isMarked, !content.starts(with: Self.going) else {
+            if (try? root.takeApart(tree, from: path)) != nil { end() }
+            return
+        }
+        if (try? root.restore(tree, to: path)) != nil { end() }
     }
 
     /// Removes what has no name, and never had one or lost it.

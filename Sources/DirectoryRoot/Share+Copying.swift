@@ -84,7 +84,7 @@ extension Share {
     ///   - file: the copy.
     ///   - request: where it goes.
     ///   - status: what it is a copy of.
-    ///   - replaced: gets the folder that it replaced, still to be removed.
+    ///   - replaced: gets what stands out of sight, still to be removed: what was replaced, or the copy itself.
     /// - Returns: whether the name is new.
     /// - Throws: what forbids it, and what the disk says.
     private func placeCopy(
@@ -98,42 +98,59 @@ extension Share {
         if old != nil { try departure?.rehearse() }
         var kept = Trash.Kept.nothing
         var isDone = false
-        defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
+        defer {
+            if isDone {
+                kept.end()
+                if let old { didReplace(location.path, old, byFile: true) }
+                if let old, !kept.isAway, replaced == nil { forgetProperties(of: old) }
+            } else {
+                root.state.trash.giveBack(kept, to: location, of: root)
+            }
+        }
         if let done = try replaceThroughTrash(file, at: location) {
             kept = done
         } else {
             kept = try keepInTrash(location)
             if kept.isAway { try location.refresh() }
-            if location.status?.isDirectory == true {
-                let place = try file.nameInScratch(near: location.directory, of: root)
-                try swap(place, with: location)
-                file.giveUpName()
-                replaced = place
-            } else {
-                try file.place(at: location, of: root)
-            }
+            replaced = try swapAside(file, at: location, keepsFile: request.isMove)
+            if replaced == nil { try file.place(at: location, of: root) }
         }
         isDone = true
-        kept.end()
-        if let old {
-            didReplace(location.path, old, byFile: true)
-            if !kept.isAway, replaced == nil { forgetProperties(of: old) }
-        }
-        if request.isDurable(root) { try syncDirectory(of: location, kept) }
-        if let departure, !departure.isTheCopy {
-            do throws(RootError) {
+        do throws(RootError) {
+            if request.isDurable(root) { try syncDirectory(of: location, kept) }
+            if let departure, !departure.isTheCopy {
                 // On its way to the disk the copy has taken its time, in which somebody may have written to the source.
                 guard departure.isUnchanged else { throw .tooMany }
                 try request.takingAway?(departure)
-            } catch {
-                // A source that can't go stays, and no copy of it comes.
-                if old == nil, departure.isHere {
-                    _ = unsafe location.withName { unsafe sys_unlinkat(location.directory.number, $0, 0) }
-                }
-                throw error
             }
+        } catch {
+            // A source that can't go stays, and no copy of it comes.
+            if let departure, !departure.isTheCopy, departure.isHere {
+                let place = if let replaced { replaced } else { try root.scratch.place(near: location.directory) }
+                try takeBack(place, from: &location, &kept, wasSwapped: replaced != nil)
+                isDone = false
+                // The copy.
+                replaced = place
+            }
+            throw error
         }
         return old == nil
+    }
+
+    /// Puts a file where a folder is, or where a file is that a move replaces: it is kept until the source has gone.
+    /// - Returns: where that stands now; nil where nothing is to be kept, or two files can't change places in one step.
+    private func swapAside(
+        _ file: TemporaryFile, at location: borrowing Location, keepsFile: Bool
+    ) throws(RootError) -> ScratchPlace? {
+        guard let old = location.status, old.isDirectory || keepsFile else { return nil }
+        let place = try file.nameInScratch(near: location.directory, of: root)
+        if old.isDirectory {
+            try swap(place, with: location)
+        } else if root.exchange(place, with: location) != 0 {
+            return nil
+        }
+        file.giveUpName()
+        return place
     }
 
     /// Puts what is at `place` where a folder is, and that to `place`.

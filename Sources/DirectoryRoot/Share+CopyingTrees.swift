@@ -22,10 +22,12 @@ extension Share {
         let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700
         // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
         let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
-        defer { note?.end() }
+        var isCleared = true
+        // What could not be removed now is tried again.
+        defer { if isCleared { note?.end() } }
         try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
         var isPlaced = false
-        defer { if !isPlaced { discard(place, isOurs: true) } }
+        defer { if !isPlaced { isCleared = discard(place, isOurs: true) } }
         let answer = unsafe place.withName {
             unsafe sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
@@ -42,11 +44,12 @@ extension Share {
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
         var replaced: ScratchPlace?
         // Also where a step after the swap fails.
-        defer { if let replaced { discard(replaced) } }
+        defer { if let replaced { isCleared = discard(replaced) } }
+        // Who writes to it later is found when it is hidden.
+        if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
         let created = try root.commitLock.withLock { () throws(RootError) -> Bool? in
             var location = try locateTarget(request.target, followsLink: false)
             let departure = try requireUnchanged(request, status, sum)
-            if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
             try requireCopyTarget(location, request, status)
             let created = location.status == nil
             // What came meanwhile is not replaced by a part.
@@ -80,7 +83,8 @@ extension Share {
                 if let departure { try request.takingAway?(departure) }
             } catch {
                 // A source that can't go, or was written to until now, stays, and no copy of it comes.
-                if departure?.isHere == true, takeBack(place, from: location, wasSwapped: replaced != nil) {
+                if departure?.isHere == true {
+                    try takeBack(place, from: &location, &kept, wasSwapped: replaced != nil)
                     isPlaced = false
                     replaced = nil
                 }
@@ -96,7 +100,7 @@ extension Share {
     /// Who renames a file while we read its folder has it read under neither name. A move needs no more than one walk:
     /// it takes nothing away of what changed, and begins anew.
     /// - Returns: the members that could not be copied. Where names change for ever, those are among them that were
-    ///   never met where they had just been.
+    ///   never met where they had just been, and one that changed until the end.
     private func copyMembers(
         of origin: borrowing Visible, to top: Int32, at target: SharePath, isMove: Bool, recursive: Bool
     ) throws(RootError) -> [MemberFailure] {
@@ -104,30 +108,46 @@ extension Share {
         let isWatched = recursive && !isMove
         // What can't be looked at as a whole is gone over, too.
         var names = isWatched ? try? TreeSum(of: source, scope: .names) : nil
-        var debts: TreeCopy.Debts?
-        var failures: [MemberFailure] = []
-        for _ in 0..<Self.mostWalks {
+        var debts = TreeCopy.Debts()
+        for walk in 1...Self.mostWalks {
+            let began = Timestamp.now
             var copy = TreeCopy(share: self, source: origin.realPath, target: target, isMove: isMove, debts: debts)
-            failures = try copy.run(from: source, to: top, recursive: recursive)
+            let failures = try copy.run(from: source, to: top, recursive: recursive)
             guard isWatched else { return failures }
             let now = try? TreeSum(of: source, scope: .names)
-            if now == names { return failures }
+            if let now, now == names { return failures }
             names = now
             debts = copy.debts
+            guard walk == Self.mostWalks else {
+                debts.pass(on: began)
+                continue
+            }
+            let missing = debts.missing.values.map { MemberFailure(path: shown($0), error: .notFound) }
+            return failures + missing + (debts.replaced.map { [MemberFailure(path: shown($0), error: .tooMany)] } ?? [])
         }
-        for path in (debts?.missing ?? [:]).values {
-            failures.append(MemberFailure(path: path.relative(to: base) ?? .root, error: .notFound))
-        }
-        return failures
+        return []
     }
 
-    /// Puts a copy out of sight again, to `place`, and back what was swapped with it.
-    /// - Returns: whether that could be.
-    private func takeBack(
-        _ place: ScratchPlace, from location: borrowing Location, wasSwapped: Bool
-    ) -> Bool {
-        if wasSwapped { return root.swap(place, with: location) == 0 }
-        guard let copy = try? location.place() else { return false }
-        return root.rename(copy, to: place) == 0
+    private func shown(_ path: SharePath) -> SharePath { path.relative(to: base) ?? .root }
+
+    /// Puts a copy out of sight again, to `place`, and back what it took the place of.
+    /// - Throws: not what means that all is as it was, since it is not.
+    func takeBack(
+        _ place: ScratchPlace, from location: inout Location, _ kept: inout Trash.Kept, wasSwapped: Bool
+    ) throws(RootError) {
+        var answer: Int32 = 0
+        do throws(RootError) {
+            try location.refresh()
+            if wasSwapped {
+                answer = root.swap(place, with: location)
+            } else if try root.state.trash.exchangeBack(kept, with: location, to: place, of: root) {
+                kept = .nothing
+            } else {
+                answer = root.rename(try location.place(), to: place)
+            }
+        } catch {
+            answer = -EIO
+        }
+        guard answer == 0 else { throw .system(errno: -answer, call: "take back a copy") }
     }
 }

@@ -60,6 +60,8 @@ extension Share {
         var isInPlace = false
         /// For who goes on when this process is killed.
         var note: RemovalNote?
+        /// Files that were changed later than this stay; nil where all may go.
+        var changedBy: Timestamp?
     }
 
     /// Removes a name at once: a file or an empty directory entirely, any other tree by hiding it.
@@ -89,7 +91,8 @@ extension Share {
             left = (
                 path,
                 TreeRemoval.remove(
-                    doomed.place.name, in: doomed.place.directory.number, forget: try forgetting())
+                    doomed.place.name, in: doomed.place.directory.number, changedBy: doomed.changedBy,
+                    forget: try forgetting())
             )
             if left.failures.isEmpty { didRemove(path, nil) }
         } else {
@@ -106,9 +109,11 @@ extension Share {
     /// - Parameters:
     ///   - place: where it stands.
     ///   - isOurs: whether it is a copy that we made, and nobody has seen.
-    func discard(_ place: ScratchPlace, isOurs: Bool = false) {
+    /// - Returns: whether nothing of it is left.
+    @discardableResult
+    func discard(_ place: ScratchPlace, isOurs: Bool = false) -> Bool {
         let forget = (try? forgetting()) ?? nil
-        _ = TreeRemoval.remove(place.name, in: place.directory.number, isOurs: isOurs, forget: forget)
+        return TreeRemoval.remove(place.name, in: place.directory.number, isOurs: isOurs, forget: forget).isEmpty
     }
 
     /// What is at a location when a link counts as what it points at.
@@ -131,7 +136,7 @@ extension DirectoryRoot {
     }
 
     /// Gives what could not be removed a name that users see.
-    private func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
+    func restore(_ place: ScratchPlace, to path: SharePath) throws(RootError) -> SharePath {
         try commitLock.withLock { () throws(RootError) in try nameAgain(place, path) }
     }
 

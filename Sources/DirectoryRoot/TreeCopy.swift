@@ -33,14 +33,14 @@ struct TreeCopy: ~Copyable {
     ///   - target: where it will be.
     ///   - isMove: whether everything comes along: ``Belongings``, hidden names, links that lead nowhere.
     ///   - debts: of the walk before, where the copy has members of one already: those that are as the source has them
-    ///     now are done; nil for the first.
-    init(share: Share, source: SharePath, target: SharePath, isMove: Bool, debts: Debts? = nil) {
+    ///     now are done.
+    init(share: Share, source: SharePath, target: SharePath, isMove: Bool, debts: Debts) {
         self.share = share
         self.source = source
         self.target = target
         self.isMove = isMove
-        self.debts = debts ?? Debts()
-        isGoneOver = debts != nil
+        self.debts = debts
+        isGoneOver = debts.hasWalked
     }
 
     /// - Parameters:
@@ -54,7 +54,7 @@ struct TreeCopy: ~Copyable {
             try CopyLevel(
                 paths: (source, target), source: Descriptor(sys_dup(origin), "dup"),
                 target: Descriptor(sys_dup(top), "dup"), isLinked: true,
-                hasUniformRights: share.rights.isUniform(below: source), isGoneOver: isGoneOver))
+                hasUniformRights: share.rights.isUniform(below: source), isGoneOver: isGoneOver, isInPlace: true))
         try share.copyProperties(from: origin, at: source, to: top, at: target)
         while let level = levels.last {
             do throws(RootError) {
@@ -112,10 +112,7 @@ struct TreeCopy: ~Copyable {
     private mutating func openMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) -> CopyMember? {
         let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
         let answer = unsafe CString.with(name) { unsafe sys_openat(level.source, $0, flags | O_NOFOLLOW, 0) }
-        // In a later walk it has been copied under another name, or was missed before.
-        if answer == -ENOENT, !isGoneOver, debts.missing.count < Self.mostFailures {
-            debts.missing[level.inode] = level.paths.source.appendingIfFits(name)
-        }
+        if answer == -ENOENT { noteMissing(name, of: level) }
         if answer == -ENOENT || answer == -ENXIO || answer == -ENODEV { return nil }
         if answer == -ELOOP {
             let path = try level.paths.source.appending(name)
@@ -141,6 +138,14 @@ struct TreeCopy: ~Copyable {
         return CopyMember(descriptor: descriptor, realPath: nil)
     }
 
+    /// In a later walk it has been copied under another name, or was missed before.
+    private mutating func noteMissing(_ name: [UInt8], of level: CopyLevel) {
+        guard !isGoneOver, debts.missing.count < Self.mostFailures, level.mayTell(ofLast: name, to: share) else {
+            return
+        }
+        debts.missing[level.last.inode] = level.paths.source.appendingIfFits(name)
+    }
+
     private mutating func enter(_ name: [UInt8], of level: CopyLevel, _ member: borrowing CopyMember) throws(RootError)
     {
         let status = try member.descriptor.status()
@@ -150,13 +155,12 @@ struct TreeCopy: ~Copyable {
             guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
         }
         let permissions = status.mode & 0o777 | 0o700
+        if isGoneOver { try clearFile(name, in: level) }
         let made = unsafe CString.with(name) { unsafe sys_mkdirat(level.target, $0, permissions) }
         if !isGoneOver || made != -EEXIST { try check(made, "mkdirat") }
         let answer = unsafe CString.with(name) {
             unsafe sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
-        // A file had the name before.
-        if answer == -ENOTDIR { throw .tooMany }
         let folder = try Descriptor(answer, "openat")
         // Behind a link the rights of the place count where it leads.
         let paths = (
@@ -167,7 +171,7 @@ struct TreeCopy: ~Copyable {
             paths: paths, source: Descriptor(sys_dup(member.descriptor.number), "dup"), target: folder,
             isLinked: isLinked,
             hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights,
-            isGoneOver: isGoneOver)
+            isGoneOver: isGoneOver, isInPlace: level.isInPlace && !isLinked && isOld(status))
         level.failing = nil
         levels.append(next)
         let far = levels.count - 1 - Self.mostOpen
@@ -175,16 +179,28 @@ struct TreeCopy: ~Copyable {
         if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
     }
 
+    /// Whether the last change, of whichever kind, was before the walk before this: a new name is one.
+    private func isOld(_ status: sys_attributes) -> Bool { status.changeTime < debts.began }
+
+    /// Makes room for a folder where an earlier walk has copied a file of that name.
+    private func clearFile(_ name: [UInt8], in level: CopyLevel) throws(RootError) {
+        let answer = unsafe CString.with(name) { unsafe sys_unlinkat(level.target, $0, 0) }
+        if answer != -ENOENT, answer != -EISDIR, answer != -EPERM { try check(answer, "unlinkat") }
+    }
+
     /// Whether an earlier walk has copied just this; what it has of another file of that name goes.
-    private func hasCopy(of status: sys_attributes, _ name: [UInt8], in level: CopyLevel) throws(RootError) -> Bool {
+    private mutating func hasCopy(
+        of status: sys_attributes, _ name: [UInt8], in level: CopyLevel
+    ) throws(RootError) -> Bool {
         var found = sys_attributes()
         let answer = unsafe CString.with(name) { unsafe sys_statat(level.target, $0, &found) }
         if answer == -ENOENT { return false }
         try check(answer, "statx")
-        // A folder had the name before.
-        guard found.isFile else { throw .tooMany }
-        if found.size == status.size, found.modificationTime == status.modificationTime { return true }
-        try unsafe check(CString.with(name) { unsafe sys_unlinkat(level.target, $0, 0) }, "unlinkat")
+        let isSame = found.size == status.size && found.modificationTime == status.modificationTime
+        // Others of an archive have the same time, and others of their kind the same size.
+        if found.isFile, isSame, level.isInPlace, isOld(status) { return true }
+        guard TreeRemoval.remove(name, in: level.target, isOurs: true).isEmpty else { throw .tooMany }
+        debts.replaced = level.paths.source.appendingIfFits(name)
         return false
     }
 
@@ -245,8 +261,20 @@ struct TreeCopy: ~Copyable {
         /// What had another name, or none, by the time that it was to be copied, by inode, and where it was; until it
         /// is met under another name, in this walk or a later one.
         var missing: [UInt64: SharePath] = [:]
+        /// What the last walk replaced by another content of the same name, which may be nowhere else in the copy.
+        var replaced: SharePath?
         /// Folders of which the copy may have a part, since they were moved away meanwhile.
         var broken: [MemberFailure] = []
+        /// Changes before this are older than the walk, also on a disk that counts every other second.
+        fileprivate var began = Timestamp(seconds: .min)
+        fileprivate var hasWalked = false
+
+        /// What is left to the next walk by one that began at a time.
+        mutating func pass(on walk: Timestamp) {
+            began = walk.advanced(by: .seconds(-3))
+            hasWalked = true
+            replaced = nil
+        }
     }
 }
 

@@ -27,10 +27,12 @@ struct TreeRemoval: ~Copyable {
     private var failures: [Failure] = []
 
     private let isOurs: Bool
+    private let changedBy: Timestamp?
     private let forget: ((sys_attributes) -> Void)?
 
-    private init(isOurs: Bool, forget: ((sys_attributes) -> Void)?) {
+    private init(isOurs: Bool, changedBy: Timestamp?, forget: ((sys_attributes) -> Void)?) {
         self.isOurs = isOurs
+        self.changedBy = changedBy
         self.forget = forget
     }
 
@@ -39,12 +41,14 @@ struct TreeRemoval: ~Copyable {
     ///   - name: one component.
     ///   - directory: open; stays the caller's.
     ///   - isOurs: whether its directories may be opened up first: they have the permissions of what they are copies of.
+    ///   - changedBy: files that were changed later than this stay; nil where all may go.
     ///   - forget: called for each thing that went, with what it was before.
     /// - Returns: what stayed; empty when all is gone, or was before.
     static func remove(
-        _ name: [UInt8], in directory: Int32, isOurs: Bool = false, forget: ((sys_attributes) -> Void)? = nil
+        _ name: [UInt8], in directory: Int32, isOurs: Bool = false, changedBy: Timestamp? = nil,
+        forget: ((sys_attributes) -> Void)? = nil
     ) -> [Failure] {
-        var removal = TreeRemoval(isOurs: isOurs, forget: forget)
+        var removal = TreeRemoval(isOurs: isOurs, changedBy: changedBy, forget: forget)
         let answer = removal.unlink(name, in: directory, isDirectory: false)
         if answer == 0 || answer == -ENOENT { return [] }
         guard isDirectoryAnswer(answer) else { return [Failure(names: [], error: RootError(answer, "unlinkat"))] }
@@ -143,7 +147,8 @@ struct TreeRemoval: ~Copyable {
     private func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
         unsafe CString.with(name) { name in
             var status = sys_attributes()
-            let isKnown = unsafe forget != nil && sys_statat(directory, name, &status) == 0
+            let isKnown = unsafe (forget != nil || changedBy != nil) && sys_statat(directory, name, &status) == 0
+            if isKnown, !status.isDirectory, let changedBy, status.changeTime > changedBy { return -EBUSY }
             let answer = unsafe sys_unlinkat(directory, name, isDirectory ? 1 : 0)
             // What stays keeps what is known of it.
             if answer == 0, isKnown, status.isDirectory == isDirectory { forget?(status) }

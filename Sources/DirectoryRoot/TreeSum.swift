@@ -25,6 +25,8 @@ struct TreeSum: Equatable {
     private let scope: Scope
     private var levels: [SumLevel] = []
     private var sum: UInt64 = 0
+    /// When the file or folder was changed that was changed last, of those whose contents count.
+    private(set) var newest = Timestamp(seconds: .min)
 
     /// Of what is in a directory now, with all names but our own, not following links.
     ///
@@ -72,6 +74,7 @@ struct TreeSum: Equatable {
             var status = sys_attributes()
             guard unsafe sys_statat(level.number, record.name, &status) == 0 else { return false }
             unsafe add(FileStamp(status), record.bytes)
+            newest = max(newest, status.changeTime)
             return status.isDirectory
         }
     }

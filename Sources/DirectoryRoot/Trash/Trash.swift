@@ -143,6 +143,31 @@ package final class Trash: Sendable {
         kept.end()
     }
 
+    /// Undoes a replacement that is made: what is kept has its name again, and what took its place stands out of sight.
+    /// - Parameters:
+    ///   - kept: what was replaced.
+    ///   - location: where it was.
+    ///   - place: where its replacement is to go; free.
+    ///   - root: whose trash this is.
+    /// - Returns: false where nothing is kept, or the two can't change places; then nothing has happened.
+    /// - Throws: what the disk says.
+    func exchangeBack(
+        _ kept: Kept, with location: borrowing Location, to place: ScratchPlace, of root: DirectoryRoot
+    ) throws(RootError) -> Bool {
+        let record: TrashRecord
+        switch kept {
+        case .nothing: return false
+        case .second(let item): record = item
+        case .only(let item, _): record = item
+        }
+        let item = try self.place(of: record.id)
+        guard root.exchange(item, with: location) == 0 else { return false }
+        kept.end()
+        // Where it can't leave the trash, people find it there.
+        if root.rename(item, to: place) == 0 { try? forget(record.id) }
+        return true
+    }
+
     /// A place for something that is about to be replaced: its record is there, and makes an item of what comes.
     struct Reserved {
         let record: TrashRecord
@@ -342,7 +367,8 @@ package final class Trash: Sendable {
             let record = try? TrashRecord(id: id, payload: envelope.payload)
         else {
             // Of a process that was killed before it wrote the record, of what has gone nowhere then.
-            let isUnwritten = unsafe bytes.isEmpty && sys_statat(trash.number, id + Self.item, &status) == -ENOENT
+            let isUnwritten =
+                unsafe bytes.allSatisfy { $0 == 0 } && sys_statat(trash.number, id + Self.item, &status) == -ENOENT
             if !isUnwritten { state.incidents.report(.damagedFile(name: id + Self.record)) }
             return nil
         }

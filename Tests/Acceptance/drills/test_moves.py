@@ -1,7 +1,9 @@
 """Moves to another file system, which copy and then take away: who may look at what, and what is left of it."""
 
 import os
+import shutil
 import stat
+import subprocess
 import threading
 import time
 
@@ -11,7 +13,8 @@ from server import wait_until
 from test_faults import as_nobody
 from test_limits import disk
 from test_trees import in_background, no_leftovers, slowed
-from wire import ask
+from tracing import failing, traced
+from wire import ConnectionClosed, ask
 
 __all__ = ["disk"]
 pytestmark = pytest.mark.root
@@ -147,6 +150,124 @@ def test_a_folder_that_is_written_to_for_ever_does_not_move(serve, disk, old, tr
     else:
         assert not target.exists()
     assert no_leftovers(disk.parent) and not list(disk.glob(".shareserve*"))
+
+
+@pytest.mark.parametrize("trash", [[], ["--trash", "30"]], ids=["", "trash"])
+def test_a_file_that_is_written_to_for_ever_does_not_move(serve, disk, trash):
+    server = serve(*trash)
+    source, target = disk / "log", disk.parent / "target"
+    source.write_text("")
+    target.write_text("old")
+    over = threading.Event()
+
+    def write():
+        while not over.is_set():
+            with source.open("a") as file:
+                file.write("x")
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        with slowed(server, fsync=30_000):
+            assert ask(server, "MOVE", "/disk/log", "Destination: /target").status == 503
+    finally:
+        over.set()
+        thread.join()
+    assert source.exists() and target.read_text() == "old"
+    assert not list((disk.parent / ".shareserve").glob("t*/*"))
+
+
+@pytest.mark.parametrize("call", ["getdents64", "renameat", "fsync"])
+def test_a_folder_that_was_written_to_comes_back_after_a_kill(serve, disk, call):
+    kills = 0
+    for step in range(1, 16):
+        server = serve()
+        tree, target = disk / "tree", disk.parent / "target"
+        (tree / "below").mkdir(parents=True)
+        log = tree / "below" / "log"
+        log.write_text("first\n")
+        written = False
+        with slowed_and_killed(server, call, step):
+            answer = in_background(lambda: answered(server, "MOVE", "/disk/tree", "Destination: /target"))
+            wait_until(lambda: target.exists() or not server.alive(), "the copy has its name")
+            if target.exists() and log.exists():
+                with log.open("a") as file:
+                    file.write("second\n")
+                written = True
+            status = answer()
+        kills += status is None
+        if not server.alive():
+            server.start()
+        wait_until(lambda: not list(disk.parent.glob(".shareserve/tmp/*.removal")), "what was left is done")
+        found = [path.read_text() for path in (log, target / "below" / "log") if path.exists()]
+        assert ("first\nsecond\n" if written else "first\n") in found, (step, status, found)
+        server.stop()
+        shutil.rmtree(tree, ignore_errors=True)
+        shutil.rmtree(target, ignore_errors=True)
+        if status is not None and kills:
+            break
+    assert kills
+
+
+def slowed_and_killed(server, call, step):
+    """Lets each `fsync` begin late, and kills the server at the `step`-th call of this name."""
+    options = ["-e", f"trace=fsync,{call}", "-e", f"inject={call}:signal=KILL:when={step}"]
+    if call != "fsync":
+        options += ["-e", "inject=fsync:delay_enter=100000"]
+    return traced(server, "-o", os.devnull, *options)
+
+
+def answered(server, *request):
+    """The status; nothing when the server is killed."""
+    try:
+        return ask(server, *request).status
+    except (ConnectionClosed, ConnectionError):
+        return None
+
+
+def test_a_folder_that_is_made_again_on_its_way_has_its_name_back(serve, disk):
+    server = serve()
+    tree, target = disk / "tree", disk.parent / "target"
+    tree.mkdir()
+    for number in range(500):
+        (tree / str(number)).write_text("x")
+    over = threading.Event()
+
+    def write():
+        while not over.is_set():
+            if target.exists():
+                tree.mkdir(exist_ok=True)
+                with (tree / "log").open("a") as file:
+                    file.write("x")
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        with slowed(server, fsync=30_000):
+            assert ask(server, "MOVE", "/disk/tree", "Destination: /target").status == 503
+    finally:
+        over.set()
+        thread.join()
+    assert len(list(tree.iterdir())) >= 500 and not target.exists()
+
+
+@pytest.mark.parametrize("when", range(1, 9))
+def test_a_folder_that_can_not_be_hidden_is_never_lost(serve, disk, when):
+    server = serve("--fsync")
+    tree = disk.parent / "tree"
+    tree.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", tree], check=True)
+    try:
+        (tree / "below").mkdir()
+        (tree / "below" / "file").write_text("content")
+        with failing(server, "fsync", when=f"{when}"):
+            ask(server, "MOVE", "/tree", "Destination: /target")
+        found = [place for place in (tree, disk.parent / "target") if (place / "below" / "file").exists()]
+        assert found and all((place / "below" / "file").read_text() == "content" for place in found)
+    finally:
+        subprocess.run(["umount", "-l", tree], check=True)
 
 
 def test_a_part_of_a_copy_replaces_nothing_that_came_meanwhile(nobodys):

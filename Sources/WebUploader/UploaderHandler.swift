@@ -13,6 +13,8 @@ public final class UploaderHandler: Handler {
     let searches: Slots
     let listings: Slots
     let archives: Slots
+    /// For long lists of what is to be deleted or restored, the page's alone.
+    let batches = Slots(4)
     let trees = TreeMemory()
     /// For the folders that searches have yet to look into.
     let foldersToSearch = TreeMemory()

@@ -30,6 +30,13 @@ public struct IOPool: Sendable {
         return try await threads.run(work)
     }
 
+    /// Lets those who wait for a thread go first: for a task that does many short things on one.
+    /// - Throws: `CancellationError` when nobody waits for the task any more.
+    package func giveWay() async throws {
+        try Task.checkCancellation()
+        if let threads, threads.isBusy { await threads.giveWay() }
+    }
+
     /// Runs work that is slow on purpose, behind all who wait for the like.
     /// - Throws: ``HTTPError`` 503 when too many wait; what `work` throws.
     func verify<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {

@@ -6,6 +6,25 @@ extension Request {
     /// The body, at most 1 MiB of JSON, as a value.
     /// - Throws: ``HTTPError`` 400 when it is not what is wanted here, 413, 415.
     func document<Document: Decodable>(_ type: Document.Type) async throws -> Document {
+        try await Self.decode(type, documentBytes())
+    }
+
+    /// The same of what may name many thousand things, of which few are worked on at once.
+    /// - Parameters:
+    ///   - type: of the value.
+    ///   - slots: for those that are large.
+    /// - Returns: the value, and what to hold while it is worked on.
+    /// - Throws: ``RootError/tooMany`` when all are taken, too.
+    func document<Document: Decodable>(
+        _ type: Document.Type, in slots: Slots
+    ) async throws -> (Document, Slots.Token?) {
+        let bytes = try await documentBytes()
+        let slot = bytes.count > 64 << 10 ? slots.take() : nil
+        guard bytes.count <= 64 << 10 || slot != nil else { throw RootError.tooMany }
+        return (try Self.decode(type, bytes), slot)
+    }
+
+    private func documentBytes() async throws -> [UInt8] {
         let mediaType = fields["content-type"]?.prefix { $0 != ";" }.lowercased()
         guard mediaType == "application/json" else {
             throw HTTPError(.unsupportedMediaType, "Send JSON as application/json.")
@@ -14,6 +33,12 @@ extension Request {
         guard JSONNames.areShort(in: bytes) else {
             throw HTTPError(.badRequest, "This JSON is not what this address takes.")
         }
+        return bytes
+    }
+
+    private static func decode<Document: Decodable>(
+        _ type: Document.Type, _ bytes: [UInt8]
+    ) throws(HTTPError) -> Document {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {

@@ -24,9 +24,11 @@ extension UploaderHandler {
     }
 
     private func discard(_ request: Request) async throws -> Response {
-        let places = try await request.document(NamedPlaces.self).places(of: request)
+        let (document, slot) = try await request.document(NamedPlaces.self, in: batches)
+        defer { withExtendedLifetime(slot) {} }
         var outcomes: [Outcome] = []
-        for (said, path) in places {
+        for (number, (said, path)) in try document.places(of: request).enumerated() {
+            if number % Self.turn == Self.turn - 1 { try await request.io.giveWay() }
             guard let path else {
                 outcomes.append(.failure(said, .invalidName))
                 continue
@@ -47,8 +49,11 @@ extension UploaderHandler {
                 outcomes.append(.failure(said, .tooMany))
             }
         }
-        return .json(document(of: outcomes, for: request))
+        return .json(self.document(of: outcomes, for: request))
     }
+
+    /// So many are done before others have their turn.
+    private static let turn = 16
 
     private struct Restoring: Decodable {
         var ids: [String]
@@ -56,13 +61,15 @@ extension UploaderHandler {
     }
 
     private func restore(_ request: Request) async throws -> Response {
-        let wanted = try await request.document(Restoring.self)
+        let (wanted, slot) = try await request.document(Restoring.self, in: batches)
+        defer { withExtendedLifetime(slot) {} }
         let rules: [String: TrashConflict] = ["keep": .keepBoth, "replace": .replace, "fail": .fail]
         guard let rule = rules[TameText.text((wanted.conflict ?? "fail").utf8)], wanted.ids.count <= 100_000 else {
             throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
         }
         var outcomes: [Outcome] = []
-        for id in wanted.ids {
+        for (number, id) in wanted.ids.enumerated() {
+            if number % Self.turn == Self.turn - 1 { try await request.io.giveWay() }
             do {
                 let path = try await request.io.run { try request.share.restore(id, onConflict: rule) }
                 outcomes.append(.item(nil, path))

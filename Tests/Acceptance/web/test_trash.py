@@ -1,0 +1,43 @@
+"""Deleting and restoring long lists of things from the page: others go on meanwhile."""
+
+import json
+import time
+
+from server import wait_until
+from wire import Wire, ask
+
+
+def test_long_lists_of_nothing_keep_nobody_waiting(serve):
+    server = serve("--trash", "3")
+    body = json.dumps({"hrefs": [f"/{number:x}" for number in range(100_000)]}).encode()
+    wires = [Wire(server, timeout=120) for _ in range(12)]
+    for wire in wires:
+        wire.request("POST", "/.shareserve/trash", "Content-Type: application/json", body=body)
+    longest = 0
+    for number in range(20):
+        began = time.monotonic()
+        assert ask(server, "PUT", f"/{number}", body=b"x").status == 201
+        longest = max(longest, time.monotonic() - began)
+    assert longest < 5
+    statuses = sorted(wire.response("POST").status for wire in wires)
+    assert set(statuses) <= {200, 503} and 200 in statuses
+    for wire in wires:
+        wire.close()
+    # Short ones are never refused.
+    answer = ask(server, "POST", "/.shareserve/trash", "Content-Type: application/json", body=b'{"hrefs":["/1","/none"]}')
+    assert answer.status == 200 and not (server.root / "1").exists()
+
+
+def test_a_long_list_ends_when_its_client_has_gone(serve):
+    server = serve("--trash", "3")
+    body = json.dumps({"hrefs": [f"/{number:x}" for number in range(100_000)]}).encode()
+    for _ in range(12):
+        wire = Wire(server)
+        wire.request("POST", "/.shareserve/trash", "Content-Type: application/json", body=body)
+        time.sleep(0.1)
+        wire.reset()
+
+    def is_free():
+        return ask(server, "POST", "/.shareserve/trash", "Content-Type: application/json", body=body).status == 200
+
+    wait_until(is_free, "others may delete", 30)

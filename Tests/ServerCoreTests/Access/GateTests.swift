@@ -196,6 +196,23 @@ struct GateTests {
         #expect(try status(ask(gate, .get, "/", [basic("bob:x")], peer: "10.0.1.1")) == 401)
     }
 
+    @Test("Who logs in with each request has others' guesses forgiven now and then, not each time")
+    func forgiving() {
+        let brake = GuessingBrake(clock: clock.read)
+        let address = NetworkAddress("192.0.2.1")
+        brake.succeed(address: address, user: "anna")
+        var guesses = 0
+        while guesses < 100, brake.wait(address: address, user: "anna") == nil {
+            brake.fail(address: address, user: "anna")
+            brake.succeed(address: address, user: "bob")
+            guesses += 1
+        }
+        #expect(guesses == GuessingBrake.freePerAddress + 1)
+        clock.advance(GuessingBrake.forgivesEach)
+        brake.succeed(address: address, user: "bob")
+        #expect(brake.wait(address: address, user: "anna") == nil)
+    }
+
     @Test("The table of guesses is bounded")
     func bounded() {
         let brake = GuessingBrake(clock: clock.read)

@@ -31,8 +31,8 @@ extension Gate {
         let address = NetworkAddress(head.peer)
         guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
             // By address alone: who guesses at a link must not keep out those who have it.
-            if let wait = brake.wait(address: address, user: nil) { return .refuse(Response(Self.slowDown(wait))) }
-            brake.fail(address: address, user: nil)
+            if let wait = linkBrake.wait(address: address, user: nil) { return .refuse(Response(Self.slowDown(wait))) }
+            linkBrake.fail(address: address, user: nil)
             return .refuse(Self.noLink)
         }
         guard let hash = link.passwordHash else { return try open(link, head, prefix: prefix, path: path, rules) }

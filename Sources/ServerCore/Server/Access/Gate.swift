@@ -33,6 +33,8 @@ package final class Gate: AccessControl {
     let secret: ShareSecret
     let sessions: Sessions
     let brake: GuessingBrake
+    /// For links that are not there: any page can have its readers ask for some, which must not keep them from logging in.
+    let linkBrake: GuessingBrake
     let root: DirectoryRoot
     let prefix: String
     private let setup: Mutex<Setup>
@@ -58,6 +60,7 @@ package final class Gate: AccessControl {
         secret = ShareSecret(root: root)
         sessions = Sessions(secret: secret, ended: root.endedSessions, clock: wall)
         brake = GuessingBrake(clock: clock)
+        linkBrake = GuessingBrake(clock: clock)
         nonces = Nonces(secret: secret, clock: wall)
         verified = VerifiedCredentials(clock: clock)
         downloads = CountedDownloads(clock: clock)

@@ -27,9 +27,20 @@ final class GuessingBrake: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// Where users have logged in, and when last: only who knows a password adds to it.
-        var homes: [Key: Int64] = [:]
+        /// Where users have logged in: only who knows a password adds to it.
+        var homes: [Key: Home] = [:]
     }
+
+    private struct Home {
+        /// When last.
+        var last: Int64
+        /// When what the address had done wrong was last forgiven for it.
+        var forgave: Int64
+    }
+
+    /// Who logs in with each request, as Digest does, has others' guesses from the same address forgiven no more often
+    /// than this.
+    static let forgivesEach: Int64 = 10 * 60_000
 
     /// How long an address counts as one where a user has logged in.
     static let homeMemory: Int64 = 24 * 3_600_000
@@ -53,7 +64,7 @@ final class GuessingBrake: Sendable {
         let until = state.withLock { state in
             Self.keys(address, user).filter { key in
                 guard let user = key.user, let home = state.homes[Self.home(address, user)] else { return true }
-                return now - home >= Self.homeMemory
+                return now - home.last >= Self.homeMemory
             }
             .map { state.entries[$0]?.blockedUntil ?? 0 }.max() ?? 0
         }
@@ -77,19 +88,25 @@ final class GuessingBrake: Sendable {
         }
     }
 
-    /// Notes a right password: what this address did wrong before is forgiven, and the user is at home there.
+    /// Notes a right password: what this address did wrong before is forgiven, if it was not a moment ago, and the user
+    /// is at home there.
     func succeed(address: NetworkAddress?, user: String) {
         guard let address else { return }
         let now = clock()
         let home = Self.home(address, user)
         state.withLock { state in
+            var forgave = state.homes[home]?.forgave ?? .min
             // Most of the time there is nothing to forgive.
-            if !state.entries.isEmpty { state.entries[Key(address: address.network, user: nil)] = nil }
+            if !state.entries.isEmpty, forgave == .min || now - forgave >= Self.forgivesEach,
+                state.entries.removeValue(forKey: Key(address: address.network, user: nil)) != nil
+            {
+                forgave = now
+            }
             if state.homes[home] == nil, state.homes.count >= Self.limit {
-                state.homes = state.homes.filter { now - $0.value < Self.homeMemory }
+                state.homes = state.homes.filter { now - $0.value.last < Self.homeMemory }
                 if state.homes.count >= Self.limit { state.homes.removeAll() }
             }
-            state.homes[home] = now
+            state.homes[home] = Home(last: now, forgave: forgave)
         }
     }
 

@@ -58,7 +58,7 @@ struct AccessRecord {
         line.add("\" ")
         addOutcome(to: &line)
         line.add(" \"")
-        Self.escape(referer, to: &line)
+        Self.escape(referer.map(Self.withoutSecret), to: &line)
         line.add("\" \"")
         Self.escape(agent, to: &line)
         line.add("\"\n")
@@ -74,7 +74,7 @@ struct AccessRecord {
         line.add(",\"method\":")
         Self.quote(method, to: &line)
         line.add(",\"target\":")
-        Self.quote(target, to: &line)
+        Self.quote(Self.withoutSecret(target), to: &line)
         line.add(",\"version\":\"")
         line.add(version)
         line.add("\",\"status\":")
@@ -84,7 +84,7 @@ struct AccessRecord {
         line.add(",\"milliseconds\":")
         line.add(decimal: milliseconds)
         line.add(",\"referer\":")
-        Self.quote(referer, to: &line)
+        Self.quote(referer.map(Self.withoutSecret), to: &line)
         line.add(",\"agent\":")
         Self.quote(agent, to: &line)
         line.add("}\n")
@@ -95,7 +95,23 @@ struct AccessRecord {
     private func addRequest(to line: inout [UInt8]) {
         Self.escape(method, to: &line)
         line.add(" ")
-        Self.escape(target, to: &line)
+        Self.escape(Self.withoutSecret(target), to: &line)
+    }
+
+    private static let linkMark = Array("/.shareserve/s/".utf8)
+
+    /// A target or an address as it may be read by whoever reads logs: of a share link without its secret.
+    ///
+    /// A link is `/.shareserve/s/<id>-<secret>`.
+    private static func withoutSecret(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var rest = text
+        while let slash = rest.firstIndex(of: UInt8(ascii: "/")), !rest[slash...].starts(with: linkMark) {
+            rest = rest[(slash + 1)...]
+        }
+        guard let mark = rest.firstIndex(of: UInt8(ascii: "/")) else { return text }
+        let token = text[(mark + linkMark.count)...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        guard let dash = token.firstIndex(of: UInt8(ascii: "-")) else { return text }
+        return text[...dash] + Array("***".utf8) + text[token.endIndex...]
     }
 
     private func addOutcome(to line: inout [UInt8]) {

@@ -1,5 +1,6 @@
 """Share links, made by the command line and opened by strangers."""
 
+import base64
 import concurrent.futures
 import json
 import os
@@ -299,6 +300,20 @@ def test_who_guesses_at_a_link_keeps_nobody_out(shared):
     statuses = {ask(shared, "GET", f"{wrong}/a.txt").status for _ in range(60)}
     assert statuses == {404, 429}
     assert ask(shared, "GET", f"{place}/a.txt").text == "one"
+    # Any page can have its readers ask for links: they log in as before.
+    anna = "Authorization: Basic " + base64.b64encode(b"anna:x").decode()
+    assert ask(shared, "GET", "/secret.txt", anna).text == "secret"
+
+
+@pytest.mark.parametrize("form", ["text", "combined", "json"])
+def test_the_log_tells_no_secrets(serve, form):
+    server = serve("--auth", "anna:x@/:rw", "--log-format", form)
+    (server.root / "a.txt").write_text("one")
+    place = made(server.root / "a.txt", "--root", server.root)
+    start, secret = place.rsplit("-", 1)
+    assert ask(server, "GET", place, f"Referer: {server.url}{place}/?x").text == "one"
+    wait_until(lambda: f"{start}-***" in server.logged(), "it is in the log")
+    assert secret not in server.logged()
 
 
 def test_password(shared):

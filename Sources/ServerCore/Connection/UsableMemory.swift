@@ -17,6 +17,13 @@ enum UsableMemory {
         return min(whole, limit(of: read("/proc/self/cgroup") ?? "", read))
     }()
 
+    /// What one purpose may take of it: less than it would on a small machine.
+    /// - Parameters:
+    ///   - most: on a large one.
+    ///   - share: one part in so many.
+    /// - Returns: at most `most`, in the same unit.
+    static func part(_ most: Int, oneIn share: Int64) -> Int { Int(min(Int64(most), max(1 << 16, bytes / share))) }
+
     /// The most nested groups that are looked at.
     private static let mostGroups = 64
 

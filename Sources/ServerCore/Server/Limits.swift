@@ -1,4 +1,7 @@
-/// Bounds on what peers can make the server hold and wait for; the defaults keep a machine of 512 MiB alive.
+/// Bounds on what peers can make the server hold and wait for.
+///
+/// The defaults take about half of the memory that may be used when all are reached, and less than that of more than
+/// 1 GiB.
 public struct Limits: Sendable {
     /// Bytes of a request's head; 431 beyond it.
     public var headBytes = 64 * 1_024
@@ -15,13 +18,13 @@ public struct Limits: Sendable {
     ///
     /// The first 4 KiB of each are not counted. As much again is for the names of files in forms, and half of it for what
     /// long uploads over HTTP/2 may have on their way.
-    public var requestMemory = 32 << 20
+    public var requestMemory = UsableMemory.part(32 << 20, oneIn: 32)
     /// Bytes in memory of answers that their clients are slow to take, of all connections together.
     ///
     /// The first 16 KiB of each are not counted. Beyond it, those go who have taken nothing for longest. As much again
     /// is for what waits to be sent over TLS and HTTP/2, where each connection holds little once a quarter is taken;
     /// and for what of bodies waits to be read, of which over HTTP/2 only the first 16 KiB of each are taken beyond it.
-    public var answerMemory = 64 << 20
+    public var answerMemory = UsableMemory.part(64 << 20, oneIn: 16)
     /// How many times larger than what came a gzip body may become, beyond its first MiB.
     public var expansionRatio = 100
     /// From the first byte of a head to its last; 408 beyond it.
@@ -47,7 +50,8 @@ public struct Limits: Sendable {
     public var requestsInFlight = 8_192
     /// Streams of all HTTP/2 connections at once, some 40 KB each; refused beyond it, and from the half of it on for
     /// connections that have more than a few.
-    public var streams = 4_096
+    public var streams = UsableMemory.part(4_096 * streamBytes, oneIn: 6) / streamBytes
+    private static let streamBytes = 40 << 10
     /// Trees and large files being copied or deleted at once; 0 is half of the threads for the disk.
     ///
     /// Others wait; 503 when 256 wait already.

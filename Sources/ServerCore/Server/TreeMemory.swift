@@ -41,8 +41,8 @@ package final class TreeMemory: Sendable {
         }
     }
 
-    /// Room for `bytes` in all.
-    package init(_ bytes: Int = 64 << 20) { most = bytes }
+    /// Room for `bytes` in all; nil for 64 MiB, or less where there is little memory.
+    package init(_ bytes: Int? = nil) { most = bytes ?? UsableMemory.part(64 << 20, oneIn: 16) }
 
     /// Where one answer says what it holds.
     ///

@@ -40,6 +40,9 @@ package final class Gate: AccessControl {
     private let setup: Mutex<Setup>
     let nonces: Nonces
     let verified: VerifiedCredentials
+    /// Nonces with which users have logged in by Digest lately: others' guesses keep them out no more than those whose
+    /// password is known.
+    let verifiedNonces: VerifiedCredentials
     let downloads: CountedDownloads
 
     /// Guards one root.
@@ -63,6 +66,7 @@ package final class Gate: AccessControl {
         linkBrake = GuessingBrake(clock: clock)
         nonces = Nonces(secret: secret, clock: wall)
         verified = VerifiedCredentials(clock: clock)
+        verifiedNonces = VerifiedCredentials(clock: clock)
         downloads = CountedDownloads(clock: clock)
         if rules.hasAccounts { secret.prepare() }
     }
@@ -216,17 +220,20 @@ package final class Gate: AccessControl {
         _ digest: DigestCredentials, _ head: RequestHeadView, _ address: NetworkAddress?, _ rules: Rules
     ) -> Identity {
         let counted = rules.book.countedName(digest)
-        if let wait = brake.wait(address: address, user: counted) { return .mustWait(wait) }
+        let isKnown = verifiedNonces.user(counted, digest.nonce, under: rules.number) != nil
+        if !isKnown, let wait = brake.wait(address: address, user: counted) { return .mustWait(wait) }
         // Credentials made for another address or realm are not for this request.
         guard digest.realm.elementsEqual(AccessRules.realm.utf8), Self.names(digest.uri, head.head.target) else {
             return .wrong
         }
         guard let account = rules.book.verify(digest, method: head.method.rawValue) else {
+            verifiedNonces.forget(counted, digest.nonce, under: rules.number)
             brake.fail(address: address, user: counted)
             return .wrong
         }
         guard nonces.use(digest.nonce, count: digest.count) == .fresh else { return .stale }
         brake.succeed(address: address, user: counted)
+        verifiedNonces.remember(counted, digest.nonce, account: account.name, under: rules.number)
         return .user(account)
     }
 

@@ -51,6 +51,12 @@ final class VerifiedCredentials: Sendable {
         }
     }
 
+    /// These were found wrong.
+    func forget(_ user: String, _ password: [UInt8], under rules: UInt64) {
+        let key = seal(user, password, rules)
+        entries.withLock { $0[key] = nil }
+    }
+
     func forgetAll() { entries.withLock { $0.removeAll() } }
 
     private func seal(_ user: String, _ password: [UInt8], _ rules: UInt64) -> [UInt8] {

@@ -109,15 +109,18 @@ final class Departure {
             return nil
         }
         for (index, hiding) in hidings.enumerated() where root.rename(place, to: hiding.place) == 0 {
+            // Where it is not is nothing that comes back.
+            for (other, unused) in hidings.enumerated() where other != index { unused.note.end() }
+            hidings = [hiding]
             do throws(RootError) {
                 try requireUnchanged(hiding.place)
             } catch {
-                try putBack(index, root)
+                try putBack(hiding.place, root)
                 throw error
             }
             state = .settled
             hiding.note.condemn()
-            hidings.remove(at: index)
+            hidings = []
             return Share.DoomedTree(place: hiding.place, path: path, note: hiding.note)
         }
         // What can't be hidden is taken apart in its place, but for what others do to it meanwhile.
@@ -128,14 +131,13 @@ final class Departure {
 
     /// Gives the source its name back, and to what has that by now the next free one.
     /// - Throws: why it has not, or what kept the disk from noting it: the copy is to stay then.
-    private func putBack(_ index: Int, _ root: DirectoryRoot) throws(RootError) {
-        let hidden = hidings[index].place
+    private func putBack(_ hidden: ScratchPlace, _ root: DirectoryRoot) throws(RootError) {
         var answer = root.rename(hidden, to: place)
         if answer != 0 {
             answer = root.exchange(hidden, with: place)
             // With the note it has a name sooner or later.
             let isShown = (try? root.nameAgain(hidden, path)) != nil
-            if !isShown { hidings.remove(at: index) }
+            if !isShown { hidings = [] }
         }
         // Nothing that begins anew finds all as it was.
         guard answer == 0 else {

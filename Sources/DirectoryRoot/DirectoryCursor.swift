@@ -146,6 +146,11 @@ public final class DirectoryCursor: @unchecked Sendable {
         guard unsafe ReservedName.made(record.bytes) != nil, !policy.isReadOnly,
             unsafe ScratchFolder.isLeftover(descriptor, record, at: share.root.state.clock.wall())
         else { return }
+        if let notes = share.root.scratch.existingFolder(),
+            unsafe RemovalNote.exists(of: Array(record.bytes), in: notes)
+        {
+            return
+        }
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 

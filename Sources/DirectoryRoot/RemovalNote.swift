@@ -75,6 +75,12 @@ final class RemovalNote: Sendable {
     /// Whether a name in the scratch folder is a note's.
     static func isNote(_ name: [UInt8]) -> Bool { name.suffix(suffix.count) == suffix[...] }
 
+    /// Whether there is a note of what is hidden as `name`, which is to be done before anything else.
+    static func exists(of name: [UInt8], in folder: SharedDescriptor) -> Bool {
+        var status = sys_attributes()
+        return unsafe CString.with(name + suffix) { unsafe sys_statat(folder.number, $0, &status) } == 0
+    }
+
     /// What was to come back may go now: its copy is whole.
     ///
     /// Where that can't be written, or is lost, it comes back beside its copy.
@@ -107,9 +113,13 @@ final class RemovalNote: Sendable {
         let content = read()
         guard content != Self.nowhere else { return forget(in: root) }
         let isMarked = content.first == Self.nowhere[0]
-        guard let path = try? SharePath(bytes: content.dropFirst(isMarked ? Self.going.count : 0)), !path.isRoot,
-            let tree = hidden(below: path, in: root)
+        guard let path = try? SharePath(bytes: content.dropFirst(isMarked ? Self.going.count : 0)), !path.isRoot
         else { return end() }
+        guard let tree = hidden(below: path, in: root) else {
+            // What is to come back and is not here yet may be on a disk that is not either.
+            if !content.starts(with: Self.returning) || isAt(path, in: root) { end() }
+            return
+        }
         // What can't be shown now stays noted, for a later look.
         guard isMarked, !content.starts(with: Self.going) else {
             if (try? root.takeApart(tree, from: path)) != nil { end() }
@@ -132,6 +142,10 @@ final class RemovalNote: Sendable {
         var bytes = [UInt8](repeating: 0, count: Self.longest)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_pread(file.number, $0.baseAddress, $0.count, 0) }
         return Array(bytes.prefix(max(0, count)))
+    }
+
+    private func isAt(_ path: SharePath, in root: DirectoryRoot) -> Bool {
+        (try? root.locate(path, followsLink: false).status) != nil
     }
 
     /// Where the tree stands: in the scratch folder, or, on another file system, where it stood.

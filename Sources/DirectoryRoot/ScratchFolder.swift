@@ -94,7 +94,7 @@ final class ScratchFolder: Sendable {
         // What can't be read now stays until the next time.
         while let record = try? unsafe reader.next() {
             let name = unsafe Array(record.bytes)
-            guard !RemovalNote.isNote(name), !RenameJournal.isNote(name),
+            guard !RemovalNote.isNote(name), !RenameJournal.isNote(name), !RemovalNote.exists(of: name, in: folder),
                 unsafe Self.isLeftover(folder.number, record, at: now)
             else { continue }
             _ = TreeRemoval.remove(name, in: folder.number)

@@ -126,15 +126,33 @@ extension Share {
         } catch {
             // A source that can't go stays, and no copy of it comes.
             if let departure, !departure.isTheCopy, departure.isHere {
-                let place = if let replaced { replaced } else { try root.scratch.place(near: location.directory) }
-                try takeBack(place, from: &location, &kept, wasSwapped: replaced != nil)
+                try takeBackFile(&location, &kept, &replaced, wasFree: old == nil)
                 isDone = false
-                // The copy.
-                replaced = place
             }
             throw error
         }
         return old == nil
+    }
+
+    /// Undoes ``placeCopy(_:_:_:_:)``.
+    /// - Throws: not what means that all is as it was, where it is not.
+    private func takeBackFile(
+        _ location: inout Location, _ kept: inout Trash.Kept, _ replaced: inout ScratchPlace?, wasFree: Bool
+    ) throws(RootError) {
+        guard !wasFree else {
+            let answer = unsafe location.withName { unsafe sys_unlinkat(location.directory.number, $0, 0) }
+            guard answer == 0 else { throw .system(errno: -answer, call: "take back a copy") }
+            return
+        }
+        let aside = replaced
+        guard let place = aside ?? (try? root.scratch.place(near: location.directory)) else {
+            throw .system(errno: EMFILE, call: "take back a copy")
+        }
+        // What can't be put back is not removed now.
+        replaced = nil
+        try takeBack(place, from: &location, &kept, wasSwapped: aside != nil, wasFree: false)
+        // The copy.
+        replaced = place
     }
 
     /// Puts a file where a folder is, or where a file is that a move replaces: it is kept until the source has gone.

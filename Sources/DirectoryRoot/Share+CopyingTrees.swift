@@ -84,9 +84,11 @@ extension Share {
             } catch {
                 // A source that can't go, or was written to until now, stays, and no copy of it comes.
                 if departure?.isHere == true {
-                    try takeBack(place, from: &location, &kept, wasSwapped: replaced != nil)
-                    isPlaced = false
+                    let wasSwapped = replaced != nil
+                    // What can't be put back is not removed now.
                     replaced = nil
+                    try takeBack(place, from: &location, &kept, wasSwapped: wasSwapped, wasFree: created)
+                    isPlaced = false
                 }
                 throw error
             }
@@ -108,9 +110,8 @@ extension Share {
         let isWatched = recursive && !isMove
         // What can't be looked at as a whole is gone over, too.
         var names = isWatched ? try? TreeSum(of: source, scope: .names) : nil
-        var debts = TreeCopy.Debts()
+        var debts = CopyDebts()
         for walk in 1...Self.mostWalks {
-            let began = Timestamp.now
             var copy = TreeCopy(share: self, source: origin.realPath, target: target, isMove: isMove, debts: debts)
             let failures = try copy.run(from: source, to: top, recursive: recursive)
             guard isWatched else { return failures }
@@ -119,7 +120,7 @@ extension Share {
             names = now
             debts = copy.debts
             guard walk == Self.mostWalks else {
-                debts.pass(on: began)
+                debts.pass()
                 continue
             }
             let missing = debts.missing.values.map { MemberFailure(path: shown($0), error: .notFound) }
@@ -133,7 +134,7 @@ extension Share {
     /// Puts a copy out of sight again, to `place`, and back what it took the place of.
     /// - Throws: not what means that all is as it was, since it is not.
     func takeBack(
-        _ place: ScratchPlace, from location: inout Location, _ kept: inout Trash.Kept, wasSwapped: Bool
+        _ place: ScratchPlace, from location: inout Location, _ kept: inout Trash.Kept, wasSwapped: Bool, wasFree: Bool
     ) throws(RootError) {
         var answer: Int32 = 0
         do throws(RootError) {
@@ -142,8 +143,11 @@ extension Share {
                 answer = root.swap(place, with: location)
             } else if try root.state.trash.exchangeBack(kept, with: location, to: place, of: root) {
                 kept = .nothing
-            } else {
+            } else if wasFree || kept.isAway {
                 answer = root.rename(try location.place(), to: place)
+            } else {
+                // What it replaced is nowhere else: the copy is all that is under the name.
+                answer = -EBUSY
             }
         } catch {
             answer = -EIO

@@ -22,7 +22,7 @@ struct TreeCopy: ~Copyable {
     private let target: SharePath
     private let isMove: Bool
     private let isGoneOver: Bool
-    private(set) var debts: Debts
+    private(set) var debts: CopyDebts
     private var levels: [CopyLevel] = []
     private var failures: [MemberFailure] = []
     private var writeBack = WriteBackQueue()
@@ -34,7 +34,7 @@ struct TreeCopy: ~Copyable {
     ///   - isMove: whether everything comes along: ``Belongings``, hidden names, links that lead nowhere.
     ///   - debts: of the walk before, where the copy has members of one already: those that are as the source has them
     ///     now are done.
-    init(share: Share, source: SharePath, target: SharePath, isMove: Bool, debts: Debts) {
+    init(share: Share, source: SharePath, target: SharePath, isMove: Bool, debts: CopyDebts) {
         self.share = share
         self.source = source
         self.target = target
@@ -171,16 +171,13 @@ struct TreeCopy: ~Copyable {
             paths: paths, source: Descriptor(sys_dup(member.descriptor.number), "dup"), target: folder,
             isLinked: isLinked,
             hasUniformRights: isLinked ? share.rights.isUniform(below: paths.0) : level.hasUniformRights,
-            isGoneOver: isGoneOver, isInPlace: level.isInPlace && !isLinked && isOld(status))
+            isGoneOver: isGoneOver, isInPlace: debts.meets(status, name, in: level) && level.isInPlace)
         level.failing = nil
         levels.append(next)
         let far = levels.count - 1 - Self.mostOpen
         // From behind a link no `..` leads back.
         if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
     }
-
-    /// Whether the last change, of whichever kind, was before the walk before this: a new name is one.
-    private func isOld(_ status: sys_attributes) -> Bool { status.changeTime < debts.began }
 
     /// Makes room for a folder where an earlier walk has copied a file of that name.
     private func clearFile(_ name: [UInt8], in level: CopyLevel) throws(RootError) {
@@ -198,9 +195,14 @@ struct TreeCopy: ~Copyable {
         try check(answer, "statx")
         let isSame = found.size == status.size && found.modificationTime == status.modificationTime
         // Others of an archive have the same time, and others of their kind the same size.
-        if found.isFile, isSame, level.isInPlace, isOld(status) { return true }
+        let isProven = level.isInPlace && debts.knows(status, name, in: level)
+        if found.isFile, isSame, isProven {
+            debts.note(status, name, in: level)
+            return true
+        }
         guard TreeRemoval.remove(name, in: level.target, isOurs: true).isEmpty else { throw .tooMany }
-        debts.replaced = level.paths.source.appendingIfFits(name)
+        // What was written to meanwhile is what it was.
+        if !isProven { debts.replaced = level.paths.source.appendingIfFits(name) }
         return false
     }
 
@@ -210,6 +212,7 @@ struct TreeCopy: ~Copyable {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
         let made = try unsafe Descriptor(
             CString.with(name) { unsafe sys_openat(level.target, $0, flags, status.mode & 0o777) }, "openat")
+        debts.note(status, name, in: level)
         do throws(RootError) {
             try share.copyContent(of: file, status, to: made.number, isMove: isMove)
             try share.copyProperties(
@@ -253,27 +256,6 @@ struct TreeCopy: ~Copyable {
             failures.append(failure)
         } else if !debts.broken.contains(failure) {
             debts.broken.append(failure)
-        }
-    }
-
-    /// What a walk leaves to the next, which goes over the same copy.
-    struct Debts {
-        /// What had another name, or none, by the time that it was to be copied, by inode, and where it was; until it
-        /// is met under another name, in this walk or a later one.
-        var missing: [UInt64: SharePath] = [:]
-        /// What the last walk replaced by another content of the same name, which may be nowhere else in the copy.
-        var replaced: SharePath?
-        /// Folders of which the copy may have a part, since they were moved away meanwhile.
-        var broken: [MemberFailure] = []
-        /// Changes before this are older than the walk, also on a disk that counts every other second.
-        fileprivate var began = Timestamp(seconds: .min)
-        fileprivate var hasWalked = false
-
-        /// What is left to the next walk by one that began at a time.
-        mutating func pass(on walk: Timestamp) {
-            began = walk.advanced(by: .seconds(-3))
-            hasWalked = true
-            replaced = nil
         }
     }
 }

@@ -28,6 +28,8 @@ struct TreeRemoval: ~Copyable {
 
     private let isOurs: Bool
     private let changedBy: Timestamp?
+    /// Of these a name was removed here, which renewed their times.
+    private var renewed: Set<UInt64> = []
     private let forget: ((sys_attributes) -> Void)?
 
     private init(isOurs: Bool, changedBy: Timestamp?, forget: ((sys_attributes) -> Void)?) {
@@ -106,6 +108,8 @@ struct TreeRemoval: ~Copyable {
         }
         do throws(RootError) {
             let entered = try WalkedDirectory(Descriptor(answer, "openat"))
+            // What came by a rename brings its files' old times along; its own is new.
+            if let changedBy, !levels.isEmpty, entered.identity.changeTime > changedBy { return .forbidden }
             if isOurs, entered.identity.mode & 0o700 != 0o700 { _ = sys_chmod(entered.number, 0o700) }
             levels.append(Level(name, entered))
         } catch {
@@ -144,12 +148,17 @@ struct TreeRemoval: ~Copyable {
         failures.append(Failure(names: levels.dropFirst().map(\.name) + (name.map { [$0] } ?? []), error: error))
     }
 
-    private func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
+    private mutating func unlink(_ name: [UInt8], in directory: Int32, isDirectory: Bool) -> Int32 {
         unsafe CString.with(name) { name in
             var status = sys_attributes()
             let isKnown = unsafe (forget != nil || changedBy != nil) && sys_statat(directory, name, &status) == 0
-            if isKnown, !status.isDirectory, let changedBy, status.changeTime > changedBy { return -EBUSY }
+            if isKnown, !status.isDirectory, let changedBy, status.changeTime > changedBy,
+                !renewed.contains(status.inode)
+            {
+                return -EBUSY
+            }
             let answer = unsafe sys_unlinkat(directory, name, isDirectory ? 1 : 0)
+            if answer == 0, isKnown, changedBy != nil, status.links > 1 { renewed.insert(status.inode) }
             // What stays keeps what is known of it.
             if answer == 0, isKnown, status.isDirectory == isDirectory { forget?(status) }
             return answer

@@ -4,12 +4,14 @@ import CSyscalls
 struct WriteBackQueue: ~Copyable {
     private static let most = 32
     private var waiting: [(file: SharedDescriptor, durably: Bool)] = []
-    /// The last file where one call for all is better than one for each.
+    /// The last file where one call for all is better than one for each, and how many came before.
     private var last: SharedDescriptor?
+    private var count = 0
 
     /// Starts writing a file back; waits for an earlier one when many are under way.
     mutating func add(_ file: consuming Descriptor, durably: Bool) throws(RootError) {
-        if !durably, sys_ordering(file.number) == sys_ordered_by_all {
+        count += 1
+        if !durably, count > Self.most, sys_ordering(file.number) == sys_ordered_by_all {
             last = SharedDescriptor(file)
             return
         }

@@ -246,6 +246,31 @@ import Testing
         #expect(try fixture.remove("/folder") == [])
     }
 
+    @Test("What is to come back comes back, however late the next start")
+    func lateReturn() throws {
+        let time = TestClock()
+        let fixture = try Fixture(clock: time.clock)
+        try fixture.directory.write("content", to: ".shareserve/tmp/.shareserve-1/below/file")
+        try fixture.directory.write([0, 1] + Array("tree".utf8), to: ".shareserve/tmp/.shareserve-1.removal")
+        time.turn(by: 86_400 * 40)
+        let next = try Fixture(over: fixture.directory, clock: time.clock)
+        try next.root.sweep()
+        #expect(fixture.directory.text("tree/below/file") == "content" && fixture.leftovers == [])
+        // A note of what is nowhere waits while nothing has the name: its disk may not be mounted yet.
+        let note = ".shareserve/tmp/.shareserve-2.removal"
+        try fixture.directory.write([0, 1] + Array("other".utf8), to: note)
+        try next.root.sweep()
+        #expect(fixture.directory.exists(note))
+        try fixture.directory.write("x", to: "other/file")
+        try next.root.sweep()
+        #expect(fixture.leftovers == [] && fixture.directory.text("other/file") == "x")
+        // One that may go does.
+        try fixture.directory.write("x", to: ".shareserve/tmp/.shareserve-3/file")
+        try fixture.directory.write([0, 2] + Array("gone".utf8), to: ".shareserve/tmp/.shareserve-3.removal")
+        try next.root.sweep()
+        #expect(fixture.leftovers == [] && !fixture.directory.exists("gone"))
+    }
+
     @Test("What killed processes left goes after a day while the share is served, unless somebody still makes it")
     func oldLeftovers() throws {
         let time = TestClock()

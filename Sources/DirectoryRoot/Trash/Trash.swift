@@ -161,7 +161,12 @@ package final class Trash: Sendable {
         case .only(let item, _): record = item
         }
         let item = try self.place(of: record.id)
-        guard root.exchange(item, with: location) == 0 else { return false }
+        guard root.exchange(item, with: location) == 0 else {
+            guard case .second = kept, root.rename(item, to: try location.place()) == 0 else { return false }
+            // In one step, too: two files.
+            try? forget(record.id)
+            return true
+        }
         kept.end()
         // Where it can't leave the trash, people find it there.
         if root.rename(item, to: place) == 0 { try? forget(record.id) }

@@ -135,6 +135,40 @@ def test_a_file_and_a_folder_that_change_names_while_they_are_copied(copying):
     assert contents(server.root / "copy") == set("0123456789")
 
 
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_folder_into_which_files_come_is_copied(serve, exists):
+    """Nothing is copied twice for them, and nothing is amiss."""
+    server = serve()
+    below = server.root / "folder" / "below"
+    below.mkdir(parents=True)
+    for number in range(60):
+        (below / f"old {number}").write_text("x")
+        os.utime(below / f"old {number}", (1e9, 1e9))
+    if exists:
+        (server.root / "copy").mkdir()
+    time.sleep(3.2)
+    over = threading.Event()
+    begun = time.monotonic()
+
+    def come():
+        number = 0
+        while not over.wait(0.4):
+            (below / f"new {number}").write_text("x")
+            number += 1
+
+    thread = threading.Thread(target=come)
+    thread.start()
+    try:
+        with slowed(server, utimensat=20_000):
+            assert ask(server, "COPY", "/folder", "Destination: /copy").status == (204 if exists else 201)
+    finally:
+        over.set()
+        thread.join()
+    # 60 files at 20 ms, and some more.
+    assert time.monotonic() - begun < 4
+    assert {path.name for path in (server.root / "copy" / "below").glob("old *")} == {f"old {number}" for number in range(60)}
+
+
 @pytest.mark.parametrize("pause", [0, 0.001])
 def test_a_folder_in_which_names_change_for_ever(serve, pause):
     server = serve()

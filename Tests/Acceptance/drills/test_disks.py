@@ -509,14 +509,16 @@ def test_contents_are_below_an_overlay_before_their_names(serve, folder, overlay
     """It takes no part in writing single ranges back, and would be asked for nothing."""
     server = serve(root=overlay)
     (overlay / "tree").mkdir()
-    for number in range(5):
-        (overlay / "tree" / str(number)).write_text("x")
     with Trace(server, folder) as trace:
         assert ask(server, "PUT", "/file", body=b"new").status == 201
     assert trace.calls["fdatasync"] == 1
-    with Trace(server, folder) as trace:
-        assert ask(server, "COPY", "/tree", "Destination: /copy").status == 201
-    assert (trace.calls["syncfs"], trace.calls["fdatasync"]) == (1, 0)
+    # Of many files all at once, beyond the first.
+    for number, calls in ((5, (0, 5)), (100, (1, 32))):
+        for name in range(number):
+            (overlay / "tree" / str(name)).write_text("x")
+        with Trace(server, folder) as trace:
+            assert ask(server, "COPY", "/tree", f"Destination: /copy{number}").status == 201
+        assert (trace.calls["syncfs"], trace.calls["fdatasync"]) == calls
 
 
 @pytest.mark.parametrize("kind", ["overlay", "xfs"])

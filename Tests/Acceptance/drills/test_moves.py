@@ -197,7 +197,8 @@ def test_a_folder_that_was_written_to_comes_back_after_a_kill(serve, disk, call)
                 written = True
             status = answer()
         kills += status is None
-        if not server.alive():
+        if status is None:
+            wait_until(lambda: not server.alive(), "the server is killed")
             server.start()
         wait_until(lambda: not list(disk.parent.glob(".shareserve/tmp/*.removal")), "what was left is done")
         found = [path.read_text() for path in (log, target / "below" / "log") if path.exists()]
@@ -268,6 +269,60 @@ def test_a_folder_that_can_not_be_hidden_is_never_lost(serve, disk, when):
         assert found and all((place / "below" / "file").read_text() == "content" for place in found)
     finally:
         subprocess.run(["umount", "-l", tree], check=True)
+
+
+@pytest.mark.parametrize("trash", [[], ["--trash", "30"]], ids=["", "trash"])
+def test_an_undone_move_where_names_can_not_change_places_leaves_a_whole_file(serve, disk, trash):
+    server = serve(*trash)
+    source, target = disk / "log", disk.parent / "target"
+    source.write_text("source")
+    target.write_text("old")
+    over = threading.Event()
+
+    def write():
+        while not over.is_set():
+            with source.open("a") as file:
+                file.write("x")
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    options = ["-e", "trace=renameat2,fsync", "-e", "inject=renameat2:error=EINVAL", "-e", "inject=fsync:delay_enter=30000"]
+    try:
+        with traced(server, "-o", os.devnull, *options):
+            assert ask(server, "MOVE", "/disk/log", "Destination: /target").status in (500, 503)
+    finally:
+        over.set()
+        thread.join()
+    assert source.exists()
+    assert target.read_text() == "old" or not trash and target.read_text().startswith("source")
+
+
+def test_a_folder_that_comes_into_one_that_is_taken_apart_in_its_place_stays(serve, disk):
+    root = disk.parent
+    others = root / "others"
+    (others / "folder" / "below").mkdir(parents=True)
+    for number in range(20):
+        (others / "folder" / "below" / str(number)).write_text("x")
+    os.link(others / "folder" / "below" / "0", others / "folder" / "below" / "linked")
+    (root / "docs").mkdir()
+    (root / "docs" / "file").write_text("content")
+    server = serve()
+    # It can't be hidden, as a folder of an overlay's lower layer can't.
+    subprocess.run(["mount", "--bind", others / "folder", others / "folder"], check=True)
+    try:
+        time.sleep(0.1)
+        with slowed(server, unlinkat=50_000):
+            answer = in_background(lambda: ask(server, "MOVE", "/others/folder", "Destination: /disk/folder"))
+            wait_until((disk / "folder").exists, "the copy has its name")
+            time.sleep(0.2)
+            status = ask(server, "MOVE", "/docs", "Destination: /others/folder/docs").status
+            found = answer()
+    finally:
+        subprocess.run(["umount", "-l", others / "folder"], check=True)
+    assert (others / "folder" / "docs" / "file").exists() or (root / "docs" / "file").exists(), (status, found)
+    assert found.status == 207 and "linked" not in found.text
+    assert not (others / "folder" / "below").exists()
 
 
 def test_a_part_of_a_copy_replaces_nothing_that_came_meanwhile(nobodys):

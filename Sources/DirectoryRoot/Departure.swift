@@ -17,7 +17,8 @@ final class Departure {
     private let status: sys_attributes
     private let sum: TreeSum?
     private var hidings: [Hiding] = []
-    private var state = State.here
+    /// Whether what becomes of the source now, and of its copy, is nobody's to undo.
+    private var isSettled = false
     /// Where the source from the root is.
     let path: SharePath
 
@@ -25,12 +26,6 @@ final class Departure {
     private struct Hiding {
         let place: ScratchPlace
         let note: RemovalNote
-    }
-
-    private enum State {
-        case here
-        /// What becomes of it now, and of its copy, is nobody's to undo.
-        case settled
     }
 
     /// - Parameters:
@@ -58,7 +53,7 @@ final class Departure {
     var isTheCopy: Bool { now.map { !$0.isSame(as: status) } ?? false }
 
     /// Whether the source is under its name, as before, and stays there.
-    var isHere: Bool { state == .here && now.map { $0.isSame(as: status) } ?? false }
+    var isHere: Bool { !isSettled && now.map { $0.isSame(as: status) } ?? false }
 
     /// Finds out whether the source may be taken away, as far as that can be told before: not everybody may out of a
     /// folder whose files are their owners', and nobody out of one that is mounted to be read only.
@@ -105,7 +100,7 @@ final class Departure {
     func go(_ root: DirectoryRoot) throws(RootError) -> Share.DoomedTree? {
         guard status.isDirectory else {
             try unsafe check(place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }, "unlinkat")
-            state = .settled
+            isSettled = true
             return nil
         }
         for (index, hiding) in hidings.enumerated() where root.rename(place, to: hiding.place) == 0 {
@@ -118,14 +113,14 @@ final class Departure {
                 try putBack(hiding.place, root)
                 throw error
             }
-            state = .settled
+            isSettled = true
             hiding.note.condemn()
             hidings = []
             return Share.DoomedTree(place: hiding.place, path: path, note: hiding.note)
         }
         // What can't be hidden is taken apart in its place, but for what others do to it meanwhile.
         try requireUnchanged(place)
-        state = .settled
+        isSettled = true
         return Share.DoomedTree(place: place, path: path, isInPlace: true, changedBy: sum?.newest)
     }
 
@@ -141,14 +136,14 @@ final class Departure {
         }
         // Nothing that begins anew finds all as it was.
         guard answer == 0 else {
-            state = .settled
+            isSettled = true
             throw .system(errno: -answer, call: "put back the source of a move")
         }
         do throws(RootError) {
             // Before the copy goes, which may be all that is on a disk.
             try syncDirectory()
         } catch {
-            state = .settled
+            isSettled = true
             throw error == .tooMany ? .system(errno: EMFILE, call: "put back the source of a move") : error
         }
     }

@@ -111,22 +111,20 @@ extension Share {
         // What can't be looked at as a whole is gone over, too.
         var names = isWatched ? try? TreeSum(of: source, scope: .names) : nil
         var debts = CopyDebts()
+        var failures: [MemberFailure] = []
         for walk in 1...Self.mostWalks {
+            if walk > 1 { debts.pass() }
             var copy = TreeCopy(share: self, source: origin.realPath, target: target, isMove: isMove, debts: debts)
-            let failures = try copy.run(from: source, to: top, recursive: recursive)
+            failures = try copy.run(from: source, to: top, recursive: recursive)
             guard isWatched else { return failures }
             let now = try? TreeSum(of: source, scope: .names)
             if let now, now == names { return failures }
             names = now
             debts = copy.debts
-            guard walk == Self.mostWalks else {
-                debts.pass()
-                continue
-            }
-            let missing = debts.missing.values.map { MemberFailure(path: shown($0), error: .notFound) }
-            return failures + missing + (debts.replaced.map { [MemberFailure(path: shown($0), error: .tooMany)] } ?? [])
         }
-        return []
+        for path in debts.missing.values { failures.append(MemberFailure(path: shown(path), error: .notFound)) }
+        if let path = debts.replaced { failures.append(MemberFailure(path: shown(path), error: .tooMany)) }
+        return failures
     }
 
     private func shown(_ path: SharePath) -> SharePath { path.relative(to: base) ?? .root }

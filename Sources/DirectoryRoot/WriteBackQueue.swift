@@ -7,13 +7,19 @@ struct WriteBackQueue: ~Copyable {
     /// The last file where one call for all is better than one for each, and how many came before.
     private var last: SharedDescriptor?
     private var count = 0
+    /// Whether that is so where they all are; nil until there are so many that it counts.
+    private var isOrderedByAll: Bool?
 
     /// Starts writing a file back; waits for an earlier one when many are under way.
     mutating func add(_ file: consuming Descriptor, durably: Bool) throws(RootError) {
         count += 1
-        if !durably, count > Self.most, sys_ordering(file.number) == sys_ordered_by_all {
-            last = SharedDescriptor(file)
-            return
+        if !durably, count > Self.most {
+            let isOrdered = isOrderedByAll ?? (sys_ordering(file.number) == sys_ordered_by_all)
+            isOrderedByAll = isOrdered
+            if isOrdered {
+                last = SharedDescriptor(file)
+                return
+            }
         }
         WriteBack.start(file.number)
         waiting.append((SharedDescriptor(file), durably))

@@ -75,29 +75,45 @@ final class UploadPart: @unchecked Sendable {
     /// Under the lock. Waits for the disk where the policy says so. But after a power cut an upload that was ending may
     /// be unknown, for its file is there or its bytes are not: not worth waiting for the disk with every small file.
     func write(_ record: UploadRecord, isEnding: Bool = false) throws(RootError) {
+        generation &+= 1
+        stamp = try store.replace(record, generation: generation, stamp: stamp, isEnding: isEnding, in: folder)
+    }
+}
+
+extension UploadStore {
+    /// Replaces an upload's record whole; under the lock of its part, where that is there.
+    /// - Parameters:
+    ///   - record: what it says now.
+    ///   - generation: of the record.
+    ///   - stamp: its modification time, by which its owner knows it.
+    ///   - isEnding: whether it need not outlive a power cut.
+    ///   - folder: of the uploads.
+    /// - Returns: the stamp as the file system keeps it, which may be coarser.
+    /// - Throws: what the disk says.
+    func replace(
+        _ record: UploadRecord, generation: UInt64, stamp: Timestamp, isEnding: Bool, in folder: OpenDescriptor
+    ) throws(RootError) -> Timestamp {
         var payload: [UInt8] = []
         record.record.write(to: &payload)
-        generation &+= 1
         let bytes = StateEnvelope(generation: generation, payload: payload).encoded()
-        let temporary = "\(id).new-\(StateFile.randomName())"
+        let temporary = "\(record.id).new-\(StateFile.randomName())"
         _ = try StateFile.create(
-            temporary, in: folder, bytes, generation: generation, waitsForDisk: store.state.waitsForDisk,
+            temporary, in: folder, bytes, generation: generation, waitsForDisk: state.waitsForDisk,
             survivesPowerCut: !isEnding)
+        var kept = sys_attributes()
         do throws(RootError) {
             let stamped = unsafe sys_set_times_at(
                 folder.number, temporary, 0, -1, stamp.seconds, Int64(stamp.nanoseconds))
             try check(stamped, "stamp an upload record")
-            // As the file system keeps it, which may be coarser.
-            var kept = sys_attributes()
             try unsafe check(sys_statat(folder.number, temporary, &kept), "statat an upload record")
-            stamp = kept.modificationTime
             try unsafe check(
-                sys_renameat(folder.number, temporary, folder.number, id + UploadStore.record),
+                sys_renameat(folder.number, temporary, folder.number, record.id + Self.record),
                 "rename an upload record")
         } catch {
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw error
         }
-        if store.state.waitsForDisk, !isEnding { try WriteBack.waitForNames(in: folder.number) }
+        if state.waitsForDisk, !isEnding { try WriteBack.waitForNames(in: folder.number) }
+        return kept.modificationTime
     }
 }

@@ -40,15 +40,8 @@ extension UploadStore {
         guard var record = try read(id, in: folder), let entityTag = record.doneTag(look) else { return }
         record.phase = .finished(entityTag: entityTag, created: false)
         record.touched = clock.wall()
-        let temporary = "\(id).new-\(StateFile.randomName())"
-        var payload: [UInt8] = []
-        record.record.write(to: &payload)
-        _ = try StateFile.create(
-            temporary, in: folder, StateEnvelope(generation: 1, payload: payload).encoded(), generation: 1,
-            waitsForDisk: state.waitsForDisk)
-        let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, id + Self.record)
-        if renamed != 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
-        try check(renamed, "rename an upload record")
+        _ = try replace(record, generation: 1, stamp: record.touched, isEnding: true, in: folder)
+        // What stays goes with the record.
         _ = unsafe sys_unlinkat(folder.number, id + Self.part, 0)
     }
 }

@@ -93,7 +93,7 @@ final class BodySink: Sendable {
             return (notify, state.queued >= Self.limit, nil)
         }
         // Others wait for a thread, and this could go on for long.
-        if let pool, pool.isBusy { await pool.giveWay() }
+        await pool?.giveWay()
         notify?()
         guard isFull else { return }
         try await withTaskCancellationHandler {

@@ -66,8 +66,9 @@ final class PoolThreads: TaskExecutor {
     /// Whether there is work that waits for a thread.
     var isBusy: Bool { waiting.load(ordering: .relaxed) > 0 }
 
-    /// Lets those who wait for a thread go first.
+    /// Lets those who wait for a thread go first, if any do.
     func giveWay() async {
+        guard isBusy else { return }
         await withCheckedContinuation { continuation in submit { continuation.resume() } }
     }
 

@@ -34,7 +34,7 @@ public struct IOPool: Sendable {
     /// - Throws: `CancellationError` when nobody waits for the task any more.
     package func giveWay() async throws {
         try Task.checkCancellation()
-        if let threads, threads.isBusy { await threads.giveWay() }
+        await threads?.giveWay()
     }
 
     /// Runs work that is slow on purpose, behind all who wait for the like.

@@ -19,8 +19,8 @@ extension Request {
         _ type: Document.Type, in slots: Slots
     ) async throws -> (Document, Slots.Token?) {
         let bytes = try await documentBytes()
-        let slot = bytes.count > 64 << 10 ? slots.take() : nil
-        guard bytes.count <= 64 << 10 || slot != nil else { throw RootError.tooMany }
+        guard bytes.count > 64 << 10 else { return (try Self.decode(type, bytes), nil) }
+        guard let slot = slots.take() else { throw RootError.tooMany }
         return (try Self.decode(type, bytes), slot)
     }
 

@@ -24,10 +24,10 @@ extension UploaderHandler {
     }
 
     private func discard(_ request: Request) async throws -> Response {
-        let (document, slot) = try await request.document(NamedPlaces.self, in: batches)
+        let (named, slot) = try await request.document(NamedPlaces.self, in: batches)
         defer { withExtendedLifetime(slot) {} }
         var outcomes: [Outcome] = []
-        for (number, (said, path)) in try document.places(of: request).enumerated() {
+        for (number, (said, path)) in try named.places(of: request).enumerated() {
             if number % Self.turn == Self.turn - 1 { try await request.io.giveWay() }
             guard let path else {
                 outcomes.append(.failure(said, .invalidName))
@@ -49,7 +49,7 @@ extension UploaderHandler {
                 outcomes.append(.failure(said, .tooMany))
             }
         }
-        return .json(self.document(of: outcomes, for: request))
+        return .json(document(of: outcomes, for: request))
     }
 
     /// So many are done before others have their turn.

@@ -13,15 +13,17 @@ enum LimitOptions: SettingsSection {
             "max-connections-per-address", as: "number",
             "Connections from one address; default: three quarters of all, from 1024 in all on."),
         .text("max-requests", as: "number", "Requests being worked on at once; default: 8192."),
-        .text("max-streams", as: "number", "HTTP/2 streams of all connections at once; default: 4096."),
+        .text(
+            "max-streams", as: "number",
+            "HTTP/2 streams of all connections at once; default: 4096, less below 1 GiB."),
         .text("max-head-size", as: "size", "Bytes of a request's head; default: 64K."),
         .text(
             "max-request-memory", as: "size",
-            "Memory for heads, XML, JSON and small files that have come in part, of all requests together; default: 32M, less below 1 GiB of memory."
+            "Memory for heads, XML, JSON and small files that have come in part, of all requests together; default: 32M, less below 1 GiB."
         ),
         .text(
             "max-answer-memory", as: "size",
-            "Memory for listings and the like that clients are slow to take, of all connections together; default: 64M, less below 1 GiB of memory."
+            "Memory for listings and the like that clients are slow to take, of all connections together; default: 64M, less below 1 GiB."
         ),
         .text("max-fields", as: "number", "Field lines of a request; default: 128."),
         .text("head-timeout", as: "time", "For a request's head to come; default: 20s."),

@@ -2,13 +2,12 @@
 
 import base64
 import os
-import threading
 import time
 
 import pytest
 
 from server import wait_until
-from test_trees import in_background, no_leftovers, slowed
+from test_trees import in_background, no_leftovers, repeated, slowed
 from wire import ask
 
 
@@ -99,26 +98,17 @@ def test_what_may_not_be_seen_is_not_told_when_it_goes_meanwhile(serve):
     for number in range(30):
         (home / f"file {number}").write_text("x")
     bob = "Authorization: Basic " + base64.b64encode(b"bob:pw").decode()
-    over = threading.Event()
+    names = ["file 0", "file 0 x"]
 
     def rename():
-        names = ["file 0", "file 0 x"]
-        while not over.is_set():
-            (home / names[0]).rename(home / names[1])
-            names.reverse()
-            time.sleep(0.002)
+        (home / names[0]).rename(home / names[1])
+        names.reverse()
 
-    thread = threading.Thread(target=rename)
-    thread.start()
-    try:
-        with slowed(server, utimensat=5_000):
-            answer = in_background(lambda: ask(server, "COPY", "/home", bob, "Destination: /in/copy"))
-            wait_until(lambda: list(server.root.glob(".shareserve/tmp/.shareserve-*/file*")), "the copy has a file")
-            (home / "secret").rename(server.root / "secret")
-            found = answer()
-    finally:
-        over.set()
-        thread.join()
+    with repeated(rename, 0.002), slowed(server, utimensat=5_000):
+        answer = in_background(lambda: ask(server, "COPY", "/home", bob, "Destination: /in/copy"))
+        wait_until(lambda: list(server.root.glob(".shareserve/tmp/.shareserve-*/file*")), "the copy has a file")
+        (home / "secret").rename(server.root / "secret")
+        found = answer()
     assert found.status in (201, 207) and "secret" not in found.text
 
 
@@ -146,24 +136,15 @@ def test_a_folder_into_which_files_come_is_copied(serve, exists):
         os.utime(below / f"old {number}", (1e9, 1e9))
     if exists:
         (server.root / "copy").mkdir()
+    # What was changed within three seconds counts as changed meanwhile, on a disk that counts no finer.
     time.sleep(3.2)
-    over = threading.Event()
     begun = time.monotonic()
 
     def come():
-        number = 0
-        while not over.wait(0.4):
-            (below / f"new {number}").write_text("x")
-            number += 1
+        (below / f"new {time.monotonic()}").write_text("x")
 
-    thread = threading.Thread(target=come)
-    thread.start()
-    try:
-        with slowed(server, utimensat=20_000):
-            assert ask(server, "COPY", "/folder", "Destination: /copy").status == (204 if exists else 201)
-    finally:
-        over.set()
-        thread.join()
+    with repeated(come, 0.4), slowed(server, utimensat=20_000):
+        assert ask(server, "COPY", "/folder", "Destination: /copy").status == (204 if exists else 201)
     # 60 files at 20 ms, and some more.
     assert time.monotonic() - begun < 4
     assert {path.name for path in (server.root / "copy" / "below").glob("old *")} == {f"old {number}" for number in range(60)}
@@ -176,27 +157,20 @@ def test_a_folder_in_which_names_change_for_ever(serve, pause):
     folder.mkdir()
     for number in range(300):
         (folder / f"file {number}").write_text(str(number))
-    over = threading.Event()
+    names = ["", " x"]
 
     def rename():
-        names = ["", " x"]
-        while not over.is_set():
-            for number in range(0, 300, 3):
-                (folder / f"file {number}{names[0]}").rename(folder / f"file {number}{names[1]}")
-                time.sleep(pause)
-            names.reverse()
+        for number in range(0, 300, 3):
+            (folder / f"file {number}{names[0]}").rename(folder / f"file {number}{names[1]}")
+            time.sleep(pause)
+        names.reverse()
 
-    thread = threading.Thread(target=rename)
-    thread.start()
     whole = 0
-    try:
+    with repeated(rename, pause):
         for turn in range(20):
             answer = ask(server, "COPY", "/folder", f"Destination: /copy{turn}")
             missing = {str(number) for number in range(300)} - contents(server.root / f"copy{turn}")
             assert answer.status in ((207,) if missing else (201, 207)), (answer, missing)
             whole += not missing
-    finally:
-        over.set()
-        thread.join()
     assert whole > 5 or not pause
     assert no_leftovers(server.root)

@@ -1,10 +1,10 @@
 """Moves to another file system, which copy and then take away: who may look at what, and what is left of it."""
 
+import contextlib
 import os
 import shutil
 import stat
 import subprocess
-import threading
 import time
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from server import wait_until
 from test_faults import as_nobody
 from test_limits import disk
-from test_trees import in_background, no_leftovers, slowed
+from test_trees import in_background, no_leftovers, repeated, slowed
 from tracing import failing, traced
 from wire import ConnectionClosed, ask
 
@@ -23,6 +23,11 @@ NOBODY = 65534
 
 def bits(path):
     return stat.S_IMODE(os.lstat(path).st_mode)
+
+
+def add(path, text="x"):
+    with path.open("a") as file:
+        file.write(text)
 
 
 @pytest.fixture
@@ -85,8 +90,7 @@ def test_what_is_written_while_the_copy_goes_to_the_disk_is_not_lost(serve, disk
         answer = in_background(lambda: ask(server, "MOVE", "/file", "Destination: /disk/file"))
         # The copy has its name, and the disk is still waited for.
         wait_until(target.exists, "the copy has its name")
-        with source.open("a") as file:
-            file.write("second\n")
+        add(source, "second\n")
         status = answer().status
     assert status in (201, 503)
     assert (target if status == 201 else source).read_text() == "first\nsecond\n"
@@ -101,8 +105,7 @@ def test_what_is_written_to_a_folder_until_it_goes_is_not_lost(serve, disk):
         answer = in_background(lambda: ask(server, "MOVE", "/tree", "Destination: /disk/tree"))
         # The copy has its name, and the disk is still waited for.
         wait_until((disk / "tree").exists, "the copy has its name")
-        with (source / "below" / "log").open("a") as file:
-            file.write("second\n")
+        add(source / "below" / "log", "second\n")
         assert answer().status == 201
     assert (disk / "tree" / "below" / "log").read_text() == "first\nsecond\n" and not source.exists()
     assert no_leftovers(disk.parent) and not list(disk.glob(".shareserve*"))
@@ -120,28 +123,17 @@ def test_a_folder_that_is_written_to_for_ever_does_not_move(serve, disk, old, tr
     elif old == "folder":
         target.mkdir()
         (target / "old").write_text("old")
-    over = threading.Event()
     written = []
 
     def write():
-        while not over.is_set():
-            name = f"line {len(written)}"
-            try:
-                (source / name).write_text("x")
-                written.append(name)
-            except FileNotFoundError:
-                # For a moment it is away.
-                pass
-            time.sleep(0.001)
+        name = f"line {len(written)}"
+        # For a moment it is away.
+        with contextlib.suppress(FileNotFoundError):
+            (source / name).write_text("x")
+            written.append(name)
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        with slowed(server, fsync=30_000):
-            assert ask(server, "MOVE", "/disk/tree", "Destination: /target").status == 503
-    finally:
-        over.set()
-        thread.join()
+    with repeated(write), slowed(server, fsync=30_000):
+        assert ask(server, "MOVE", "/disk/tree", "Destination: /target").status == 503
     assert sorted(path.name for path in source.iterdir()) == sorted(written)
     if old == "file":
         assert target.read_text() == "old"
@@ -158,22 +150,8 @@ def test_a_file_that_is_written_to_for_ever_does_not_move(serve, disk, trash):
     source, target = disk / "log", disk.parent / "target"
     source.write_text("")
     target.write_text("old")
-    over = threading.Event()
-
-    def write():
-        while not over.is_set():
-            with source.open("a") as file:
-                file.write("x")
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        with slowed(server, fsync=30_000):
-            assert ask(server, "MOVE", "/disk/log", "Destination: /target").status == 503
-    finally:
-        over.set()
-        thread.join()
+    with repeated(lambda: add(source)), slowed(server, fsync=30_000):
+        assert ask(server, "MOVE", "/disk/log", "Destination: /target").status == 503
     assert source.exists() and target.read_text() == "old"
     assert not list((disk.parent / ".shareserve").glob("t*/*"))
 
@@ -194,8 +172,7 @@ def test_a_folder_that_was_written_to_comes_back_after_a_kill(serve, disk, call)
             answer = in_background(lambda: answered(server, "MOVE", "/disk/tree", "Destination: /target"))
             wait_until(lambda: target.exists() or not server.alive(), "the copy has its name")
             if target.exists() and log.exists():
-                with log.open("a") as file:
-                    file.write("second\n")
+                add(log, "second\n")
                 written = True
             status = answer()
         kills += status is None
@@ -235,24 +212,16 @@ def test_a_folder_that_is_made_again_on_its_way_has_its_name_back(serve, disk):
     tree.mkdir()
     for number in range(500):
         (tree / str(number)).write_text("x")
-    over = threading.Event()
 
     def write():
-        while not over.is_set():
-            if target.exists():
+        if target.exists():
+            # It may go again between the two.
+            with contextlib.suppress(FileNotFoundError):
                 tree.mkdir(exist_ok=True)
-                with (tree / "log").open("a") as file:
-                    file.write("x")
-            time.sleep(0.0005)
+                add(tree / "log")
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        with slowed(server, fsync=30_000):
-            assert ask(server, "MOVE", "/disk/tree", "Destination: /target").status == 503
-    finally:
-        over.set()
-        thread.join()
+    with repeated(write, 0.0005), slowed(server, fsync=30_000):
+        assert ask(server, "MOVE", "/disk/tree", "Destination: /target").status == 503
     assert len(list(tree.iterdir())) >= 500 and not target.exists()
 
 
@@ -279,23 +248,9 @@ def test_an_undone_move_where_names_can_not_change_places_leaves_a_whole_file(se
     source, target = disk / "log", disk.parent / "target"
     source.write_text("source")
     target.write_text("old")
-    over = threading.Event()
-
-    def write():
-        while not over.is_set():
-            with source.open("a") as file:
-                file.write("x")
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=write)
-    thread.start()
     options = ["-e", "trace=renameat2,fsync", "-e", "inject=renameat2:error=EINVAL", "-e", "inject=fsync:delay_enter=30000"]
-    try:
-        with traced(server, "-o", os.devnull, *options):
-            assert ask(server, "MOVE", "/disk/log", "Destination: /target").status in (500, 503)
-    finally:
-        over.set()
-        thread.join()
+    with repeated(lambda: add(source)), traced(server, "-o", os.devnull, *options):
+        assert ask(server, "MOVE", "/disk/log", "Destination: /target").status in (500, 503)
     assert source.exists()
     assert target.read_text() == "old" or not trash and target.read_text().startswith("source")
 
@@ -313,11 +268,9 @@ def test_a_folder_that_comes_into_one_that_is_taken_apart_in_its_place_stays(ser
     # It can't be hidden, as a folder of an overlay's lower layer can't.
     subprocess.run(["mount", "--bind", others / "folder", others / "folder"], check=True)
     try:
-        time.sleep(0.1)
         with slowed(server, unlinkat=50_000):
             answer = in_background(lambda: ask(server, "MOVE", "/others/folder", "Destination: /disk/folder"))
-            wait_until((disk / "folder").exists, "the copy has its name")
-            time.sleep(0.2)
+            wait_until(lambda: len(list((others / "folder" / "below").iterdir())) < 21, "it is being taken apart")
             status = ask(server, "MOVE", "/docs", "Destination: /others/folder/docs").status
             found = answer()
     finally:

@@ -216,6 +216,25 @@ def slowed(server, **delays):
     return traced(server, "-o", os.devnull, "-e", "trace=" + ",".join(delays), *calls)
 
 
+@contextlib.contextmanager
+def repeated(work, pause=0.001):
+    """Does some work again and again while the block runs."""
+    over = threading.Event()
+
+    def run():
+        while not over.is_set():
+            work()
+            time.sleep(pause)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
 def in_background(work):
     """Begins some work; gives what waits for its answer."""
     answers = []

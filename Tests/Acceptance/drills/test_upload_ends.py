@@ -1,12 +1,9 @@
 """An upload whose server is killed in its last step is done, or can be gone on with: never unknown, never done twice."""
 
 import os
-import sys
 
 import pytest
 import requests
-
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "web"))
 
 from server import wait_until
 from test_limits import disk

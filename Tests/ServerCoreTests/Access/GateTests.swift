@@ -213,6 +213,20 @@ struct GateTests {
         #expect(brake.wait(address: address, user: "anna") == nil)
     }
 
+    @Test("Who is logged in by Digest goes on while others guess, until a guess with the same nonce is wrong")
+    func knownNonces() throws {
+        let gate = try gate("anna:secret@/:rw", "bob:other@/:rw")
+        let nonce = try nonce(gate)
+        #expect(try user(ask(gate, .get, "/", [digest(nonce: nonce)])) == "anna")
+        for _ in 0...GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
+        #expect(try status(ask(gate, .get, "/", [basic("bob:other")])) == 429)
+        #expect(try user(ask(gate, .get, "/", [digest(nonce: nonce, count: "00000002")])) == "anna")
+        for _ in 0...GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
+        let wrong = digest(password: "x", nonce: nonce, count: "00000003")
+        #expect(try status(ask(gate, .get, "/", [wrong])) == 401)
+        #expect(try status(ask(gate, .get, "/", [digest(nonce: nonce, count: "00000004")])) == 429)
+    }
+
     @Test("The table of guesses is bounded")
     func bounded() {
         let brake = GuessingBrake(clock: clock.read)

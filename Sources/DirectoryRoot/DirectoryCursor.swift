@@ -55,6 +55,9 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     deinit { _ = sys_close(descriptor) }
 
+    /// Whether properties may be kept beside the directory itself.
+    package var mayHaveProperties: Bool { hints.mayHaveProperties(attributes) }
+
     /// The next members, at most `limit` of them; empty at the end.
     ///
     /// A member that vanishes meanwhile is left out.

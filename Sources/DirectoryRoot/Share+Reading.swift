@@ -64,13 +64,20 @@ extension Share {
         }
     }
 
+    /// What is at `path`, where nobody has to be waited for and no link is on the way.
+    /// - Throws: ``RootError/notFound`` where nothing is; ``RootError/wouldBlock`` or another error for all else.
+    package func attributesAtOnce(of path: SharePath) throws(RootError) -> FileAttributes {
+        let full = try absolute(path)
+        guard !root.resolver.looksHomeNext else { throw .wouldBlock }
+        return try openVisible(full, flags: sys_o_path, waiting: false).attributes
+    }
+
     /// What is at `path`, where nobody has to be waited for, no lock covers it, and nothing is kept beside it.
     /// - Throws: ``RootError/notFound`` where nothing is; ``RootError/wouldBlock`` or another error for all else.
     package func plainAttributes(of path: SharePath) throws(RootError) -> FileAttributes {
+        let attributes = try attributesAtOnce(of: path)
+        // No link was followed: this path is the real one.
         let full = try absolute(path)
-        guard !root.resolver.looksHomeNext else { throw .wouldBlock }
-        // Without waiting no link is followed: this path is the real one.
-        let attributes = try openVisible(full, flags: sys_o_path, waiting: false).attributes
         guard root.state.locks.spareAtOnce(full, isInMemory: root.isInMemory),
             try !root.state.properties.hintsAtOnce(isInMemory: root.isInMemory).mayHaveProperties(attributes)
         else { throw .wouldBlock }

@@ -58,7 +58,10 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         of target: SharePath, plain: FileAttributes? = nil, in share: Share, _ selection: PropertySelection,
         depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?, memory: TreeMemory.Portion
     ) throws {
-        let attributes = try plain ?? share.attributes(of: target)
+        // A folder whose members are listed tells by the same look what it is; what can't be listed is looked at as
+        // any other.
+        let cursor = depth.reach == .zero ? nil : try? share.list(target)
+        let attributes = try plain ?? cursor?.attributes ?? share.attributes(of: target)
         guard !attributes.isDirectory || maxMembers != 0 else {
             throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
         }
@@ -82,8 +85,9 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         needsProperties = selection.needsDead || selection.needsChecksums
         writer.xml.append(MultiStatusWriter.begin)
         if !listsMembers || !depth.leavesOutTarget {
-            let dead = selection.needsDead && plain == nil ? try share.properties(of: target) : []
-            if selection.needsChecksums, plain == nil { writer.checksums = try share.checksums(of: target) }
+            let mayHaveProperties = plain == nil && cursor?.mayHaveProperties != false
+            let dead = selection.needsDead && mayHaveProperties ? try share.properties(of: target) : []
+            if selection.needsChecksums, mayHaveProperties { writer.checksums = try share.checksums(of: target) }
             if selection.needsSyncToken, attributes.isDirectory, !share.root.policy.isReadOnly {
                 writer.syncToken = try SyncToken(of: target, in: share, memory: memory)
             }
@@ -95,7 +99,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         }
         writer.syncToken = nil
         if listsMembers {
-            let cursor = try share.list(target)
+            let cursor = try cursor ?? share.list(target)
             if depth.reach == .infinity { foldersAhead = FoldersAhead(below: target, entered: cursor) }
             enter(target, cursor)
             try fill(Self.firstBatch)

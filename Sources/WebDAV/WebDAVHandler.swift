@@ -27,20 +27,22 @@ public struct WebDAVHandler: Handler {
         }
         // Whether it holds takes a walk.
         if IfHeader.mayNameCollections(in: request) { return later(entry.run) }
-        if request.method == .put, let content = DAVRequest.smallContent(of: request) {
+        // What is malformed is refused with all that takes longer.
+        switch request.method {
+        case .options:
+            guard let asked = try? DAVRequest(request, to: service), let response = asked.optionsAtOnce() else { break }
+            return .now(response)
+        case .propfind:
+            guard let asked = try? DAVRequest(request, to: service), let selection = asked.knownSelection(),
+                let depth = try? Depth(of: request, missing: .infinity)
+            else { break }
+            if depth.reach == .zero, let response = asked.propfindAtOnce(selection) { return .now(response) }
+            return onDisk { try $0.propfind(selection, depth) }
+        case .put:
+            guard let content = DAVRequest.smallContent(of: request) else { break }
             if let response = DAVRequest.putAtOnce(content, request) { return .now(response) }
             return onDisk { try $0.put(content) }
-        }
-        if request.method == .propfind,
-            let body = DAVRequest.bodyForTarget(of: request, limit: service.options.maxXMLBytes)
-        {
-            if let asked = try? DAVRequest(request, to: service), let response = asked.propfindAtOnce(body) {
-                return .now(response)
-            }
-            let charset = DAVBody.charset(of: request)
-            if service.selections.known(propfind: body, charset: charset)?.needsSyncToken == false {
-                return onDisk { try $0.propfindTarget(body) }
-            }
+        default: break
         }
         return later(entry.run)
     }

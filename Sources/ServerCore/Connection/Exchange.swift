@@ -59,15 +59,16 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
                 response = engine.response(to: error)
             }
             self.onLoop { $0.respond(response, to: self) }
-            if sendsBody, case .stream(_, let writer) = response.body, response.status.allowsBody {
-                await self.stream(writer)
-            }
+            if sendsBody, let writer = Self.streamedBody(of: response) { await self.stream(writer) }
             engine.leaveFlight()
         }
     }
 
-    /// Runs `work` for `request` on the pool and hands its response, which has no stream, to the carrier.
-    func start(_ request: Request, onDisk work: @escaping @Sendable (Request) throws -> Response) {
+    /// Runs `work` for `request` on the pool and hands its response to the carrier; a stream body is then written by a
+    /// task, unless nobody would see it.
+    func start(
+        _ request: Request, sendsBody: Bool, onDisk work: @escaping @Sendable (Request) throws -> Response
+    ) {
         guard enterFlight() else { return }
         request.storage.exchange = self
         engine.pool.submit { [self] in
@@ -77,9 +78,31 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             } catch {
                 response = engine.response(to: error)
             }
-            onLoop { $0.respond(response, to: self) }
-            engine.leaveFlight()
+            if sendsBody, let writer = Self.streamedBody(of: response) {
+                loop.execute { self.respond(response, writer) }
+            } else {
+                onLoop { $0.respond(response, to: self) }
+                engine.leaveFlight()
+            }
         }
+    }
+
+    /// Hands a response to the carrier, and has its stream body written by a task; on the loop.
+    private func respond(_ response: Response, _ writer: @escaping StreamedBody) {
+        guard !isDetached, let carrier else { return engine.leaveFlight() }
+        sink.onMore { [weak self] in self?.notifyMore() }
+        carrier.respond(response, to: self)
+        task = Task(executorPreference: engine.pool) {
+            await self.stream(writer)
+            self.engine.leaveFlight()
+        }
+    }
+
+    private typealias StreamedBody = @Sendable (BodyWriter) async throws -> Void
+
+    private static func streamedBody(of response: Response) -> StreamedBody? {
+        guard case .stream(_, let writer) = response.body, response.status.allowsBody else { return nil }
+        return writer
     }
 
     /// Takes a place among the requests that are answered off the loop, or refuses this one.
@@ -94,7 +117,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         return false
     }
 
-    private func stream(_ writer: @Sendable (BodyWriter) async throws -> Void) async {
+    private func stream(_ writer: StreamedBody) async {
         do {
             try await writer(BodyWriter(sink: sink))
             sink.finish(isWhole: true)

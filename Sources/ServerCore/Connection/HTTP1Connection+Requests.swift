@@ -145,7 +145,7 @@ extension HTTP1Connection {
             // What is here already goes to the reader without another turn.
             receiveBody()
             start(request, work)
-        case .onDisk(let work): enterExchange().start(request, onDisk: work)
+        case .onDisk(let work): enterExchange().start(request, sendsBody: !isHeadOnly, onDisk: work)
         }
     }
 

@@ -138,7 +138,7 @@ extension HTTP2Stream {
                 respond(response)
             }
         case .later(let work): exchange.start(request, sendsBody: !isHeadOnly, work)
-        case .onDisk(let work): exchange.start(request, onDisk: work)
+        case .onDisk(let work): exchange.start(request, sendsBody: !isHeadOnly, onDisk: work)
         }
     }
 }

@@ -40,7 +40,7 @@ public enum Answer: Sendable {
     case later(@Sendable (Request) async throws -> Response)
     /// Answered by one call on a thread of the I/O pool, which waits for nothing but the disk: cheaper than a task.
     ///
-    /// What of the body is not here yet is skipped, or the connection closed. The answer has no stream.
+    /// What of the body is not here yet is skipped, or the connection closed.
     case onDisk(@Sendable (Request) throws -> Response)
 
     /// What is answered; on a thread of the pool.

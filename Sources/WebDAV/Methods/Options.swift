@@ -6,7 +6,22 @@ extension DAVRequest {
     ///
     /// RFC 4918 §10.1, RFC 9110 §9.3.7.
     func options() async throws -> Response {
-        let target = try await onDisk { _ in try? existing(path) }
+        options(of: try await onDisk { _ in try? existing(path) })
+    }
+
+    /// The same where no disk has to be waited for: on the event loop, as many clients ask first.
+    /// - Returns: nil where one has to be.
+    func optionsAtOnce() -> Response? {
+        do {
+            return options(of: try share.attributesAtOnce(of: path))
+        } catch .notFound {
+            return options(of: nil)
+        } catch {
+            return nil
+        }
+    }
+
+    private func options(of target: FileAttributes?) -> Response {
         let isReadOnly = share.root.policy.isReadOnly
         // “*” asks about the server, not about a place.
         let isServer = request.fields.head.target.elementsEqual("*".utf8)

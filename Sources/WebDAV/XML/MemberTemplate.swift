@@ -31,6 +31,7 @@ final class MemberTemplate {
     init?(_ selection: PropertySelection, in folder: [UInt8], isDirectory: Bool) {
         guard selection.form != .names, selection.dead.isEmpty else { return nil }
         var parts = Parts()
+        parts.markup.reserveCapacity(folder.count + 1_024)
         parts.add("<D:response><D:href>")
         parts.markup += folder
         parts.add(.address)
@@ -70,15 +71,16 @@ final class MemberTemplate {
             values.append((markup.count, value))
         }
 
+        /// Adds the element of a property, whose empty one is `<D:name/>`.
         mutating func add(_ value: Value, in property: LiveProperty) {
-            let name = property.name.local.utf8
-            markup += "<D:".utf8
-            markup += name
-            markup.append(UInt8(ascii: ">"))
-            add(value)
-            markup += "</D:".utf8
-            markup += name
-            markup.append(UInt8(ascii: ">"))
+            property.emptyElement.withUTF8Buffer { empty in
+                unsafe markup.append(contentsOf: empty.dropLast(2))
+                markup.append(UInt8(ascii: ">"))
+                add(value)
+                markup += "</".utf8
+                unsafe markup.append(contentsOf: empty.dropFirst().dropLast(2))
+                markup.append(UInt8(ascii: ">"))
+            }
         }
     }
 }

@@ -36,6 +36,9 @@ FASTEST_PUT_CALLS = 12
 FAST_REPLACING_CALLS = 18
 MEMBER_CALLS = 1.3
 PROPFIND_CALLS = 9
+# Of a folder with two files, which are two of them; another thread is asked once.
+LISTING_CALLS = 21
+OPTIONS_CALLS = 7
 # From its beginning to its end.
 CONNECTION_CALLS = 14
 START_ALLOCATIONS = 5_000
@@ -273,14 +276,19 @@ def test_calls_of_a_member_in_propfind(warm, folder):
     assert total(calls) <= MEMBER_CALLS, calls
 
 
-def calls_of_propfinds(warm, folder, target="/small", status=207):
+def calls_of(warm, folder, status, method, *words):
+    """What one request costs behind others like it."""
     with Wire(warm) as wire:
         for _ in range(5):
-            assert wire.ask("PROPFIND", target, "Depth: 0").status == status
+            assert wire.ask(method, *words).status == status
         with Trace(warm, folder) as trace:
             for _ in range(MANY):
-                assert wire.ask("PROPFIND", target, "Depth: 0").status == status
-    calls = trace.each(MANY)
+                assert wire.ask(method, *words).status == status
+    return trace.each(MANY)
+
+
+def calls_of_propfinds(warm, folder, target="/small", status=207):
+    calls = calls_of(warm, folder, status, "PROPFIND", target, "Depth: 0")
     # No other thread is asked, but once a second whether the share is still where it was.
     assert calls.get("futex", 0) <= 0.3, calls
     return calls
@@ -294,6 +302,25 @@ def test_calls_of_a_propfind_of_one_resource(warm, folder):
 def test_calls_of_a_propfind_of_a_missing_name(warm, folder):
     calls = calls_of_propfinds(warm, folder, "/._small", 404)
     assert total(calls) <= PROPFIND_CALLS, calls
+
+
+def test_calls_of_a_small_listing(warm, folder):
+    (warm.root / "two").mkdir()
+    for name in ("a", "b"):
+        (warm.root / "two" / name).write_bytes(b"x")
+    calls = calls_of(warm, folder, 207, "PROPFIND", "/two/", "Depth: 1")
+    # The folder and its members once each, and whether there are tables of locks and of properties.
+    assert calls.get("statx", 0) <= 5.2, calls
+    assert calls.get("openat2", 0) <= 1.2, calls
+    assert total(calls) <= LISTING_CALLS, calls
+
+
+def test_calls_of_options(warm, folder):
+    (warm.root / "two").mkdir()
+    calls = calls_of(warm, folder, 200, "OPTIONS", "/two/")
+    # As above: clients ask this first, and some before each thing that they do.
+    assert calls.get("futex", 0) <= 0.3, calls
+    assert total(calls) <= OPTIONS_CALLS, calls
 
 
 def test_calls_of_a_propfind_while_something_else_is_locked(warm, folder):

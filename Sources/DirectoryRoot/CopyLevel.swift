@@ -24,6 +24,11 @@ final class CopyLevel {
     /// Whether the directory and those above it are where they were since before the first walk.
     let isInPlace: Bool
     private var skipped: Set<[UInt8]> = []
+    /// Whether two names of the directory may be one in its copy, as far as that matters.
+    private let mayConfuse: Bool
+    /// The names that this walk has copied, or found to be copied, where that is so.
+    private var copied: [NameKey: [UInt8]] = [:]
+    private static let mostCopied = 65_536
     /// How many names were read.
     private var seen = 0
     /// Closed and opened again: the names are read once more, and those that the target has are done.
@@ -54,6 +59,7 @@ final class CopyLevel {
         self.hasUniformRights = hasUniformRights
         self.isGoneOver = isGoneOver
         self.isInPlace = isInPlace
+        mayConfuse = isGoneOver ? try !FolderNames(in: copy.number, assumesNothing: false).tellsAllApart : false
         // The duplicate of a descriptor shares its position.
         _ = sys_rewind(origin.number)
     }
@@ -92,6 +98,15 @@ final class CopyLevel {
         guard !hasUniformRights else { return true }
         let path = paths.source.appendingIfFits(name)
         return share.granted(at: path).contains(.read) || share.rights.leadsToReadable(below: path)
+    }
+
+    /// Whether a name stands for the copy of another member in a directory that is gone over: a first walk finds that
+    /// out by what is there already.
+    /// - Throws: ``RootError/tooMany`` without a descriptor left.
+    func isTaken(_ name: [UInt8]) throws(RootError) -> Bool {
+        guard mayConfuse, copied.count < Self.mostCopied else { return false }
+        guard let other = copied.updateValue(name, forKey: NameKey(name)), other != name else { return false }
+        return try FolderNames(in: target, assumesNothing: false).mayTake(name, for: other)
     }
 
     /// Leaves a member out when the names are read again.

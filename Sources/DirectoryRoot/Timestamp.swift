@@ -18,6 +18,15 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }
 
+    /// Whether a disk that keeps times less exactly may have made this of `exact`.
+    func mayBe(_ exact: Timestamp) -> Bool {
+        guard seconds == exact.seconds else {
+            return nanoseconds == 0 && seconds & 1 == 0 && seconds == exact.seconds &- 1
+        }
+        // Down to the nanosecond, as NTFS and SMB, as UDF, as exFAT, and to the second.
+        return [1, 100, 1_000, 10_000_000, 1_000_000_000].contains { nanoseconds == exact.nanoseconds / $0 * $0 }
+    }
+
     /// The time of day.
     package static var now: Timestamp {
         var seconds: Int64 = 0

@@ -82,6 +82,7 @@ struct TreeCopy: ~Copyable {
 
     private mutating func copyMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
         level.failing = name
+        guard try !level.isTaken(name) else { throw .exists }
         if let member = try openMember(name, of: level) {
             let status = try member.descriptor.status()
             if !debts.missing.isEmpty { debts.missing[status.inode] = nil }
@@ -162,6 +163,10 @@ struct TreeCopy: ~Copyable {
             unsafe sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
         let folder = try Descriptor(answer, "openat")
+        if isGoneOver {
+            // It may be the copy of another folder, which had this name before.
+            try check(sys_chmod(folder.number, permissions), "fchmod")
+        }
         // Behind a link the rights of the place count where it leads.
         let paths = (
             member.realPath ?? level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name)
@@ -193,7 +198,7 @@ struct TreeCopy: ~Copyable {
         let answer = unsafe CString.with(name) { unsafe sys_statat(level.target, $0, &found) }
         if answer == -ENOENT { return false }
         try check(answer, "statx")
-        let isSame = found.size == status.size && found.modificationTime == status.modificationTime
+        let isSame = found.size == status.size && found.modificationTime.mayBe(status.modificationTime)
         // Others of an archive have the same time, and others of their kind the same size.
         let isProven = level.isInPlace && debts.knows(status, name, in: level)
         if found.isFile, isSame, isProven {

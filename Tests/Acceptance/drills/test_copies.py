@@ -125,6 +125,22 @@ def test_a_file_and_a_folder_that_change_names_while_they_are_copied(copying):
     assert contents(server.root / "copy") == set("0123456789")
 
 
+def test_a_closed_folder_that_takes_the_name_of_an_open_one_stays_closed(copying):
+    server, copy = copying
+    folder = server.root / "folder"
+    for name, bits in (("a", 0o755), ("b", 0o700)):
+        (folder / name).mkdir(bits)
+
+    def turn(folder, made):
+        wait_until(lambda: list(server.root.glob(".shareserve/tmp/.shareserve-*/a")), "the open one is copied")
+        (folder / "a").rename(folder / "c")
+        (folder / "b").rename(folder / "a")
+
+    assert copy(turn) == 201
+    bits = {name: (server.root / "copy" / name).stat().st_mode & 0o777 for name in "ac"}
+    assert bits == {"a": 0o700, "c": 0o755}
+
+
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_folder_into_which_files_come_is_copied(serve, exists):
     """Nothing is copied twice for them, and nothing is amiss."""

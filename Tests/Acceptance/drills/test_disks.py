@@ -13,6 +13,7 @@ import requests
 
 from test_faults import as_nobody
 from test_kill import Disk
+from test_trees import in_background, slowed
 from server import rclone_program, wait_until
 from tracing import Trace, failing, traced
 from wire import ConnectionClosed, Wire, ask
@@ -512,13 +513,63 @@ def test_contents_are_below_an_overlay_before_their_names(serve, folder, overlay
     with Trace(server, folder) as trace:
         assert ask(server, "PUT", "/file", body=b"new").status == 201
     assert trace.calls["fdatasync"] == 1
-    # Of many files all at once, beyond the first.
-    for number, calls in ((5, (0, 5)), (100, (1, 32))):
+    # Of many files as many at once as may be open; each is asked whether it went well.
+    for number, calls in ((5, (0, 5)), (100, (1, 100)), (300, (3, 300))):
         for name in range(number):
             (overlay / "tree" / str(name)).write_text("x")
         with Trace(server, folder) as trace:
             assert ask(server, "COPY", "/tree", f"Destination: /copy{number}").status == 201
         assert (trace.calls["syncfs"], trace.calls["fdatasync"]) == calls
+
+
+@pytest.mark.parametrize("method", ["COPY", "MOVE"])
+def test_what_an_overlay_could_not_keep_is_told(serve, folder, overlay, method):
+    """One call writes many files back, and says nothing of those that the disk below did not take."""
+    root = folder / "share"
+    place, tree = root / "over", root / "tree"
+    for path in (place, tree):
+        path.mkdir(parents=True)
+    for number in range(80):
+        (tree / str(number)).write_text("x")
+    subprocess.run(["mount", "--bind", str(overlay), str(place)], check=True)
+    try:
+        server = serve()
+        with failing(server, "fdatasync", when="40"):
+            assert ask(server, method, "/tree", "Destination: /over/tree").status == 500
+        assert len(list(tree.iterdir())) == 80
+        assert not (place / "tree").exists()
+        assert ask(server, method, "/tree", "Destination: /over/tree").status == 201
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_copy_to_a_disk_that_ignores_case_lacks_nothing_that_is_not_told(serve, caseless):
+    """Also where it is gone over again, since other names changed meanwhile."""
+    root = caseless.parent / "share"
+    for path in (root / "folder", root / "caseless"):
+        path.mkdir(parents=True)
+    for number in range(10):
+        (root / "folder" / f"log.{number}").write_text(str(number))
+    (root / "folder" / "Report").write_text("one")
+    (root / "folder" / "report").write_text("the other")
+    for name in ("Folder", "folder"):
+        (root / "folder" / name).mkdir()
+        (root / "folder" / name / "file").write_text(name)
+    subprocess.run(["mount", "--bind", str(caseless), str(root / "caseless")], check=True)
+    try:
+        server = serve(root=root)
+        with slowed(server, utimensat=50_000):
+            answer = in_background(lambda: ask(server, "COPY", "/folder", "Destination: /caseless/copy"))
+            wait_until(lambda: list(caseless.glob(".shareserve-*/log.*")), "the copy has a file")
+            (root / "folder" / "log.0").rename(root / "folder" / "other")
+            answer = answer()
+        assert answer.status == 207
+        assert sum(answer.body.count(b"/folder/%s<" % name) for name in (b"Report", b"report")) == 1
+        assert sum(answer.body.count(b"/folder/%s" % name) for name in (b"Folder", b"folder")) == 1
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", str(root / "caseless")], check=True)
 
 
 @pytest.mark.parametrize("kind", ["overlay", "xfs"])

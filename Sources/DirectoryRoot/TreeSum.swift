@@ -28,7 +28,7 @@ struct TreeSum: Equatable {
     /// When the file or folder was changed that was changed last, of those whose contents count.
     private(set) var newest = Timestamp(seconds: .min)
 
-    /// Of what is in a directory now, with all names but our own, not following links.
+    /// Of what is in a directory now, but for what a copy leaves out, not following links.
     ///
     /// May wait for the disk.
     /// - Parameters:
@@ -44,7 +44,7 @@ struct TreeSum: Equatable {
                 try levels.last?.reopen(from: level)
                 continue
             }
-            guard unsafe !ReservedName.takes(record.bytes), unsafe add(record, in: level) else { continue }
+            guard unsafe counts(record.bytes), unsafe add(record, in: level) else { continue }
             do throws(RootError) {
                 try unsafe enter(record.name, in: level.number)
             } catch .notFound, .notDirectory, .forbidden {
@@ -62,6 +62,14 @@ struct TreeSum: Equatable {
         levels.append(level)
         // Its own times tell what came and went between two looks; otherwise they count with its name.
         if scope == .names { unsafe add(FileStamp(level.identity), nil) }
+    }
+
+    /// Whether a name is one of those that a copy may have: what moves takes along all but what is unfinished.
+    private func counts(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        switch scope {
+        case .contents: unsafe ReservedName.made(name) == nil
+        case .names: unsafe !ReservedName.takes(name)
+        }
     }
 
     /// - Returns: whether it may be a directory.

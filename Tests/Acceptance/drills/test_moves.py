@@ -96,18 +96,21 @@ def test_what_is_written_while_the_copy_goes_to_the_disk_is_not_lost(serve, disk
     assert (target if status == 201 else source).read_text() == "first\nsecond\n"
 
 
-def test_what_is_written_to_a_folder_until_it_goes_is_not_lost(serve, disk):
+@pytest.mark.parametrize("name", ["log", ".shareserve-notes", ".shareserve/uploads/x.part"])
+def test_what_is_written_to_a_folder_until_it_goes_is_not_lost(serve, disk, name):
+    """Whatever it is called: a name may begin like ours, and a folder may be a share of its own."""
     server = serve()
     source = disk.parent / "tree"
-    (source / "below").mkdir(parents=True)
-    (source / "below" / "log").write_text("first\n")
+    written = source / "below" / name
+    written.parent.mkdir(parents=True)
+    written.write_text("first\n")
     with slowed(server, fsync=400_000):
         answer = in_background(lambda: ask(server, "MOVE", "/tree", "Destination: /disk/tree"))
         # The copy has its name, and the disk is still waited for.
         wait_until((disk / "tree").exists, "the copy has its name")
-        add(source / "below" / "log", "second\n")
+        add(written, "second\n")
         assert answer().status == 201
-    assert (disk / "tree" / "below" / "log").read_text() == "first\nsecond\n" and not source.exists()
+    assert (disk / "tree" / "below" / name).read_text() == "first\nsecond\n" and not source.exists()
     assert no_leftovers(disk.parent) and not list(disk.glob(".shareserve*"))
 
 

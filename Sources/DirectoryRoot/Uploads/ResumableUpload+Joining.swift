@@ -28,13 +28,39 @@ extension ResumableUpload {
 extension Share {
     /// The copy of an upload's bytes that will get their name, where that is on another file system below the root; nil
     /// where the part itself will.
-    func copyAcross(_ part: UploadPart, for target: SharePath) throws(RootError) -> TemporaryFile? {
+    /// - Parameters:
+    ///   - part: all of the upload.
+    ///   - target: from the root.
+    ///   - replacing: what may be there.
+    /// - Returns: the copy.
+    /// - Throws: what forbids the name, before anything is copied; ``RootError/noSpace``; what the disks say.
+    func copyAcross(
+        _ part: UploadPart, for target: SharePath, replacing: Replacement
+    ) throws(RootError) -> TemporaryFile? {
         let location = try locateTarget(target, followsLink: true)
-        let there = try location.directory.status()
-        if there.device == part.file.device, there.mount == part.file.mount { return nil }
+        guard try isAcross(part, location) else { return nil }
+        try requireFileTarget(location, asked: target, replacing)
+        try root.requireSpace(for: part.length(), at: location.directory.number)
         let copy = try TemporaryFile(in: root, near: location.directory)
         try FileCopy.append(0..<part.length(), of: part.file.number, to: copy.descriptor, at: 0)
         return copy
+    }
+
+    private func isAcross(_ part: UploadPart, _ location: borrowing Location) throws(RootError) -> Bool {
+        let there = try location.directory.status()
+        return there.device != part.file.device || there.mount != part.file.mount
+    }
+
+    /// Whether an upload's bytes have to be copied to get their name.
+    ///
+    /// Waits for the disk.
+    /// - Returns: false where they need not, and where there is no place for the name.
+    func isAcross(_ part: UploadPart, for target: SharePath) -> Bool {
+        do throws(RootError) {
+            return try isAcross(part, locateTarget(target, followsLink: true))
+        } catch {
+            return false
+        }
     }
 
     /// Gives an upload's bytes their name by the one way by which a file's content changes; what has come stays where

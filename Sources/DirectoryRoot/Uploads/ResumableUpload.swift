@@ -196,6 +196,12 @@ public final class ResumableUpload: @unchecked Sendable {
         throw .system(errno: EIO, call: "write back a part")
     }
 
+    /// Whether ``finish(to:replacing:)`` takes as long as a copy of all that has come, since the name is on another file
+    /// system.
+    ///
+    /// Waits for the disk.
+    public func isCopiedToFinish() -> Bool { record.target.map { share.isAcross(part, for: $0) } ?? false }
+
     /// Puts the content under its name: as the commit of a PUT, with the same rules.
     ///
     /// On a failure everything that has come stays, but for what the disk could not keep, and finishing can be tried
@@ -239,7 +245,7 @@ public final class ResumableUpload: @unchecked Sendable {
             var ending = record
             ending.target = target
             ending.length = offset
-            let copy = try share.copyAcross(part, for: target)
+            let copy = try share.copyAcross(part, for: target, replacing: replacing)
             // By this it is known for done when it has its name and nobody is left to say so.
             let status = if let copy { try copy.status() } else { try part.status() }
             ending.phase = .committing(inode: status.inode, device: status.device, born: status.birthTime)

@@ -116,8 +116,11 @@ extension Share {
         var target: SharePath?
         if let path = spec.target {
             let full = try writable(path, orElse: .isDirectory)
-            try requireFileTarget(locateTarget(full, followsLink: true), asked: full, spec.replacing)
+            let location = try locateTarget(full, followsLink: true)
+            try requireFileTarget(location, asked: full, spec.replacing)
             try ask(.upload(full))
+            // It may be another disk than the one that takes the bytes until they are complete.
+            try requireUploadRoom(spec.length ?? 0, alreadyHere: 0, at: location.directory.number)
             target = full
         } else {
             // A partial upload takes room as others do: only for those who may write somewhere.

@@ -74,7 +74,9 @@ extension Share {
             }
         }
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
-        return try await io.run {
+        // A copy to another disk takes its turn among others.
+        let copied = try await io.run { upload.isCopiedToFinish() ? upload.offset : 0 }
+        return try await io.copying(copied) {
             try announced.withFreeName(by: notes.rule) { path, _ in
                 let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
                 return FinishedUpload(path: path, attributes: attributes, created: created)

@@ -8,7 +8,7 @@ import requests
 from server import wait_until
 from test_limits import disk
 from test_tus import Tus
-from tracing import failing, killing
+from tracing import Trace, failing, killing
 from wire import ask
 
 __all__ = ["disk"]
@@ -84,3 +84,19 @@ def test_an_upload_that_has_its_name_is_not_done_again_when_the_disk_fails_behin
             requests.delete(address, headers={"Tus-Resumable": "1.0.0"}, timeout=20)
             target.unlink(missing_ok=True)
     assert named
+
+
+@pytest.mark.root
+def test_an_upload_that_keeps_both_is_copied_once(serve, disk, folder):
+    """To another disk; and not at all where that has no room for it."""
+    server = serve("--min-free-space", "8M")
+    for name in ("file", *(f"file ({number})" for number in range(1, 12))):
+        (disk / name).write_text("taken")
+    tus = Tus(server)
+    address = tus.create(len(CONTENT), path="/disk", filename="file", conflict="keep")
+    with Trace(server, folder) as trace:
+        assert tus.patch(address, 0, CONTENT).status_code == 204
+    assert (disk / "file (12)").read_bytes() == CONTENT
+    assert trace.calls["copy_file_range"] <= 2
+    refused = tus.create(9 << 20, path="/disk", filename="large", status=507)
+    assert refused.status_code == 507

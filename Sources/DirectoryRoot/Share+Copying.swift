@@ -126,7 +126,7 @@ extension Share {
         } catch {
             // A source that can't go stays, and no copy of it comes.
             if let departure, !departure.isTheCopy, departure.isHere {
-                try takeBackFile(&location, &kept, &replaced, wasFree: old == nil)
+                try takeBackFile(file, &location, &kept, &replaced, wasFree: old == nil)
                 isDone = false
             }
             throw error
@@ -137,9 +137,13 @@ extension Share {
     /// Undoes ``placeCopy(_:_:_:_:)``.
     /// - Throws: not what means that all is as it was, where it is not.
     private func takeBackFile(
-        _ location: inout Location, _ kept: inout Trash.Kept, _ replaced: inout ScratchPlace?, wasFree: Bool
+        _ file: TemporaryFile, _ location: inout Location, _ kept: inout Trash.Kept, _ replaced: inout ScratchPlace?,
+        wasFree: Bool
     ) throws(RootError) {
         guard !wasFree else {
+            // What somebody else has put there meanwhile stays.
+            try location.refresh()
+            guard let now = location.status, try now.isSame(as: file.status()) else { return }
             let answer = unsafe location.withName { unsafe sys_unlinkat(location.directory.number, $0, 0) }
             guard answer == 0 else { throw .system(errno: -answer, call: "take back a copy") }
             return
@@ -164,8 +168,12 @@ extension Share {
         let place = try file.nameInScratch(near: location.directory, of: root)
         if old.isDirectory {
             try swap(place, with: location)
-        } else if root.exchange(place, with: location) != 0 {
-            return nil
+        } else {
+            let answer = root.exchange(place, with: location)
+            if answer != 0 {
+                try Self.requireLackOfExchange(answer)
+                return nil
+            }
         }
         file.giveUpName()
         return place

@@ -150,6 +150,10 @@ extension Share {
         } catch {
             answer = -EIO
         }
-        guard answer == 0 else { throw .system(errno: -answer, call: "take back a copy") }
+        guard answer == 0 else {
+            // What was replaced would stay out of sight, and be taken for a leftover.
+            if wasSwapped { _ = try? root.nameAgain(place, location.path) }
+            throw .system(errno: -answer, call: "take back a copy")
+        }
     }
 }

@@ -147,13 +147,9 @@ public final class DirectoryCursor: @unchecked Sendable {
     private func cleanUp(_ record: sys_name) {
         // A name that only begins like ours is somebody's, hidden or not.
         guard unsafe ReservedName.made(record.bytes) != nil, !policy.isReadOnly,
-            unsafe ScratchFolder.isLeftover(descriptor, record, at: share.root.state.clock.wall())
+            unsafe ScratchFolder.isLeftover(descriptor, record, at: share.root.state.clock.wall()),
+            unsafe !share.root.scratch.mayHaveNote(of: Array(record.bytes))
         else { return }
-        if let notes = share.root.scratch.existingFolder(),
-            unsafe RemovalNote.exists(of: Array(record.bytes), in: notes)
-        {
-            return
-        }
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 

@@ -24,6 +24,12 @@ final class RemovalNote: Sendable {
     /// Before the path of what comes back; the second byte is replaced by another when it may go.
     private static let returning: [UInt8] = [0, 1]
     private static let going: [UInt8] = [0, 2]
+    /// Before the path of what has its name, unless a power cut takes that back.
+    private static let arrived: [UInt8] = [0, 3]
+    /// How long a file system may take to have a name on the disk, and more.
+    private static let arrival: Duration = .seconds(600)
+    /// How long it is waited for a disk that was taken out.
+    private static let absence: Duration = .seconds(30 * 86_400)
     private let place: ScratchPlace
     private let file: Descriptor
 
@@ -44,6 +50,13 @@ final class RemovalNote: Sendable {
     convenience init?(unfinished place: ScratchPlace, in root: DirectoryRoot) {
         guard root.scratch.holds(place) else { return nil }
         self.init(place.name, Self.nowhere, isDurable: false, in: root)
+    }
+
+    /// Notes that what stood at `place` has the name `path` by now: on the disk before anything else happens.
+    ///
+    /// For what is nowhere else, where nobody can say whether the disk has that name. The note stays when it is let go of.
+    convenience init?(arrivedFrom place: ScratchPlace, at path: SharePath, in root: DirectoryRoot) {
+        self.init(place.name, Self.arrived + path.bytes, isDurable: true, in: root)
     }
 
     private init?(_ name: [UInt8], _ content: [UInt8], isDurable: Bool, in root: DirectoryRoot) {
@@ -78,7 +91,7 @@ final class RemovalNote: Sendable {
     /// Whether there is a note of what is hidden as `name`, which is to be done before anything else.
     static func exists(of name: [UInt8], in folder: SharedDescriptor) -> Bool {
         var status = sys_attributes()
-        return unsafe CString.with(name + suffix) { unsafe sys_statat(folder.number, $0, &status) } == 0
+        return unsafe CString.with(name + suffix) { unsafe sys_statat(folder.number, $0, &status) } != -ENOENT
     }
 
     /// What was to come back may go now: its copy is whole.
@@ -86,6 +99,16 @@ final class RemovalNote: Sendable {
     /// Where that can't be written, or is lost, it comes back beside its copy.
     func condemn() {
         _ = unsafe Self.going.withUnsafeBytes { unsafe sys_pwrite(file.number, $0.baseAddress, $0.count, 0) }
+    }
+
+    /// What was unfinished has the name `path` by now, as for ``init(arrivedFrom:at:in:)``.
+    /// - Returns: whether that is noted.
+    func arrive(at path: SharePath) -> Bool {
+        let content = Self.arrived + path.bytes
+        let written = unsafe content.withUnsafeBytes {
+            unsafe sys_pwrite(file.number, $0.baseAddress, $0.count, 0)
+        }
+        return written == content.count && sys_fsync(file.number) == 0
     }
 
     /// The tree is gone, or shown again.
@@ -116,8 +139,7 @@ final class RemovalNote: Sendable {
         guard let path = try? SharePath(bytes: content.dropFirst(isMarked ? Self.going.count : 0)), !path.isRoot
         else { return end() }
         guard let tree = hidden(below: path, in: root) else {
-            // What is to come back and is not here yet may be on a disk that is not either.
-            if !content.starts(with: Self.returning) || isAt(path, in: root) { end() }
+            if isOver(content, path, in: root) { end() }
             return
         }
         // What can't be shown now stays noted, for a later look.
@@ -126,6 +148,15 @@ final class RemovalNote: Sendable {
             return
         }
         if (try? root.restore(tree, to: path)) != nil { end() }
+    }
+
+    /// Whether a note of what is not there has nothing to say any more.
+    private func isOver(_ content: [UInt8], _ path: SharePath, in root: DirectoryRoot) -> Bool {
+        // What is to come back and is not here yet may be on a disk that is not either.
+        if content.starts(with: Self.returning) { return isAt(path, in: root) }
+        guard content.starts(with: Self.arrived) else { return true }
+        let age = (try? file.status()).map { RootClock.system.wall().since($0.modificationTime) } ?? .zero
+        return age > Self.absence || age > Self.arrival && isAt(path, in: root)
     }
 
     /// Removes what has no name, and never had one or lost it.

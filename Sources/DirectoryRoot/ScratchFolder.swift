@@ -75,12 +75,28 @@ final class ScratchFolder: Sendable {
     }
 
     /// The folder, when it is there.
-    func existingFolder() -> SharedDescriptor? {
+    func existingFolder() -> SharedDescriptor? { (try? folderIfThere()) ?? nil }
+
+    /// The same.
+    /// - Throws: what keeps it from being found.
+    private func folderIfThere() throws(RootError) -> SharedDescriptor? {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-        guard let state = try? unsafe Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat"),
-            let folder = try? unsafe Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat")
-        else { return nil }
-        return SharedDescriptor(folder)
+        do throws(RootError) {
+            let state = try unsafe Descriptor(sys_openat(root, ReservedName.folder, flags, 0), "openat")
+            return SharedDescriptor(try unsafe Descriptor(sys_openat(state.number, Self.name, flags, 0), "openat"))
+        } catch .notFound {
+            return nil
+        }
+    }
+
+    /// Whether there may be a note of what is hidden under `name`, wherever that is.
+    func mayHaveNote(of name: [UInt8]) -> Bool {
+        do throws(RootError) {
+            guard let folder = try folderIfThere() else { return false }
+            return RemovalNote.exists(of: name, in: folder)
+        } catch {
+            return true
+        }
     }
 
     /// Removes what crashes left behind: what is older than a day and nobody works on, but not the notes of what is still

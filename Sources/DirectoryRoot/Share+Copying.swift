@@ -117,7 +117,10 @@ extension Share {
         }
         isDone = true
         do throws(RootError) {
-            if request.isDurable(root) { try syncDirectory(of: location, kept) }
+            if request.isDurable(root) {
+                try syncDirectory(of: location, kept)
+                try WriteBack.waitForName(of: file.descriptor)
+            }
             if let departure, !departure.isTheCopy {
                 // On its way to the disk the copy has taken its time, in which somebody may have written to the source.
                 guard departure.isUnchanged else { throw .tooMany }

@@ -23,8 +23,9 @@ extension Share {
         // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
         let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
         var isCleared = true
+        var hasArrived = false
         // What could not be removed now is tried again.
-        defer { if isCleared { note?.end() } }
+        defer { if isCleared, !hasArrived { note?.end() } }
         try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
         var isPlaced = false
         defer { if !isPlaced { isCleared = discard(place, isOurs: true) } }
@@ -42,6 +43,7 @@ extension Share {
         if root.policy.waitsForDisk { try WriteBack.waitForNames(in: top.number) }
         // The source will be gone: its copy must be on the disk before, all of it at once.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
+        var arrival: RemovalNote?
         var replaced: ScratchPlace?
         // Also where a step after the swap fails.
         defer { if let replaced { isCleared = discard(replaced) } }
@@ -80,7 +82,13 @@ extension Share {
             isPlaced = true
             do throws(RootError) {
                 if request.isDurable(root) { try syncDirectory(of: location, kept) }
-                if let departure { try request.takingAway?(departure) }
+                if let departure {
+                    if WriteBack.mayLackNames(at: top.number) {
+                        arrival = try noteArrival(from: place, at: location.path, note)
+                        hasArrived = true
+                    }
+                    try request.takingAway?(departure)
+                }
             } catch {
                 // A source that can't go, or was written to until now, stays, and no copy of it comes.
                 if departure?.isHere == true {
@@ -89,12 +97,31 @@ extension Share {
                     replaced = nil
                     try takeBack(place, from: &location, &kept, wasSwapped: wasSwapped, wasFree: created)
                     isPlaced = false
+                    arrival?.end()
+                    hasArrived = false
                 }
                 throw error
             }
             return created
         }
         return TransferResult(created: created ?? false, failures: failures)
+    }
+
+    /// Notes, before the source of a move goes, that its copy has its name: a power cut may take that back, and then the
+    /// copy, out of sight again, is all that is left.
+    /// - Parameters:
+    ///   - place: where the copy stood.
+    ///   - path: where it is.
+    ///   - note: of the unfinished copy.
+    /// - Returns: the note that says so.
+    /// - Throws: ``RootError/tooMany`` when it can't be kept.
+    private func noteArrival(
+        from place: ScratchPlace, at path: SharePath, _ note: RemovalNote?
+    ) throws(RootError) -> RemovalNote {
+        if let note, note.arrive(at: path) { return note }
+        note?.end()
+        guard let arrival = RemovalNote(arrivedFrom: place, at: path, in: root) else { throw .tooMany }
+        return arrival
     }
 
     /// Copies what a folder holds; and, where names in it changed meanwhile, what has come to other names.

@@ -156,7 +156,10 @@ extension Share {
         }
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
-        if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
+        if root.policy.waitsForDisk {
+            try syncDirectory(of: location, kept)
+            try WriteBack.waitForName(of: file.descriptor)
+        }
         return (attributes, old == nil)
     }
 

@@ -227,6 +227,27 @@ struct GateTests {
         #expect(try status(ask(gate, .get, "/", [digest(nonce: nonce, count: "00000004")])) == 429)
     }
 
+    @Test("Who is logged in goes on while others guess for longer than what is remembered of it lasts")
+    func knownForLong() throws {
+        let gate = try gate("anna:secret@/:rw", "bob:other@/:rw", "carl:third@/:rw")
+        var nonce = try nonce(gate)
+        #expect(try user(ask(gate, .get, "/", [digest(nonce: nonce)])) == "anna")
+        #expect(try user(ask(gate, .get, "/", [basic("carl:third")])) == "carl")
+        for minute in 1...30 {
+            clock.advance(60_000)
+            for _ in 0...GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
+            #expect(try status(ask(gate, .get, "/", [basic("bob:other")])) == 429)
+            let count = Hex.text([0, 0, 0, UInt8(minute + 1)])
+            var answer = try ask(gate, .get, "/", [digest(nonce: nonce, count: count)])
+            if let stale = challenges(answer).first(where: { $0.contains("stale=true") }) {
+                nonce = String(try #require(stale.split(separator: "nonce=\"").last?.prefix(64)))
+                answer = try ask(gate, .get, "/", [digest(nonce: nonce, count: count)])
+            }
+            #expect(user(answer) == "anna")
+            #expect(try user(ask(gate, .get, "/", [basic("carl:third")])) == "carl")
+        }
+    }
+
     @Test("The table of guesses is bounded")
     func bounded() {
         let brake = GuessingBrake(clock: clock.read)

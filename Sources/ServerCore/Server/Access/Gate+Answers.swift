@@ -18,7 +18,9 @@ extension Gate {
             fields: ["Retry-After": "\(seconds)"])
     }
 
-    func challenge(_ head: RequestHeadView, _ rules: Rules, isStale: Bool, isWrong: Bool) -> Response {
+    func challenge(
+        _ head: RequestHeadView, _ rules: Rules, isStale: Bool = false, isWrong: Bool = false, nonce: String? = nil
+    ) -> Response {
         if Self.isBrowser(head), head.fields["authorization"] == nil {
             var response = Response.text(.unauthorized, "Log in to use this share.")
             if let page = rules.logInPage, head.method == .get || head.method == .head,
@@ -34,7 +36,7 @@ extension Gate {
         }
         var response = Response.text(
             .unauthorized, isWrong ? "The user or the password is wrong." : "Log in to use this share.")
-        let nonce = nonces.make()
+        let nonce = nonce ?? nonces.make()
         for (algorithm, isOffered) in [("SHA-256", rules.book.offersSHA256), ("MD5", rules.book.offersMD5)]
         where isOffered {
             response.fields.add(
@@ -69,7 +71,7 @@ extension Gate {
     package func challenged(_ response: Response, for head: RequestHeadView) -> Response {
         let rules = current
         guard response.status == .forbidden, mayHelpToLogIn(head, rules) else { return response }
-        let challenge = challenge(head, rules, isStale: false, isWrong: false)
+        let challenge = challenge(head, rules)
         var result = response
         result.status = challenge.status
         result.body = challenge.body

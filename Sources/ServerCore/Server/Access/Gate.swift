@@ -26,7 +26,8 @@ package final class Gate: AccessControl {
         case anonymous
         case user(AccountBook.Account)
         case wrong
-        case stale
+        /// The answer was right, the nonce is over: with the one to go on with, for who was known by the old one.
+        case stale(nonce: String?)
         case mustWait(Int64)
     }
 
@@ -231,7 +232,13 @@ package final class Gate: AccessControl {
             brake.fail(address: address, user: counted)
             return .wrong
         }
-        guard nonces.use(digest.nonce, count: digest.count) == .fresh else { return .stale }
+        guard nonces.use(digest.nonce, count: digest.count) == .fresh else {
+            guard isKnown else { return .stale(nonce: nil) }
+            // Else who has been logged in all the time would wait for others' guesses every five minutes.
+            let next = nonces.make()
+            verifiedNonces.remember(counted, Array(next.utf8), account: account.name, under: rules.number)
+            return .stale(nonce: next)
+        }
         brake.succeed(address: address, user: counted)
         verifiedNonces.remember(counted, digest.nonce, account: account.name, under: rules.number)
         return .user(account)
@@ -254,15 +261,15 @@ package final class Gate: AccessControl {
     private func decide(_ identity: Identity, _ head: RequestHeadView, _ path: SharePath, _ rules: Rules) -> Admission {
         switch identity {
         case .mustWait(let seconds): return .refuse(Response(Self.slowDown(seconds)))
-        case .wrong: return .refuse(challenge(head, rules, isStale: false, isWrong: true))
-        case .stale: return .refuse(challenge(head, rules, isStale: true, isWrong: false))
+        case .wrong: return .refuse(challenge(head, rules, isWrong: true))
+        case .stale(let nonce): return .refuse(challenge(head, rules, isStale: true, nonce: nonce))
         case .user(let account):
             let share = Share(root: root, rights: account.rights, user: account.name)
             return .allow(share, prefix: prefix(in: head), path: path)
         case .anonymous:
             let rights = rules.book.everybody ?? RightsMap(rules: [])
             guard Self.mayEnter(rights, head.method, path) else {
-                return .refuse(challenge(head, rules, isStale: false, isWrong: false))
+                return .refuse(challenge(head, rules))
             }
             return .allow(Share(root: root, rights: rights), prefix: prefix(in: head), path: path)
         }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Basic credentials that were found right a while ago, so that crypt(3) is paid once and not with every request.
 ///
-/// Kept as keyed hashes, for ten minutes, at most 4,096; each holds under the rules alone under which it was found
+/// Kept as keyed hashes, for ten minutes after they came last, at most 4,096; each holds under the rules alone under which it was found
 /// right, so that one whose check was under way while the password changed is worth nothing.
 final class VerifiedCredentials: Sendable {
     private struct Entry {
@@ -37,6 +37,8 @@ final class VerifiedCredentials: Sendable {
                 entries[key] = nil
                 return nil
             }
+            // Else who works all day would be taken for a newcomer now and then, and others' guesses would stop them.
+            if entry.expires - now < Self.lifetime / 2 { entries[key]?.expires = now + Self.lifetime }
             return entry.user
         }
     }

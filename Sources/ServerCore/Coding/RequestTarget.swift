@@ -147,7 +147,7 @@ package struct RequestTarget: Equatable, Sendable {
 
     /// Takes the first byte off an undecoded path, decoded; nil at its end, and for a broken escape or an encoded
     /// slash, which is none that stands between names.
-    private static func firstMeant(_ text: inout ArraySlice<UInt8>) -> UInt8? {
+    static func firstMeant(_ text: inout ArraySlice<UInt8>) -> UInt8? {
         guard let byte = text.popFirst() else { return nil }
         guard byte == UInt8(ascii: "%") else { return byte }
         guard let high = text.popFirst().flatMap(ASCII.hexValue), let low = text.popFirst().flatMap(ASCII.hexValue),

@@ -102,16 +102,35 @@ struct AccessRecord {
 
     /// A target or an address as it may be read by whoever reads logs: of a share link without its secret.
     ///
-    /// A link is `/.shareserve/s/<id>-<secret>`.
+    /// A link is `/.shareserve/s/<id>-<secret>`, in any encoding. What is no link but looks like one loses more.
     private static func withoutSecret(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = text
-        while let slash = rest.firstIndex(of: UInt8(ascii: "/")), !rest[slash...].starts(with: linkMark) {
-            rest = rest[(slash + 1)...]
+        while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
+            rest = rest[slash...]
+            if let begin = endOfLinkMark(in: rest) {
+                let token = text[begin...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+                let shown = token.firstIndex(of: UInt8(ascii: "-")).map { text[...$0] } ?? text[..<begin]
+                return shown + Array("***".utf8) + text[token.endIndex...]
+            }
+            rest = rest.dropFirst()
         }
-        guard let mark = rest.firstIndex(of: UInt8(ascii: "/")) else { return text }
-        let token = text[(mark + linkMark.count)...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        guard let dash = token.firstIndex(of: UInt8(ascii: "-")) else { return text }
-        return text[...dash] + Array("***".utf8) + text[token.endIndex...]
+        return text
+    }
+
+    /// Where a link's identifier begins in a text that begins with a slash; nil where none does.
+    private static func endOfLinkMark(in text: ArraySlice<UInt8>) -> Int? {
+        var rest = text
+        for wanted in linkMark {
+            guard RequestTarget.firstMeant(&rest) == wanted else { return nil }
+            guard wanted == UInt8(ascii: "/") else { continue }
+            // `/./` is the folder itself.
+            var ahead = rest
+            while RequestTarget.firstMeant(&ahead) == UInt8(ascii: "."), ahead.first == UInt8(ascii: "/") {
+                ahead = ahead.dropFirst()
+                rest = ahead
+            }
+        }
+        return rest.startIndex
     }
 
     private func addOutcome(to line: inout [UInt8]) {

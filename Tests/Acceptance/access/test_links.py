@@ -312,7 +312,12 @@ def test_the_log_tells_no_secrets(serve, form):
     place = made(server.root / "a.txt", "--root", server.root)
     start, secret = place.rsplit("-", 1)
     assert ask(server, "GET", place, f"Referer: {server.url}{place}/?x").text == "one"
+    for spelled in (
+            place.replace("/s/", "/%73/"), place.replace("/.share", "/%2Eshare"), place.replace("-", "%2d"),
+            place.replace("/s/", "/./s/"), place.replace("/s/", "/%2e/s/"), f"/x/..{place}", place.replace("-", "")):
+        assert ask(server, "GET", spelled).status in (200, 400, 404)
     wait_until(lambda: f"{start}-***" in server.logged(), "it is in the log")
+    wait_until(lambda: server.logged().count("***") >= 8, "all of them are")
     assert secret not in server.logged()
 
 

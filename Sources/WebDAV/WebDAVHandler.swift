@@ -113,7 +113,9 @@ public struct WebDAVOptions: Sendable {
     /// Members that a PROPFIND of infinite depth answers at most; 0 refuses infinite depth.
     public var maxInfiniteMembers = 10_000
     /// PROPFINDs and REPORTs being answered at once; more are refused with 503.
-    public var maxPropfinds = 256
+    ///
+    /// A quarter of a megabyte each that waits for its client.
+    public var maxPropfinds = UsableMemory.places(256, each: 1 << 18)
     /// Bytes of a request's XML; 413 beyond it.
     public var maxXMLBytes = 1_048_576
     /// How deep a request's XML may be, at most 256; 400 beyond it.

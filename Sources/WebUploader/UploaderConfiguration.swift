@@ -1,3 +1,5 @@
+internal import ServerCore
+
 /// What the browser's side of a server is told; every member has the default that the command line shows.
 public struct UploaderConfiguration: Sendable {
     /// Stands in the page's title and head.
@@ -21,9 +23,9 @@ public struct UploaderConfiguration: Sendable {
     /// Searches at once; more are refused with 503.
     public var maxSearches = 16
     /// Listings of folders being sent at once; more are refused with 503.
-    public var maxListings = 256
+    public var maxListings = UsableMemory.places(256, each: 1 << 18)
     /// Archives being sent at once; more are refused with 503.
-    public var maxArchives = 64
+    public var maxArchives = UsableMemory.places(64, each: 1 << 20)
     /// Files and fields of one form; 413 beyond it.
     public var maxFormParts = 20_000
     /// The addresses under which others reach this server, for the page's QR code; asked at each request.

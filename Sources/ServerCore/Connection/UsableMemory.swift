@@ -9,9 +9,9 @@ import CSyscalls
 #endif
 
 /// The memory that this process may use, by what the machine has and its cgroups leave it.
-enum UsableMemory {
+package enum UsableMemory {
     /// In bytes; looked up once, since each time reads files.
-    static let bytes: Int64 = {
+    package static let bytes: Int64 = {
         let machine = Int64(sysconf(Int32(_SC_PHYS_PAGES))).multipliedReportingOverflow(by: Int64(getpagesize()))
         let whole = machine.overflow || machine.partialValue <= 0 ? .max : machine.partialValue
         return min(whole, limit(of: read("/proc/self/cgroup") ?? "", read))
@@ -22,7 +22,18 @@ enum UsableMemory {
     ///   - most: on a large one.
     ///   - share: one part in so many.
     /// - Returns: at most `most`, in the same unit.
-    static func part(_ most: Int, oneIn share: Int64) -> Int { Int(min(Int64(most), max(1 << 16, bytes / share))) }
+    package static func part(_ most: Int, oneIn share: Int64) -> Int {
+        Int(min(Int64(most), max(1 << 16, bytes / share)))
+    }
+
+    /// How many things may go on at once that each take some memory which nobody counts: a sixteenth of it together.
+    /// - Parameters:
+    ///   - most: on a large machine.
+    ///   - size: bytes that each takes, about.
+    /// - Returns: at least 4, at most `most`.
+    package static func places(_ most: Int, each size: Int) -> Int {
+        min(most, max(4, part(most * size, oneIn: 16) / size))
+    }
 
     /// The most nested groups that are looked at.
     private static let mostGroups = 64

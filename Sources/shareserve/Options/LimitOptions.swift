@@ -35,13 +35,15 @@ enum LimitOptions: SettingsSection {
         .text("limit-total-rate", as: "size", "Bytes a second for all connections together; default: no limit."),
         .text("max-ranges", as: "number", "Spans of a file in one answer; default: 64."),
         .text("max-form-parts", as: "number", "Files of one form; default: 20000."),
-        .text("max-archives", as: "number", "Archives being sent at once; default: 64."),
+        .text("max-archives", as: "number", "Archives being sent at once; default: 64, fewer below 1 GiB of memory."),
         .text("max-searches", as: "number", "Searches at once; default: 16."),
         .text(
             "max-tree-walks", as: "number",
             "Trees and large files being copied or deleted at once; others wait. Default: half of --io-threads."),
-        .text("max-listings", as: "number", "Folders being listed for browsers at once; default: 256."),
-        .text("max-propfinds", as: "number", "WebDAV listings at once; default: 256."),
+        .text(
+            "max-listings", as: "number",
+            "Folders being listed for browsers at once; default: 256, fewer below 1 GiB of memory."),
+        .text("max-propfinds", as: "number", "WebDAV listings at once; default: 256, fewer below 1 GiB of memory."),
         .text("max-xml-size", as: "size", "Bytes of a WebDAV request's XML; default: 1M."),
         .text("max-xml-depth", as: "number", "Depth of a WebDAV request's XML; default: 256, which is the most."),
         .text("max-locks", as: "number", "WebDAV locks in all; default: 10000."),

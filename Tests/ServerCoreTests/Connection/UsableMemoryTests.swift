@@ -47,6 +47,13 @@ struct UsableMemoryTests {
         #expect(limit(groups, ["/sys/fs/cgroup/memory.max": "99999999999999999999"]) == .max)
     }
 
+    @Test("so many things at once as memory is for, and never none")
+    func places() {
+        #expect(UsableMemory.places(256, each: 1) == 256)
+        #expect(UsableMemory.places(256, each: 1 << 50) == 4)
+        #expect(UsableMemory.places(2, each: 1 << 50) == 2)
+    }
+
     @Test("this process may use some")
     func own() { #expect(UsableMemory.bytes > 64 << 20) }
 

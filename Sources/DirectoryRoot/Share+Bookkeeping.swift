@@ -83,10 +83,12 @@ extension Share {
         try? root.state.properties.moved(from: source, status, to: target)
     }
 
-    /// Gives a copy that has no name yet the dead properties of what it is a copy of.
+    /// Gives a copy that has no name yet the dead properties of what it is a copy of, and its check sums.
     func copyProperties(from source: Int32, at path: SharePath, to copy: Int32, at target: SharePath) throws(RootError)
     {
-        try root.state.properties.carry(from: source, at: path, to: copy, at: target)
+        try root.state.properties.carry(from: source, at: path, to: copy, at: target) { (set) throws(RootError) in
+            try Self.keepChecksums(of: source, for: copy, in: &set)
+        }
     }
 
     /// Gives a file's new content, which has no name yet, the dead properties of the old one.

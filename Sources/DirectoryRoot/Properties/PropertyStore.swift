@@ -94,13 +94,16 @@ package final class PropertyStore: Sendable {
     ///   - sourcePath: of the source, from the root.
     ///   - target: the new file or folder, open and maybe still without a name.
     ///   - path: where the target will be, from the root.
+    ///   - adapt: changes what is carried, where there is any.
     /// - Throws: ``RootError/noSpace`` and what else the disk says.
-    package func carry(
-        from source: Int32, at sourcePath: SharePath, to target: Int32, at path: SharePath
+    func carry(
+        from source: Int32, at sourcePath: SharePath, to target: Int32, at path: SharePath,
+        _ adapt: (inout PropertySet) throws(RootError) -> Void = { (_) throws(RootError) in }
     ) throws(RootError) {
         guard let marker = try marker() else { return }
-        let set = try read(source, at: sourcePath, marker)
+        var set = try read(source, at: sourcePath, marker)
         if set.isEmpty { return }
+        try adapt(&set)
         try state.exclusively { (lock) throws(RootError) in try store(set, target, at: path, lock) }
     }
 

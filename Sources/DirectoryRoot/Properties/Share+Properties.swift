@@ -52,6 +52,25 @@ extension Share {
         for (name, sum) in sums { set.apply([checksumPrefix + name: prefix + sum]) }
     }
 
+    /// Has the sums of one file's content be those of its copy.
+    static func keepChecksums(
+        of source: Int32, for copy: Int32, in set: inout PropertySet
+    ) throws(RootError) {
+        let sums = set.values.filter { $0.key.hasPrefix(checksumPrefix) }
+        guard !sums.isEmpty else { return }
+        let (old, new) = (try checksumTag(of: source), try checksumTag(of: copy))
+        for (name, value) in sums where value.starts(with: old) {
+            set.apply([name: new + value.dropFirst(old.count)])
+        }
+    }
+
+    /// What the sums of an open file's content begin with.
+    private static func checksumTag(of file: Int32) throws(RootError) -> [UInt8] {
+        var status = sys_attributes()
+        try unsafe check(sys_fstat(file, &status), "fstat")
+        return FileAttributes(status).map { Array(($0.entityTag.text + " ").utf8) } ?? []
+    }
+
     private static var checksumPrefix: String { "checksum." }
 
     private func keptValues(of path: SharePath) throws(RootError) -> (set: PropertySet, attributes: FileAttributes)? {

@@ -219,6 +219,16 @@ def test_nextcloud_and_rclone_upload(wire, server):
     found = multistatus(wire.ask("PROPFIND", "/a", "Depth: 0", body=body))["/a"]
     status, element = found["{http://owncloud.org/ns}checksums"]
     assert status == 200 and "SHA1:aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d" in "".join(element.itertext())
+    for place in ("/b", "/folder"):
+        (server.root / "folder").mkdir(exist_ok=True)
+        copy = place if place == "/b" else "/copied/a"
+        if place == "/folder":
+            assert wire.ask("MOVE", "/b", "Destination: /folder/a").status == 201
+            assert wire.ask("COPY", "/folder", "Destination: /copied").status == 201
+        else:
+            assert wire.ask("COPY", "/a", "Destination: /b").status == 201
+        status, element = multistatus(wire.ask("PROPFIND", copy, "Depth: 0", body=body))[copy]["{http://owncloud.org/ns}checksums"]
+        assert status == 200 and "SHA1:aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d" in "".join(element.itertext())
     wrong = wire.ask("PUT", "/a", "OC-Checksum: SHA1:0000000000000000000000000000000000000000", body="other")
     assert wrong.status == 400
     assert (server.root / "a").read_text() == "hello"

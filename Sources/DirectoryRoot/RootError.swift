@@ -33,6 +33,8 @@ public enum RootError: Error, Equatable, Sendable {
     case tooMany
     /// The requester has as many unfinished uploads as there are places left for all; finishing or removing one helps.
     case tooManyUploads
+    /// The requester holds as many locks as one user may; ending some helps.
+    case tooManyLocks
     /// The shared directory itself was removed, and none is at its path. Nothing can be said of what is in it.
     case rootGone
     /// The answer would wait for the disk; only thrown by calls that were told not to wait.
@@ -69,8 +71,8 @@ public enum RootError: Error, Equatable, Sendable {
             (.isDirectory, .isDirectory), (.notDirectory, .notDirectory), (.invalidName, .invalidName),
             (.forbidden, .forbidden), (.readOnly, .readOnly), (.preconditionFailed, .preconditionFailed),
             (.selfReference, .selfReference), (.noSpace, .noSpace), (.tooLarge, .tooLarge), (.tooMany, .tooMany),
-            (.tooManyUploads, .tooManyUploads), (.rootGone, .rootGone), (.wouldBlock, .wouldBlock),
-            (.unknownToken, .unknownToken):
+            (.tooManyUploads, .tooManyUploads), (.tooManyLocks, .tooManyLocks), (.rootGone, .rootGone),
+            (.wouldBlock, .wouldBlock), (.unknownToken, .unknownToken):
             true
         case (.locked(let x), .locked(let y)): x == y
         case (.endingRefused(let x), .endingRefused(let y)): x == y

@@ -27,7 +27,9 @@ public struct RootPolicy: Sendable {
     /// Locks in all.
     public var maxLocks = 10_000
     /// Locks of one user; those of people without a name only count in all.
-    public var maxLocksPerUser = 1_000
+    ///
+    /// A mounted drive (davfs2) holds one for each file that it has yet to send.
+    public var maxLocksPerUser = 5_000
     /// Resumable uploads that are not over yet.
     public var maxUploads = 1_000
     /// How long a resumable upload waits for somebody to go on with it.

@@ -250,7 +250,7 @@ import Testing
         for name in ["1", "2", "3"] {
             last = try table.take(SharePath(name), request(timeout: .seconds(10)), user: "a")
         }
-        #expect(throws: RootError.tooMany) { try table.take(SharePath("4"), request(), user: "a") }
+        #expect(throws: RootError.tooManyLocks) { try table.take(SharePath("4"), request(), user: "a") }
         for name in ["4", "5"] { _ = try table.take(SharePath(name), request(), user: nil) }
         #expect(throws: RootError.tooMany) { try table.take(SharePath("6"), request(), user: nil) }
         #expect(throws: RootError.tooMany) { try table.take(SharePath("6"), request(), user: "b") }

@@ -121,10 +121,10 @@ package final class LockTable: Sendable {
             let conflicts = snapshot.conflicts(
                 at: path, isExclusive: request.isExclusive, isRecursive: request.isRecursive, at: now.uptime)
             guard conflicts.isEmpty else { throw .locked(conflicts) }
-            // Those without a name are no one user.
-            guard snapshot.locks.count < self.limit, snapshot.byteCount + request.owner.count < self.limitBytes,
-                user == nil || snapshot.count(of: user) < self.limitPerUser
+            guard snapshot.locks.count < self.limit, snapshot.byteCount + request.owner.count < self.limitBytes
             else { throw .tooMany }
+            // Those without a name are no one user.
+            guard user == nil || snapshot.count(of: user) < self.limitPerUser else { throw .tooManyLocks }
             let duration = self.clipped(request.timeout)
             let lock = StoredLock(
                 token: Self.newToken(), root: path, isExclusive: request.isExclusive,

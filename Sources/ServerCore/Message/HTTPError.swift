@@ -62,6 +62,11 @@ public struct HTTPError: Error, Sendable {
                 .tooManyRequests,
                 "You have too many unfinished uploads for others to find a place. Finish or remove one, and try again.",
                 fields: ["Retry-After": "60"])
+        case .tooManyLocks:
+            self.init(
+                .serviceUnavailable,
+                "You hold as many locks as one user may: unlock something, or have --max-locks-per-user raised.",
+                fields: ["Retry-After": "5"])
         case .rootGone:
             self.init(
                 .serviceUnavailable, "The shared directory is not there at the moment.", fields: ["Retry-After": "5"])

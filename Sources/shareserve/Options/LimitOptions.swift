@@ -47,7 +47,7 @@ enum LimitOptions: SettingsSection {
         .text("max-xml-size", as: "size", "Bytes of a WebDAV request's XML; default: 1M."),
         .text("max-xml-depth", as: "number", "Depth of a WebDAV request's XML; default: 256, which is the most."),
         .text("max-locks", as: "number", "WebDAV locks in all; default: 10000."),
-        .text("max-locks-per-user", as: "number", "WebDAV locks of one user; default: 1000."),
+        .text("max-locks-per-user", as: "number", "WebDAV locks of one user; default: 5000."),
         .text(
             "propfind-limit", as: "number",
             "Members that a WebDAV listing of infinite depth holds; 0 refuses such; default: 10000."),

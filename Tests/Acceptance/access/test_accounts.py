@@ -37,6 +37,15 @@ def guarded(serve):
     return server
 
 
+def test_basic_in_either_encoding(serve):
+    """RFC 7617 has UTF-8 where the server says so; Python's requests and .NET write ISO 8859-1 all the same."""
+    server = serve("--auth", "jörg:pä:ß@/:rw")
+    (server.root / "a").write_text("one")
+    assert requests.get(server.url + "/a", auth=("jörg", "pä:ß"), timeout=20).text == "one"
+    assert requests.get(server.url + "/a", auth=("jörg".encode(), "pä:ß".encode()), timeout=20).text == "one"
+    assert requests.get(server.url + "/a", auth=("jörg", "pö:ß"), timeout=20).status_code == 401
+
+
 RIGHTS = [
     # method, target, further fields, nobody, bob, anna
     ("GET", "/public/a.txt", [], 200, 200, 200),

@@ -24,7 +24,12 @@ enum Credentials: Equatable {
     }
 
     private static func basic(_ token: ArraySlice<UInt8>) -> Credentials? {
-        guard let text = Base64.decode(token), let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        guard var text = Base64.decode(token) else { return nil }
+        // Said to be UTF-8, and ISO 8859-1 all the same from older libraries (Python's requests, .NET Framework).
+        if String(validating: text, as: UTF8.self) == nil {
+            text = Array(String(String.UnicodeScalarView(text.map { Unicode.Scalar($0) })).utf8)
+        }
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return .basic(user: RequestHead.text(text[..<colon]), password: Array(text[(colon + 1)...]))
     }
 }

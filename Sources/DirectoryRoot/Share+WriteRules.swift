@@ -132,7 +132,9 @@ extension Share {
     func requireReplaceable(_ location: borrowing Location, asked path: SharePath) throws(RootError) {
         guard location.status != nil else { return try requireNewName(path, location.path, isDirectory: false) }
         try requireRights(.overwrite, at: path, location.path)
-        guard !root.policy.refusesOverwrite else { throw .forbidden }
+        guard root.policy.refusesOverwrite, let old = location.status else { return }
+        // Mounted drives make a file before they fill it: nothing is lost by that.
+        guard old.isFile, old.size == 0 else { throw .forbidden }
     }
 
     /// Rights and policy for a new name, of which only files need an allowed extension.

@@ -7,7 +7,7 @@ extension DAVRequest {
     static func smallContent(of request: Request) -> [UInt8]? {
         guard !request.path.isRoot, !request.hasTrailingSlash, let bytes = request.body.atHand,
             bytes.count <= smallBody, bytes.count <= request.share.root.policy.maxUploadSize ?? .max,
-            request.fields["content-range"] == nil
+            isWhole(request)
         else { return nil }
         return bytes
     }

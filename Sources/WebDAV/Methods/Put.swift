@@ -36,8 +36,10 @@ extension DAVRequest {
     }
 
     private func replaceTarget() async throws -> Response {
-        guard request.fields["content-range"] == nil else {
-            throw HTTPError(.badRequest, "PUT takes whole files. Use PATCH with X-Update-Range for a part.")
+        guard Self.isWhole(request) else {
+            throw HTTPError(
+                .badRequest,
+                "PUT takes whole files: begin anew, without a Content-Range (curl's -C). A part goes by PATCH.")
         }
         if path.isRoot || request.hasTrailingSlash {
             let target = try await onDisk { _ in try existing(path) }
@@ -68,6 +70,16 @@ extension DAVRequest {
             upload.abandon()
             throw error
         }
+    }
+
+    /// Whether a PUT has no `Content-Range`, or one that is all of the file: curl sends such, asked to go on with a file
+    /// of which nothing is here.
+    ///
+    /// RFC 9110 §14.4, §14.5.
+    static func isWhole(_ request: Request) -> Bool {
+        guard let range = request.fields["content-range"] else { return true }
+        guard let length = request.body.length, length > 0 else { return false }
+        return range == "bytes 0-\(length - 1)/\(length)"
     }
 
     private func store(_ content: [UInt8], _ promises: UploadPromises, in share: Share) throws -> Response {

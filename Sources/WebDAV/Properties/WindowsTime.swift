@@ -17,9 +17,18 @@ enum WindowsTime {
     /// Reads an HTTP date, an Internet date, or seconds since 1970; nil when it is none of them.
     static func parse(_ text: String) -> Timestamp? {
         let text = text.trimmingBlanks
-        if let seconds = HTTPDate.parse(text) { return Timestamp(seconds: seconds) }
+        if let seconds = HTTPDate.parse(text) ?? looseDate(text) { return Timestamp(seconds: seconds) }
         if let time = ModificationTime(seconds: text.utf8)?.time { return time }
         return internetDate(text)
+    }
+
+    /// As HTTP has it, but for a day of one digit and other words for GMT, as Java's and Go's libraries write it.
+    private static func looseDate(_ text: String) -> Int64? {
+        var words = text.split(separator: " ").map(String.init)
+        guard words.count == 6, ["GMT", "UTC", "+0000", "-0000"].contains(words[5]) else { return nil }
+        words[5] = "GMT"
+        if words[1].utf8.count == 1 { words[1] = "0" + words[1] }
+        return HTTPDate.parse(words.joined(separator: " "))
     }
 
     /// `2024-01-31T12:34:56Z`, with or without decimals, which are ignored, in UTC only.

@@ -273,3 +273,38 @@ def test_hostile_xml(server, body):
         assert "root:" not in answer.text
     assert ask(server, "GET", "/").status == 200
     assert server.cpu_seconds() < 5
+
+
+def test_mounted_drives_fill_what_they_have_made_where_nothing_is_replaced(serve):
+    server = serve("--no-overwrite")
+    with Wire(server) as wire:
+        assert wire.ask("PUT", "/new", "Content-Length: 0").status == 201
+        answer, token = lock(wire, "/new")
+        assert answer.status == 200
+        assert wire.ask("PUT", "/new", f"If: (<{token}>)", body="content").status == 204
+        assert wire.ask("PUT", "/new", f"If: (<{token}>)", body="other").status == 403
+        assert wire.ask("COPY", "/new", "Destination: /copy").status == 201
+        assert wire.ask("MOVE", "/copy", "Destination: /new").status == 403
+    assert (server.root / "new").read_text() == "content"
+
+
+def test_a_put_of_a_range_that_is_all_of_the_file(wire, server):
+    """As curl sends it, asked to go on with a file of which nothing is there."""
+    assert wire.ask("PUT", "/a", "Content-Range: bytes 0-4/5", body="whole").status == 201
+    (server.root / "large").write_bytes(bytes(300_000))
+    assert wire.ask("PUT", "/b", "Content-Range: bytes 0-299999/300000", body=bytes(300_000)).status == 201
+    for other in ("bytes 1-5/6", "bytes 0-4/6", "bytes 0-4/*", "bytes 0-3/4", "bytes */5", "items 0-4/5", ""):
+        answer = wire.ask("PUT", "/a", f"Content-Range: {other}", body="other")
+        assert answer.status == 400 and "Content-Range" in answer.text, other
+    assert (server.root / "a").read_text() == "whole"
+
+
+@pytest.mark.parametrize("time", [
+    "Sun, 2 Feb 2020 02:02:02 GMT", "Sun, 02 Feb 2020 02:02:02 UTC", "Sun, 02 Feb 2020 02:02:02 +0000",
+    "Sun, 02 Feb 2020 02:02:02 GMT", "2020-02-02T02:02:02Z"])
+def test_times_as_libraries_write_them(wire, server, time):
+    (server.root / "a").write_text("a")
+    body = ('<propertyupdate xmlns="DAV:"><set><prop><Win32LastModifiedTime xmlns="urn:schemas-microsoft-com:">'
+            f"{time}</Win32LastModifiedTime></prop></set></propertyupdate>")
+    assert wire.ask("PROPPATCH", "/a", body=body).status == 207
+    assert (server.root / "a").stat().st_mtime == 1_580_608_922

@@ -87,6 +87,21 @@ struct FolderNames: ~Copyable {
     /// Whether the folder lists exactly this name.
     func lists(_ name: [UInt8]) -> Bool { unsafe lists { unsafe $0.elementsEqual(name) } }
 
+    /// The listed name that has the same letters, in whole or in parts (Unicode's canonical equivalence); nil where none
+    /// has.
+    func listedEquivalent(of name: some Collection<UInt8>) -> [UInt8]? {
+        guard let text = String(validating: name, as: UTF8.self) else { return nil }
+        var found: [UInt8]?
+        _ = unsafe lists { other in
+            // Most names are out of the question by their letters.
+            guard unsafe other.contains(where: { $0 >= 0x80 }), unsafe String(validating: other, as: UTF8.self) == text
+            else { return false }
+            found = unsafe Array(other)
+            return true
+        }
+        return found
+    }
+
     private enum Comparison {
         case apart
         case one

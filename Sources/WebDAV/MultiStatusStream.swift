@@ -15,6 +15,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private let share: Share
     private let memory: TreeMemory.Portion
     private let target: SharePath
+    private let spelled: SharePath
     private let selection: PropertySelection
     private let needsProperties: Bool
     private let locks: KnownLocks
@@ -44,6 +45,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     /// Waits for the disk, unless it is told what the target is and asked for nothing else.
     /// - Parameters:
     ///   - target: the resource asked about.
+    ///   - spelled: the same as the client wrote it, which the addresses in the answer begin with.
     ///   - plain: what it is, where it is known to have neither locks nor anything kept beside it.
     ///   - share: the requester's view.
     ///   - selection: what is asked.
@@ -55,8 +57,9 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     /// - Throws: ``RootError`` when the target can't be looked at; ``RootError/tooMany`` without memory for a piece;
     ///   ``DAVError`` for an infinite depth that is refused.
     init(
-        of target: SharePath, plain: FileAttributes? = nil, in share: Share, _ selection: PropertySelection,
-        depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?, memory: TreeMemory.Portion
+        of target: SharePath, spelled: SharePath? = nil, plain: FileAttributes? = nil, in share: Share,
+        _ selection: PropertySelection, depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?,
+        memory: TreeMemory.Portion
     ) throws {
         // A folder whose members are listed tells by the same look what it is; what can't be listed is looked at as
         // any other.
@@ -71,6 +74,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         self.memory = memory
         isCollection = attributes.isDirectory
         self.target = target
+        self.spelled = spelled ?? target
         self.selection = selection
         membersLeft = maxMembers
         folder = target
@@ -92,10 +96,10 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
                 writer.syncToken = try SyncToken(of: target, in: share, memory: memory)
             }
             // The display name is the last component alone, the href the whole path.
-            var parent = target.parent.bytes
+            var parent = self.spelled.parent.bytes
             if !parent.isEmpty { parent.append(UInt8(ascii: "/")) }
             writer.append(
-                in: parent, name: target.name, attributes: attributes, dead: dead, locks: locks.covering(target))
+                in: parent, name: self.spelled.name, attributes: attributes, dead: dead, locks: locks.covering(target))
         }
         writer.syncToken = nil
         if listsMembers {
@@ -127,9 +131,14 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         cursor.looksForProperties = needsProperties
         self.cursor = cursor
         folder = path
-        folderBytes = path.bytes
+        folderBytes = shown(path).bytes
         if !folderBytes.isEmpty { folderBytes.append(UInt8(ascii: "/")) }
         templates = writer.templates(in: folderBytes)
+    }
+
+    /// A path at or below the target, as the client would write it.
+    private func shown(_ path: SharePath) -> SharePath {
+        spelled == target ? path : SharePath(unchecked: spelled.bytes + path.bytes.dropFirst(target.bytes.count))
     }
 
     /// Writes `count` members, fewer where much is to be said of each, and the end behind the last one.
@@ -153,7 +162,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         let isRecursive = foldersAhead != nil
         return try unsafe cursor.visit { (name, attributes, mayHaveProperties) throws(RootError) in
             if isLimited, !takePlace() {
-                endAtLimit(Place(try unsafe folder.appending(name), isDirectory: attributes.isDirectory), &writer)
+                let path = shown(try unsafe folder.appending(name))
+                endAtLimit(Place(path, isDirectory: attributes.isDirectory), &writer)
                 return false
             }
             let looks = needsProperties && mayHaveProperties

@@ -250,8 +250,18 @@ final class Engine: Sendable {
         }
     }
 
-    /// Asks the handlers, newest first.
+    /// Asks the handlers, for what the disk has where the client's letters are put together otherwise.
     private func route(_ request: Request) -> Answer {
+        guard request.mayRespell(request.path) else { return handle(request) }
+        return .later { request in
+            let listed = try await request.io.run { request.share.listedEquivalent(of: request.path) }
+            let request = listed.map { request.listed(at: $0) } ?? request
+            return try await self.handle(request).response(to: request)
+        }
+    }
+
+    /// Asks the handlers, newest first.
+    private func handle(_ request: Request) -> Answer {
         for handler in handlers {
             let answer = handler.answer(request)
             if case .pass = answer { continue }

@@ -12,6 +12,23 @@ public struct Request: Sendable {
     /// The decoded path below the path prefix: already split, decoded and validated.
     public var path: SharePath { storage.path }
 
+    /// The same as the client wrote it, where the disk has the letters of a name put together otherwise: for what names
+    /// this resource in an answer.
+    public var spelledPath: SharePath { storage.spelledPath ?? path }
+
+    /// Whether a path of this request may stand for one whose letters are put together otherwise.
+    ///
+    /// Apple's systems ask for any name with its letters in parts (NFD), and could not have two that differ in that
+    /// alone. To all others, two such names are two.
+    package func mayRespell(_ path: SharePath) -> Bool {
+        path.hasLettersInParts && fields["user-agent"]?.contains("Darwin/") == true
+    }
+
+    /// The same request for the path by which the disk has it.
+    package func listed(at path: SharePath) -> Request {
+        Request(storage: RequestStorage(storage, with: share, listedAt: path))
+    }
+
     /// Whether the target ended in a slash.
     public var hasTrailingSlash: Bool { storage.hasTrailingSlash }
 
@@ -92,7 +109,8 @@ public struct Request: Sendable {
             throw HTTPError(.badGateway, "That address is on another server: this one cannot reach it.")
         }
         do {
-            return try RequestTarget.decode(path: target.path, below: prefix)
+            let decoded = try RequestTarget.decode(path: target.path, below: prefix)
+            return decoded.path == storage.spelledPath ? (path, decoded.hasTrailingSlash) : decoded
         } catch  where error.status == .notFound {
             throw HTTPError(.badRequest, "That address is outside this share.")
         }
@@ -126,6 +144,8 @@ package final class RequestStorage: @unchecked Sendable {
     let head: RequestHead
     let method: Method
     let path: SharePath
+    /// As the client wrote it, where that is another.
+    let spelledPath: SharePath?
     let hasTrailingSlash: Bool
     let query: Range<Int>?
     let share: Share
@@ -146,6 +166,7 @@ package final class RequestStorage: @unchecked Sendable {
         self.head = head
         self.method = method
         self.path = path
+        spelledPath = nil
         self.hasTrailingSlash = hasTrailingSlash
         self.query = query
         self.share = share
@@ -176,11 +197,12 @@ package final class RequestStorage: @unchecked Sendable {
             prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer)
     }
 
-    /// The same, with another view of the share.
-    init(_ other: RequestStorage, with share: Share) {
+    /// The same, with another view of the share, or for the path by which the disk has what is asked for.
+    init(_ other: RequestStorage, with share: Share, listedAt path: SharePath? = nil) {
         head = other.head
         method = other.method
-        path = other.path
+        self.path = path ?? other.path
+        spelledPath = path == nil ? other.spelledPath : other.path
         hasTrailingSlash = other.hasTrailingSlash
         query = other.query
         self.share = share

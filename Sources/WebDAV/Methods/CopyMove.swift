@@ -39,8 +39,10 @@ extension DAVRequest {
         _ isLong: (@Sendable (Share, SharePath) -> Bool)? = nil,
         _ run: @escaping @Sendable (Share, SharePath, Replacement) throws -> TransferResult
     ) async throws -> Response {
-        let target = try Destination(of: request).path
+        let asked = try Destination(of: request).path
         try await refuseBody()
+        let target =
+            request.mayRespell(asked) ? try await onDisk { $0.listedEquivalent(of: asked) ?? asked } : asked
         let overwrite = try Overwrite(header: request.fields["overwrite"])
         guard target != path else {
             throw HTTPError(.forbidden, "Source and destination are the same.")

@@ -23,8 +23,9 @@ extension DAVRequest {
         do {
             let prefer = Prefer(of: request)
             let listing = try MultiStatusStream(
-                of: path, plain: share.plainAttributes(of: path), in: share, selection, depth: .zero,
-                isMinimal: prefer.isMinimal, prefix: request.prefix, maxMembers: nil, memory: service.trees.portion())
+                of: path, spelled: request.spelledPath, plain: share.plainAttributes(of: path), in: share, selection,
+                depth: .zero, isMinimal: prefer.isMinimal, prefix: request.prefix, maxMembers: nil,
+                memory: service.trees.portion())
             return .multiStatus(listing.first, to: request, fields: fields(of: listing, prefer))
         } catch RootError.notFound {
             // Desktops look for companions of each file that they show, which nearly never exist.

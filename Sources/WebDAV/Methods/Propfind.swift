@@ -24,8 +24,8 @@ extension DAVRequest {
         guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         try checkIf()
         let listing = try MultiStatusStream(
-            of: path, in: share, selection, depth: depth, isMinimal: prefer.isMinimal, prefix: request.prefix,
-            maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil,
+            of: path, spelled: request.spelledPath, in: share, selection, depth: depth, isMinimal: prefer.isMinimal,
+            prefix: request.prefix, maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil,
             memory: service.trees.portion(watch: slot.watch))
         let fields = fields(of: listing, prefer)
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }

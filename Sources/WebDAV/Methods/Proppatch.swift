@@ -50,7 +50,7 @@ extension DAVRequest {
         var xml = XMLWriter(capacity: 1024)
         xml.append(MultiStatusWriter.begin)
         xml.append("<D:response>")
-        xml.appendHref(Place(path, isDirectory: isDirectory), prefix: Array(request.prefix.utf8))
+        xml.appendHref(Place(request.spelledPath, isDirectory: isDirectory), prefix: Array(request.prefix.utf8))
         if update.refusals.isEmpty {
             appendPropstat(update.names, .ok, to: &xml)
         } else {

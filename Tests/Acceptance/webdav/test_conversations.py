@@ -1,6 +1,8 @@
 """What clients that cannot run here say, request by request: Finder, Windows, Office, Zotero, Joplin, Obsidian, KeePass."""
 
 import re
+import unicodedata
+import urllib.parse
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -273,6 +275,77 @@ def test_hostile_xml(server, body):
         assert "root:" not in answer.text
     assert ask(server, "GET", "/").status == 200
     assert server.cpu_seconds() < 5
+
+
+def encoded(name, form):
+    return urllib.parse.quote(unicodedata.normalize(form, name))
+
+
+class Finder(Wire):
+    def ask(self, method, target, *fields, **more):
+        return super().ask(method, target, "User-Agent: WebDAVFS/3.0.0 (03008000) Darwin/23.0.0 (arm64)", *fields, **more)
+
+
+@pytest.fixture
+def finder(server):
+    with Finder(server) as connection:
+        yield connection
+
+
+def test_finder_writes_letters_in_parts(finder, server):
+    """Whatever a listing said; what other programs made has whole letters on the disk."""
+    wire = finder
+    folder, name = "Übung 각", "é が.txt"
+    there = server.root / unicodedata.normalize("NFC", folder)
+    there.mkdir()
+    (there / unicodedata.normalize("NFC", name)).write_text("one")
+    place, file = "/" + encoded(folder, "NFD"), "/" + encoded(folder, "NFD") + "/" + encoded(name, "NFD")
+    assert wire.ask("GET", file).text == "one"
+    assert wire.ask("OPTIONS", file).status == 200
+    assert list(multistatus(wire.ask("PROPFIND", file, "Depth: 0"))) == [file]
+    # It takes the folder for a member of itself when that is not called as it asked.
+    assert sorted(multistatus(wire.ask("PROPFIND", place + "/", "Depth: 1"))) == sorted(
+        [place + "/", place + "/" + encoded(name, "NFC")])
+    assert wire.ask("PROPFIND", place + "/._" + encoded(name, "NFD"), "Depth: 0").status == 404
+    answer, token = lock(wire, file)
+    assert answer.status == 200
+    assert wire.ask("PUT", file, f"If: <{server.url}{file}> (<{token}>)", body="two").status == 204
+    assert wire.ask("UNLOCK", file, f"Lock-Token: <{token}>").status == 204
+    assert [path.read_text() for path in there.iterdir()] == ["two"]
+    assert wire.ask("COPY", file, f"Destination: {server.url}{place}/copy").status == 201
+    assert wire.ask("MOVE", place + "/copy", f"Destination: {server.url}{file}", "Overwrite: T").status == 204
+    assert wire.ask("MKCOL", place + "/" + encoded("ö", "NFD")).status == 201
+    assert wire.ask("DELETE", file).status == 204
+    # A new name is what was asked for, and what is there in parts is found as it is.
+    assert [path.name for path in there.iterdir()] == [unicodedata.normalize("NFD", "ö")]
+    assert wire.ask("DELETE", place + "/" + encoded("ö", "NFD")).status == 204
+    assert wire.ask("DELETE", place).status == 204
+    assert not there.exists()
+
+
+def test_both_spellings_of_a_name_are_two_files(wire, finder):
+    """But for Apple's systems, which find each where it is."""
+    for form in ("NFC", "NFD"):
+        assert wire.ask("PUT", "/" + encoded("é", form), body=form).status == 201
+    for form in ("NFC", "NFD"):
+        for client in (wire, finder):
+            assert client.ask("GET", "/" + encoded("é", form)).text == form
+
+
+def test_letters_in_parts_open_nothing_that_is_closed(serve):
+    server = serve("--auth", "@/:rw,/Ä:none", "--auth", "anna:x@/:rw", "--hidden", "Ö*")
+    for name in ("Ä", "Ö"):
+        (server.root / name).mkdir()
+        (server.root / name / "file").write_text("secret")
+    with Finder(server) as wire:
+        for name, statuses in (("Ä", (401, 403, 404)), ("Ö", (404,))):
+            place = "/" + encoded(name, "NFD")
+            for method, fields in (("GET", []), ("PROPFIND", ["Depth: 0"]), ("DELETE", []), ("OPTIONS", [])):
+                answer = wire.ask(method, place + "/file", *fields)
+                assert answer.status in (*statuses, *([200] if method == "OPTIONS" else [])), (name, method, answer)
+                assert "GET" not in (answer["Allow"] or ""), answer
+            assert wire.ask("PROPFIND", place, "Depth: 1").status in statuses
+            assert (server.root / name / "file").read_text() == "secret"
 
 
 def test_mounted_drives_fill_what_they_have_made_where_nothing_is_replaced(serve):

@@ -1,0 +1,57 @@
+import CSyscalls
+
+extension SharePath {
+    /// Whether some letters are written in parts, a base and its marks, as Apple's systems write all of them (NFD).
+    package var hasLettersInParts: Bool {
+        guard bytes.contains(where: { $0 >= 0x80 }), let text = String(validating: bytes, as: UTF8.self) else {
+            return false
+        }
+        return text.unicodeScalars.contains { scalar in
+            // The parts of Korean syllables are no marks.
+            scalar.properties.canonicalCombiningClass != .notReordered || (0x1161...0x11FF).contains(scalar.value)
+        }
+    }
+}
+
+extension Share {
+    /// Where what `path` means is listed, if its letters are put together otherwise there: Finder asks for the name of
+    /// every file in parts, whatever a listing said, and most other programs make names of whole letters.
+    ///
+    /// A name that is there as it is written stands for itself. Waits for the disk.
+    /// - Parameter path: as a client wrote it.
+    /// - Returns: the path with the names that are there, and the rest as it was; nil when it is the same.
+    package func listedEquivalent(of path: SharePath) -> SharePath? {
+        guard path.hasLettersInParts, let full = try? absolute(path), let found = try? whatIsListed(of: full),
+            found != full
+        else { return nil }
+        return found.relative(to: base)
+    }
+
+    /// The same of a path from the root; itself where nothing else is there.
+    private func whatIsListed(of path: SharePath) throws(RootError) -> SharePath {
+        var known = SharePath.root
+        var rest = path.components[...]
+        while let name = rest.popFirst() {
+            let written = try known.appending(name)
+            if !SharePath(unchecked: Array(name)).hasLettersInParts || isThere(written) {
+                known = written
+            } else if let listed = try FolderNames(of: known, by: root.resolver).listedEquivalent(of: name) {
+                known = try known.appending(listed)
+            } else {
+                for name in [name] + rest { known = try known.appending(name) }
+                break
+            }
+        }
+        return known
+    }
+
+    /// Whether anything is at a path from the root, or may be.
+    private func isThere(_ path: SharePath) -> Bool {
+        do throws(RootError) {
+            _ = try look(at: path, waiting: true)
+            return true
+        } catch {
+            return error != .notFound
+        }
+    }
+}

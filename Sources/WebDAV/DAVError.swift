@@ -20,19 +20,24 @@ struct DAVError: Error {
     var status: Status
     var condition: Condition
     var hrefs: [Place] = []
+    /// A line for a person; empty for none.
+    var message = ""
 
     /// The one table from facts about files to the answers of this service; what is not in it is as in every other.
     ///
     /// Waits for the disk.
     static func response(to error: RootError, of request: Request) -> Response {
-        switch error {
+        let refusal = HTTPError(error)
+        return switch error {
         case .locked(let roots):
             DAVError(
-                status: .locked, condition: .lockTokenSubmitted, hrefs: roots.map { Place($0, in: request.share) }
+                status: refusal.status, condition: .lockTokenSubmitted,
+                hrefs: roots.map { Place($0, in: request.share) }, message: refusal.message
             ).response(prefix: request.prefix)
         case .noSpace:
-            DAVError(status: .insufficientStorage, condition: .sufficientDiskSpace).response(prefix: request.prefix)
-        default: Response(HTTPError(error))
+            DAVError(status: refusal.status, condition: .sufficientDiskSpace, message: refusal.message).response(
+                prefix: request.prefix)
+        default: Response(refusal)
         }
     }
 
@@ -40,6 +45,12 @@ struct DAVError: Error {
         var xml = XMLWriter(capacity: 512)
         xml.append("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:error xmlns:D=\"DAV:\">")
         Self.append(condition, hrefs: hrefs, prefix: Array(prefix.utf8), to: &xml)
+        if !message.isEmpty {
+            // As SabreDAV has it: what rclone and Nextcloud's clients show of a refusal.
+            xml.append("<s:message xmlns:s=\"http://sabredav.org/ns\">")
+            xml.appendText(Array(message.utf8))
+            xml.append("</s:message>")
+        }
         xml.append("</D:error>")
         return Response(status, fields: ["Content-Type": xmlMediaType], body: .bytes(xml.take()))
     }

@@ -55,7 +55,8 @@ extension DAVRequest {
                 guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }
                 return Response(result.created ? .created : .noContent)
             } catch RootError.exists {
-                throw RootError.preconditionFailed
+                throw HTTPError(
+                    .preconditionFailed, "The name is taken, and was not to be replaced. Choose another one.")
             } catch RootError.locked(let roots) {
                 let top = roots.allSatisfy { target.isAncestor(of: $0) } ? target : path
                 return try lockedMembers(roots, below: top, in: share)

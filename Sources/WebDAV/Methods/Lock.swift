@@ -66,8 +66,10 @@ extension DAVRequest {
     /// RFC 4918 §9.10.5, §9.10.9.
     private func conflict(with roots: [Place]) -> Response {
         guard !roots.isEmpty, roots.allSatisfy({ path.isAncestor(of: $0.path) }) else {
-            return DAVError(status: .locked, condition: .noConflictingLock, hrefs: roots).response(
-                prefix: request.prefix)
+            return DAVError(
+                status: .locked, condition: .noConflictingLock, hrefs: roots,
+                message: HTTPError(RootError.locked([])).message
+            ).response(prefix: request.prefix)
         }
         var writer = MultiStatusWriter(.all, isMinimal: false, prefix: request.prefix, space: nil, capacity: 1024)
         writer.xml.append(MultiStatusWriter.begin)

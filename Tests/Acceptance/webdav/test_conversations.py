@@ -381,3 +381,17 @@ def test_times_as_libraries_write_them(wire, server, time):
             f"{time}</Win32LastModifiedTime></prop></set></propertyupdate>")
     assert wire.ask("PROPPATCH", "/a", body=body).status == 207
     assert (server.root / "a").stat().st_mtime == 1_580_608_922
+
+
+def test_refusals_have_words(wire, server):
+    for name in ("a", "b"):
+        (server.root / name).write_text(name)
+    lock(wire, "/a")
+    refused = wire.ask("PUT", "/a", body="other")
+    words = ET.fromstring(refused.body).find("{http://sabredav.org/ns}message").text
+    assert refused.status == 423 and "lock" in words
+    taken = wire.ask("COPY", "/b", "Destination: /a", "Overwrite: F")
+    assert taken.status == 412 and "taken" in taken.text
+    queried = wire.ask("MOVE", "/b", "Destination: /what?now")
+    assert queried.status == 400 and "%3F" in queried.text
+    assert (server.root / "b").read_text() == "b" and not (server.root / "what").exists()

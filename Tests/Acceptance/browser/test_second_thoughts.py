@@ -108,7 +108,8 @@ def test_one_folder_that_is_refused_does_not_keep_the_others_away(serve, opened,
     expect(panel(page).get_by_role("heading", name="1 file could not be uploaded")).to_be_visible()
     expect(panel(page).locator("li.failed")).to_contain_text("project/.git/config")
     there = server.root / "project"
-    wait_until(lambda: page.wait_for_timeout(20) or (there / "z/empty").is_dir(), "the last folder is made")
+    rest = [there / name for name in ("a.txt", "lib/b.txt", "z/empty")]
+    wait_until(lambda: page.wait_for_timeout(20) or all(path.exists() for path in rest), "all others are there")
     assert (there / "a.txt").read_text() == "a" and (there / "lib/b.txt").read_text() == "b" and not (there / ".git").exists()
 
 

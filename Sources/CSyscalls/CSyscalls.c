@@ -296,6 +296,12 @@ enum sys_ordering sys_ordering(int descriptor) {
     default: return sys_ordered_by_file;
     }
 }
+int sys_keeps_names(int descriptor) {
+    struct statfs info;
+    if (fstatfs(descriptor, &info) != 0) return 0;
+    // A program of FUSE may not have heard of it, and who serves a virtual machine its files has other things to do.
+    return (unsigned)info.f_type != 0x65735546 && (unsigned)info.f_type != 0x01021997;
+}
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return RETRY(sync_file_range(descriptor, offset, count, flags));
 }
@@ -460,6 +466,7 @@ int sys_likes_allocation(int descriptor) { return 0; }
 int sys_tells_holes(int descriptor) { return 0; }
 int sys_is_shared(int descriptor) { return 1; }
 enum sys_ordering sys_ordering(int descriptor) { return sys_ordered_by_range; }
+int sys_keeps_names(int descriptor) { return 1; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
 }

@@ -119,16 +119,25 @@ final class RemovalNote: Sendable {
         for note in (try? abandoned(in: root)) ?? [] { note.finish(in: root) }
     }
 
+    private static let mostAtOnce = 256
+
     private static func abandoned(in root: DirectoryRoot) throws(RootError) -> [RemovalNote] {
         guard let folder = root.scratch.existingFolder() else { return [] }
         return try root.commitLock.withLock { () throws(RootError) -> [RemovalNote] in
             var found: [RemovalNote] = []
+            var arrived: [RemovalNote] = []
             var reader = DirectoryReader(descriptor: folder.number)
-            while found.count < 256, let record = try unsafe reader.next() {
+            while found.count < mostAtOnce, let record = try unsafe reader.next() {
                 let name = unsafe Array(record.bytes)
-                if isNote(name), let note = RemovalNote(found: name, in: folder) { found.append(note) }
+                guard isNote(name), let note = RemovalNote(found: name, in: folder) else { continue }
+                // These stay for a while, most of them with nothing to do, and must not keep the others waiting.
+                if !note.read().starts(with: Self.arrived) {
+                    found.append(note)
+                } else if arrived.count < mostAtOnce {
+                    arrived.append(note)
+                }
             }
-            return found
+            return found + arrived
         }
     }
 
@@ -156,7 +165,19 @@ final class RemovalNote: Sendable {
         if content.starts(with: Self.returning) { return isAt(path, in: root) }
         guard content.starts(with: Self.arrived) else { return true }
         let age = (try? file.status()).map { RootClock.system.wall().since($0.modificationTime) } ?? .zero
-        return age > Self.absence || age > Self.arrival && isAt(path, in: root)
+        return age > Self.absence || age > Self.arrival && (isAt(path, in: root) || isMounted(path, in: root))
+    }
+
+    /// Whether the file system that a name was on is there: what is not to be seen on it now has another name, or none.
+    private func isMounted(_ path: SharePath, in root: DirectoryRoot) -> Bool {
+        var path = path
+        while !path.isRoot {
+            if let location = try? root.locate(path, followsLink: false) {
+                return WriteBack.mayLackNames(at: location.directory.number)
+            }
+            path = path.parent
+        }
+        return false
     }
 
     /// Removes what has no name, and never had one or lost it.

@@ -45,8 +45,12 @@ extension Share {
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
         var arrival: RemovalNote?
         var replaced: ScratchPlace?
+        var going: RemovalNote?
         // Also where a step after the swap fails.
-        defer { if let replaced { isCleared = discard(replaced) } }
+        defer {
+            if let replaced { isCleared = discard(replaced) }
+            if isCleared { going?.end() }
+        }
         // Who writes to it later is found when it is hidden.
         if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
         let created = try root.commitLock.withLock { () throws(RootError) -> Bool? in
@@ -84,10 +88,12 @@ extension Share {
                 if request.isDurable(root) { try syncDirectory(of: location, kept) }
                 if let departure {
                     if WriteBack.mayLackNames(at: top.number) {
-                        arrival = try noteArrival(from: place, at: location.path, note)
-                        hasArrived = true
+                        arrival = noteArrival(from: place, at: location.path, note)
+                        hasArrived = arrival != nil
                     }
                     try request.takingAway?(departure)
+                    // Only a copy whose name was taken back is to be found where the note says.
+                    if hasArrived, let old = replaced { (replaced, going) = makeRoom(at: old, near: location) }
                 }
             } catch {
                 // A source that can't go, or was written to until now, stays, and no copy of it comes.
@@ -113,15 +119,23 @@ extension Share {
     ///   - place: where the copy stood.
     ///   - path: where it is.
     ///   - note: of the unfinished copy.
-    /// - Returns: the note that says so.
-    /// - Throws: ``RootError/tooMany`` when it can't be kept.
-    private func noteArrival(
-        from place: ScratchPlace, at path: SharePath, _ note: RemovalNote?
-    ) throws(RootError) -> RemovalNote {
+    /// - Returns: the note that says so; nil where none can be kept, as on a full disk, which the move may be to relieve.
+    private func noteArrival(from place: ScratchPlace, at path: SharePath, _ note: RemovalNote?) -> RemovalNote? {
         if let note, note.arrive(at: path) { return note }
         note?.end()
-        guard let arrival = RemovalNote(arrivedFrom: place, at: path, in: root) else { throw .tooMany }
-        return arrival
+        return RemovalNote(arrivedFrom: place, at: path, in: root)
+    }
+
+    /// Moves what is to be removed to another place out of sight.
+    /// - Returns: where it is now, and the note that it is to go.
+    private func makeRoom(
+        at place: ScratchPlace, near location: borrowing Location
+    ) -> (ScratchPlace, RemovalNote?) {
+        guard let other = try? root.scratch.place(near: location.directory) else { return (place, nil) }
+        let note = RemovalNote(unfinished: other, in: root)
+        if root.rename(place, to: other) == 0 { return (other, note) }
+        note?.end()
+        return (place, nil)
     }
 
     /// Copies what a folder holds; and, where names in it changed meanwhile, what has come to other names.

@@ -175,6 +175,11 @@ private final class Level {
     let directory: WalkedDirectory
     private var pending: [[UInt8]] = []
     private var kept: Set<[UInt8]> = []
+    private var looks = 0
+    private static let manyLooks = 8
+    /// What a file system in a program of its own (FUSE) calls a file that is open somewhere and was removed: removed
+    /// again, it has the next such name.
+    private static let hiddenByFUSE = Array(".fuse_hidden".utf8)
     /// Something in or below it could not be removed.
     var hasKept = false
     /// Why its members could not all be read; nothing to tell where it turns out to be empty.
@@ -199,9 +204,11 @@ private final class Level {
         if pending.isEmpty {
             // Removing while reading may skip names on some file systems, so each look starts over.
             try check(sys_rewind(number), "lseek")
+            looks += 1
             var reader = DirectoryReader(descriptor: number)
             while pending.count < 1_024, let record = try unsafe reader.next() {
                 let name = unsafe Array(record.bytes)
+                if looks > Self.manyLooks, name.starts(with: Self.hiddenByFUSE) { kept.insert(name) }
                 if !kept.contains(name) { pending.append(name) }
             }
         }

@@ -72,7 +72,7 @@ enum WriteBack {
     }
 
     /// Whether a name may not be on the disk though ``waitForNames(in:)`` has waited for it.
-    static func mayLackNames(at descriptor: Int32) -> Bool { sys_ordering(descriptor) == sys_ordered_by_file }
+    static func mayLackNames(at descriptor: Int32) -> Bool { sys_keeps_names(descriptor) == 0 }
 
     /// The same for a directory that is open for `*at` calls only.
     static func waitForNames(at directory: Int32) throws(RootError) {

@@ -104,6 +104,8 @@ int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags
 // What it takes for a file's bytes to be on the disk before a later change of its name is.
 enum sys_ordering { sys_ordered_by_file, sys_ordered_by_range, sys_ordered_by_all };
 enum sys_ordering sys_ordering(int descriptor);
+// Whether the disk has all names of a directory once that was given to sys_fsync.
+int sys_keeps_names(int descriptor);
 int sys_fsync(int descriptor);
 int sys_fdatasync(int descriptor);
 int sys_will_need(int descriptor, int64_t offset, int64_t count);

@@ -9,8 +9,9 @@ import pytest
 
 from server import wait_until
 from test_kill import Disk
-from test_trees import no_leftovers
-from wire import ask
+from test_trees import in_background, no_leftovers
+from tracing import traced
+from wire import ConnectionClosed, ask
 
 pytestmark = pytest.mark.root
 
@@ -105,3 +106,63 @@ def test_an_upload_is_there_with_fsync(serve, pool):
     server.kill()
     pool.cut_power()
     assert (pool.place / "file").read_bytes() == b"new"
+
+
+def test_a_full_disk_is_relieved_by_a_move(serve, pool, folder):
+    """No note can be kept of it there."""
+    root = folder / "full"
+    root.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(root)], check=True)
+    try:
+        (root / "pool").mkdir()
+        (root / "thing").mkdir()
+        subprocess.run(["mount", "--bind", str(pool.place), str(root / "pool")], check=True)
+        server = serve(root=root)
+        (root / "thing" / "file").write_text("content")
+        with open(root / "thing" / "large", "wb", buffering=0) as file, pytest.raises(OSError):
+            while True:
+                file.write(bytes(4096))
+        assert ask(server, "MOVE", "/thing", "Destination: /pool/thing").status == 201
+        assert (pool.place / "thing" / "file").read_text() == "content" and not (root / "thing").exists()
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-R", "-l", str(root)], check=True)
+
+
+def test_what_was_replaced_does_not_come_back_after_a_kill(serve, pool):
+    """What has its place while it is removed is not the copy."""
+    root = pool.place.parent
+    for place, text, number in ((root, "new", 1), (pool.place, "old", 2_000)):
+        (place / "thing").mkdir()
+        for name in range(number):
+            (place / "thing" / f"{text}{name}").write_text(text)
+    server = serve()
+    with traced(server, "-o", os.devnull, "-e", "trace=unlinkat", "-e", "inject=unlinkat:delay_enter=2000"):
+        answer = in_background(lambda: refused(server))
+        wait_until((pool.place / "thing" / "new0").exists, "the copy has its name")
+        wait_until(lambda: not (root / "thing").exists(), "the source has gone")
+        server.kill()
+        answer()
+    server.start()
+    time.sleep(1)
+    assert [path.name for path in pool.place.iterdir() if not path.name.startswith(".")] == ["thing"]
+    assert shown(pool.place) == {"new"}
+
+
+def refused(server):
+    try:
+        return ask(server, "MOVE", "/thing", "Destination: /pool/thing").status
+    except (ConnectionClosed, OSError):
+        return None
+
+
+def test_a_file_that_is_open_keeps_no_thread_from_others(serve, pool):
+    """Removed there, it has another name until it is closed."""
+    (pool.place / "folder").mkdir()
+    (pool.place / "folder" / "file").write_text("content")
+    server = serve()
+    with open(pool.place / "folder" / "file"):
+        answer = in_background(lambda: ask(server, "DELETE", "/pool/folder").status)
+        began = server.cpu_seconds()
+        assert answer() in (204, 207)
+        assert server.cpu_seconds() - began < 2

@@ -82,8 +82,8 @@ struct TreeCopy: ~Copyable {
 
     private mutating func copyMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
         level.failing = name
-        guard try !level.isTaken(name) else { throw .exists }
         if let member = try openMember(name, of: level) {
+            guard try !level.isTaken(name) else { throw .exists }
             let status = try member.descriptor.status()
             if !debts.missing.isEmpty { debts.missing[status.inode] = nil }
             if status.isDirectory {
@@ -163,10 +163,7 @@ struct TreeCopy: ~Copyable {
             unsafe sys_openat(level.target, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         }
         let folder = try Descriptor(answer, "openat")
-        if isGoneOver {
-            // It may be the copy of another folder, which had this name before.
-            try check(sys_chmod(folder.number, permissions), "fchmod")
-        }
+        if made == -EEXIST { try restoreBits(permissions, of: folder.number) }
         // Behind a link the rights of the place count where it leads.
         let paths = (
             member.realPath ?? level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name)
@@ -182,6 +179,16 @@ struct TreeCopy: ~Copyable {
         let far = levels.count - 1 - Self.mostOpen
         // From behind a link no `..` leads back.
         if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
+    }
+
+    /// Has a folder that an earlier walk made for another one, which had its name, be as open as this one.
+    private func restoreBits(_ permissions: UInt32, of folder: Int32) throws(RootError) {
+        var status = sys_attributes()
+        try unsafe check(sys_fstat(folder, &status), "fstat")
+        guard status.mode & 0o777 != permissions else { return }
+        let answer = sys_chmod(folder, permissions)
+        // Where there are no bits to set, all folders have the same.
+        if ![-EPERM, -ENOTSUP, -EOPNOTSUPP, -EINVAL].contains(answer) { try check(answer, "fchmod") }
     }
 
     /// Makes room for a folder where an earlier walk has copied a file of that name.

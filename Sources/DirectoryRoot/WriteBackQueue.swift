@@ -3,8 +3,6 @@ import CSyscalls
 /// Files whose data is on its way to the disk, so that many small ones wait together and not one after the other.
 struct WriteBackQueue: ~Copyable {
     private static let most = 32
-    /// The same where one call writes them all, which takes as long for many as for few.
-    private static let mostAtOnce = 128
     private var waiting: [(file: SharedDescriptor, durably: Bool)] = []
     /// Whether that is so where they all are; nil until there are so many that it counts.
     private var isOrderedByAll: Bool?
@@ -17,11 +15,8 @@ struct WriteBackQueue: ~Copyable {
         guard waiting.count >= Self.most else { return }
         let isOrdered = isOrderedByAll ?? (sys_ordering(number) == sys_ordered_by_all)
         isOrderedByAll = isOrdered
-        if !isOrdered {
-            try wait(for: waiting.removeFirst())
-        } else if waiting.count >= Self.mostAtOnce {
-            try finish()
-        }
+        // One call for all takes as long for many as for one.
+        if isOrdered { try finish() } else { try wait(for: waiting.removeFirst()) }
     }
 
     /// Waits for all.

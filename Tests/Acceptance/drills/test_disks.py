@@ -514,7 +514,7 @@ def test_contents_are_below_an_overlay_before_their_names(serve, folder, overlay
         assert ask(server, "PUT", "/file", body=b"new").status == 201
     assert trace.calls["fdatasync"] == 1
     # Of many files as many at once as may be open; each is asked whether it went well.
-    for number, calls in ((5, (0, 5)), (100, (1, 100)), (300, (3, 300))):
+    for number, calls in ((5, (0, 5)), (100, (4, 100)), (300, (10, 300))):
         for name in range(number):
             (overlay / "tree" / str(name)).write_text("x")
         with Trace(server, folder) as trace:

@@ -104,34 +104,46 @@ struct AccessRecord {
     ///
     /// A link is `/.shareserve/s/<id>-<secret>`, in any encoding. What is no link but looks like one loses more.
     private static func withoutSecret(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var masked: [UInt8]?
+        var written = text.startIndex
         var rest = text
         while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
             rest = rest[slash...]
             if let begin = endOfLinkMark(in: rest) {
                 let token = text[begin...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-                let shown = token.firstIndex(of: UInt8(ascii: "-")).map { text[...$0] } ?? text[..<begin]
-                return shown + Array("***".utf8) + text[token.endIndex...]
+                let shown = token.firstIndex(of: UInt8(ascii: "-")).map { $0 + 1 } ?? begin
+                masked = (masked ?? []) + text[written..<shown] + Array("***".utf8)
+                written = token.endIndex
+                rest = text[written...]
+            } else {
+                rest = rest.dropFirst()
             }
-            rest = rest.dropFirst()
         }
-        return text
+        return masked.map { ($0 + text[written...])[...] } ?? text
     }
 
     /// Where a link's identifier begins in a text that begins with a slash; nil where none does.
     private static func endOfLinkMark(in text: ArraySlice<UInt8>) -> Int? {
         var rest = text
         for wanted in linkMark {
-            guard RequestTarget.firstMeant(&rest) == wanted else { return nil }
+            guard let byte = RequestTarget.firstMeant(&rest), ASCII.lowercased(byte) == wanted else { return nil }
             guard wanted == UInt8(ascii: "/") else { continue }
-            // `/./` is the folder itself.
-            var ahead = rest
-            while RequestTarget.firstMeant(&ahead) == UInt8(ascii: "."), ahead.first == UInt8(ascii: "/") {
-                ahead = ahead.dropFirst()
-                rest = ahead
+            // `/` and `/./` are the folder itself. A few only: before the mark, the next slash is looked at as well.
+            for _ in 0..<mostEmpty {
+                var ahead = rest
+                if ahead.first == UInt8(ascii: "/") {
+                    rest = ahead.dropFirst()
+                } else if RequestTarget.firstMeant(&ahead) == UInt8(ascii: "."), ahead.first == UInt8(ascii: "/") {
+                    rest = ahead.dropFirst()
+                } else {
+                    break
+                }
             }
         }
         return rest.startIndex
     }
+
+    private static let mostEmpty = 8
 
     private func addOutcome(to line: inout [UInt8]) {
         line.add(decimal: Int64(status))

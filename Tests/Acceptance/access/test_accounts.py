@@ -46,6 +46,19 @@ def test_basic_in_either_encoding(serve):
     assert requests.get(server.url + "/a", auth=("jörg", "pö:ß"), timeout=20).status_code == 401
 
 
+def test_a_hash_of_an_encoding_of_old(serve, folder):
+    """As `htpasswd` makes it of what a terminal in ISO 8859-1 sends."""
+    made = subprocess.run(
+        ["openssl", "passwd", "-6", "-salt", "abcdefgh", "-stdin"], input="pä".encode("latin-1") + b"\n",
+        capture_output=True, check=True)
+    rules = folder / "rules"
+    rules.write_text(f"anna:{made.stdout.decode().strip()}@/:rw\n")
+    server = serve("--auth-file", str(rules))
+    (server.root / "a").write_text("one")
+    assert requests.get(server.url + "/a", auth=("anna", "pä"), timeout=20).text == "one"
+    assert requests.get(server.url + "/a", auth=("anna", "pä".encode()), timeout=20).status_code == 401
+
+
 RIGHTS = [
     # method, target, further fields, nobody, bob, anna
     ("GET", "/public/a.txt", [], 200, 200, 200),

@@ -23,13 +23,16 @@ enum Credentials: Equatable {
         }
     }
 
+    /// A password in UTF-8 that came in ISO 8859-1; nil for one that need not have.
+    ///
+    /// RFC 7617 §2.1 has UTF-8 where the server says so; older libraries (Python's requests, .NET Framework) do not.
+    static func inUTF8(_ password: [UInt8]) -> [UInt8]? {
+        guard String(validating: password, as: UTF8.self) == nil else { return nil }
+        return Array(String(String.UnicodeScalarView(password.map { Unicode.Scalar($0) })).utf8)
+    }
+
     private static func basic(_ token: ArraySlice<UInt8>) -> Credentials? {
-        guard var text = Base64.decode(token) else { return nil }
-        // Said to be UTF-8, and ISO 8859-1 all the same from older libraries (Python's requests, .NET Framework).
-        if String(validating: text, as: UTF8.self) == nil {
-            text = Array(String(String.UnicodeScalarView(text.map { Unicode.Scalar($0) })).utf8)
-        }
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        guard let text = Base64.decode(token), let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return .basic(user: RequestHead.text(text[..<colon]), password: Array(text[(colon + 1)...]))
     }
 }

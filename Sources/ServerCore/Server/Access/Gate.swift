@@ -208,7 +208,10 @@ package final class Gate: AccessControl {
         }
         let counted = rules.book.countedName(user)
         if let wait = brake.wait(address: address, user: counted) { return .mustWait(wait) }
-        guard let account = rules.book.verify(user: user, password: password) else {
+        let account =
+            rules.book.verify(user: user, password: password)
+            ?? Credentials.inUTF8(password).flatMap { rules.book.verify(user: user, password: $0) }
+        guard let account else {
             brake.fail(address: address, user: counted)
             return .wrong
         }

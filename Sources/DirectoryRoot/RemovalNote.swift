@@ -10,7 +10,7 @@ import CSyscalls
 
 /// A note in the scratch folder about a tree that is to be taken apart: where it stood, or that it stood nowhere yet, as a
 /// copy that is being made; or about one of which it is still to be found out whether it may go, and which comes back
-/// until then.
+/// until then; or about a copy that has its name, unless a power cut takes that back.
 ///
 /// Who takes the tree apart, or makes the copy, holds a lock on the note. One that nobody holds is of a process that was killed, and the
 /// next to look goes on: what can't be removed gets its name back, and is never left out of sight.
@@ -119,7 +119,8 @@ final class RemovalNote: Sendable {
         for note in (try? abandoned(in: root)) ?? [] { note.finish(in: root) }
     }
 
-    private static let mostAtOnce = 256
+    /// Of those that stay for a while, and of all others: each is open meanwhile.
+    private static let mostAtOnce = 128
 
     private static func abandoned(in root: DirectoryRoot) throws(RootError) -> [RemovalNote] {
         guard let folder = root.scratch.existingFolder() else { return [] }

@@ -1,18 +1,3 @@
-import CSyscalls
-
-extension SharePath {
-    /// Whether some letters are written in parts, a base and its marks, as Apple's systems write all of them (NFD).
-    package var hasLettersInParts: Bool {
-        guard bytes.contains(where: { $0 >= 0x80 }), let text = String(validating: bytes, as: UTF8.self) else {
-            return false
-        }
-        return text.unicodeScalars.contains { scalar in
-            // The parts of Korean syllables are no marks.
-            scalar.properties.canonicalCombiningClass != .notReordered || (0x1161...0x11FF).contains(scalar.value)
-        }
-    }
-}
-
 extension Share {
     /// Where what `path` means is listed, if its letters are put together otherwise there: Finder asks for the name of
     /// every file in parts, whatever a listing said, and most other programs make names of whole letters.

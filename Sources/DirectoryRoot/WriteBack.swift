@@ -61,6 +61,12 @@ enum WriteBack {
         if answer != -EINVAL, answer != -ENOSYS, answer != -EOPNOTSUPP { try check(answer, "fsync a directory") }
     }
 
+    /// The same for a directory that is open for `*at` calls only.
+    static func waitForNames(at directory: Int32) throws(RootError) {
+        let opened = try unsafe Descriptor(sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        try waitForNames(in: opened.number)
+    }
+
     /// Waits until the disk has the name that a file just got, where asking its directory does not do.
     ///
     /// A file system in a program of its own (FUSE) may pass on what it is asked of a file, and nothing of a directory;
@@ -73,10 +79,4 @@ enum WriteBack {
 
     /// Whether a name may not be on the disk though ``waitForNames(in:)`` has waited for it.
     static func mayLackNames(at descriptor: Int32) -> Bool { sys_keeps_names(descriptor) == 0 }
-
-    /// The same for a directory that is open for `*at` calls only.
-    static func waitForNames(at directory: Int32) throws(RootError) {
-        let opened = try unsafe Descriptor(sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
-        try waitForNames(in: opened.number)
-    }
 }

@@ -4,7 +4,7 @@ import CSyscalls
 struct WriteBackQueue: ~Copyable {
     private static let most = 32
     private var waiting: [(file: SharedDescriptor, durably: Bool)] = []
-    /// Whether that is so where they all are; nil until there are so many that it counts.
+    /// Whether one call writes all of them; nil until there are so many that it counts.
     private var isOrderedByAll: Bool?
 
     /// Starts writing a file back; waits for earlier ones when many are under way.

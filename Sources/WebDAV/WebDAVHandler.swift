@@ -37,7 +37,7 @@ public struct WebDAVHandler: Handler {
                 let depth = try? Depth(of: request, missing: .infinity)
             else { break }
             if depth.reach == .zero, let response = asked.propfindAtOnce(selection) { return .now(response) }
-            return onDisk { try $0.propfind(selection, depth) }
+            return onDisk(asked) { try $0.propfind(selection, depth) }
         case .put:
             guard let content = DAVRequest.smallContent(of: request) else { break }
             if let response = DAVRequest.putAtOnce(content, request) { return .now(response) }
@@ -89,10 +89,12 @@ public struct WebDAVHandler: Handler {
         }
     }
 
-    private func onDisk(_ run: @escaping @Sendable (DAVRequest) throws -> Response) -> Answer {
+    private func onDisk(
+        _ asked: DAVRequest? = nil, _ run: @escaping @Sendable (DAVRequest) throws -> Response
+    ) -> Answer {
         .onDisk { [service] request in
             do {
-                return try run(DAVRequest(request, to: service))
+                return try run(asked ?? DAVRequest(request, to: service))
             } catch let error as DAVError {
                 return error.response(prefix: request.prefix)
             } catch let error as RootError {

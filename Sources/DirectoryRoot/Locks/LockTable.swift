@@ -111,7 +111,8 @@ package final class LockTable: Sendable {
     ///   - user: who asks.
     ///   - isRespelled: whether the disk may know the root by other spellings.
     /// - Returns: the lock.
-    /// - Throws: ``RootError/locked(_:)`` with the roots of conflicting locks; ``RootError/tooMany`` at a limit.
+    /// - Throws: ``RootError/locked(_:)`` with the roots of conflicting locks; ``RootError/tooMany`` and
+    ///   ``RootError/tooManyLocks`` at a limit.
     package func take(
         _ path: SharePath, _ request: LockRequest, user: String?, isRespelled: Bool = false
     ) throws(RootError) -> ActiveLock {

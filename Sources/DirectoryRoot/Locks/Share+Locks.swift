@@ -28,8 +28,8 @@ extension Share {
     }
 
     /// Takes a write lock; an unmapped name becomes an empty file (`created`).
-    /// - Throws: ``RootError/locked(_:)`` naming the conflicting lock roots; ``RootError/tooMany`` at a limit;
-    ///   for an unmapped name, whatever forbids to create it.
+    /// - Throws: ``RootError/locked(_:)`` naming the conflicting lock roots; ``RootError/tooMany`` and
+    ///   ``RootError/tooManyLocks`` at a limit; for an unmapped name, whatever forbids to create it.
     public func lock(_ path: SharePath, _ request: LockRequest) throws(RootError) -> (lock: ActiveLock, created: Bool) {
         let full = try absolute(path)
         guard root.shows(full) else { throw .notFound }

@@ -120,7 +120,7 @@ extension Share {
             try requireFileTarget(location, asked: full, spec.replacing)
             try ask(.upload(full))
             // It may be another disk than the one that takes the bytes until they are complete.
-            try requireUploadRoom(spec.length ?? 0, alreadyHere: 0, at: location.directory.number)
+            try root.requireSpace(for: spec.length ?? 0, at: location.directory.number)
             target = full
         } else {
             // A partial upload takes room as others do: only for those who may write somewhere.

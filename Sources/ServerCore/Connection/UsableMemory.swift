@@ -11,7 +11,7 @@ import CSyscalls
 /// The memory that this process may use, by what the machine has and its cgroups leave it.
 package enum UsableMemory {
     /// In bytes; looked up once, since each time reads files.
-    package static let bytes: Int64 = {
+    static let bytes: Int64 = {
         let machine = Int64(sysconf(Int32(_SC_PHYS_PAGES))).multipliedReportingOverflow(by: Int64(getpagesize()))
         let whole = machine.overflow || machine.partialValue <= 0 ? .max : machine.partialValue
         return min(whole, limit(of: read("/proc/self/cgroup") ?? "", read))
@@ -22,7 +22,7 @@ package enum UsableMemory {
     ///   - most: on a large one.
     ///   - share: one part in so many.
     /// - Returns: at most `most`, in the same unit.
-    package static func part(_ most: Int, oneIn share: Int64) -> Int {
+    static func part(_ most: Int, oneIn share: Int64) -> Int {
         Int(min(Int64(most), max(1 << 16, bytes / share)))
     }
 

@@ -104,7 +104,7 @@ struct AccessRecord {
     ///
     /// A link is `/.shareserve/s/<id>-<secret>`, in any encoding. What is no link but looks like one loses more.
     private static func withoutSecret(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var masked: [UInt8]?
+        var masked: [UInt8] = []
         var written = text.startIndex
         var rest = text
         while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
@@ -112,14 +112,17 @@ struct AccessRecord {
             if let begin = endOfLinkMark(in: rest) {
                 let token = text[begin...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
                 let shown = token.firstIndex(of: UInt8(ascii: "-")).map { $0 + 1 } ?? begin
-                masked = (masked ?? []) + text[written..<shown] + Array("***".utf8)
+                masked += text[written..<shown]
+                masked += "***".utf8
                 written = token.endIndex
                 rest = text[written...]
             } else {
                 rest = rest.dropFirst()
             }
         }
-        return masked.map { ($0 + text[written...])[...] } ?? text
+        guard !masked.isEmpty else { return text }
+        masked += text[written...]
+        return masked[...]
     }
 
     /// Where a link's identifier begins in a text that begins with a slash; nil where none does.

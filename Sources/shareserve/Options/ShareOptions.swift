@@ -6,7 +6,7 @@ enum ShareOptions: SettingsSection {
         .argument("path", completion: .directory, "The directory to share; default: the current one."),
         .flag("read-only", "Nobody changes anything."),
         .flag("no-delete", "Nobody deletes or moves anything away."),
-        .flag("no-overwrite", "Nobody replaces anything."),
+        .flag("no-overwrite", "Nobody replaces anything but empty files."),
         .list("hidden", as: "glob", "Names that match do not exist, on any door, as in .git,*.tmp; may be repeated."),
         .list("allow-extensions", as: "list", "New files must end in one of these, as in jpg,png."),
         .flag("no-apple-files", "Refuse the files that macOS strews: .DS_Store and ._*."),

@@ -327,7 +327,7 @@ def test_the_log_tells_no_secrets(serve, form):
 def test_the_search_for_secrets_takes_no_time(serve, form):
     """On the event loop, of what anybody may send."""
     server = serve("--auth", "anna:x@/:rw", "--log-format", form)
-    for junk in ("/.", "/", "/%2e", "/.shareserve/s"):
+    for junk in ("/.", "/", "/%2e", "/.shareserve/s", "/.shareserve/s/x"):
         began = time.monotonic()
         assert ask(server, "GET", "/nope", "Referer: " + (junk * 60_000)[:60_000]).status == 401
         assert time.monotonic() - began < 0.5, junk

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Basic credentials that were found right a while ago, so that crypt(3) is paid once and not with every request.
 ///
-/// Kept as keyed hashes, for ten minutes after they came last, at most 4,096; each holds under the rules alone under which it was found
-/// right, so that one whose check was under way while the password changed is worth nothing.
+/// Kept as keyed hashes, for ten minutes after they came last, at most 4,096; each holds under the rules alone under
+/// which it was found right, so that one whose check was under way while the password changed is worth nothing.
 final class VerifiedCredentials: Sendable {
     private struct Entry {
         var user: String

@@ -63,10 +63,10 @@ public final class DirectoryRoot: Sendable {
         let opened = try Descriptor(answer, "open")
         let status = try opened.status()
         descriptor = opened.release()
+        memoryDevice = sys_is_memory(descriptor) == 1 ? status.device : nil
         resolver = Resolver(
             root: descriptor, home: RootHome(descriptor: descriptor, path: path), method: method,
-            doubtsNames: !abilities.tellsNamesApart)
-        memoryDevice = sys_is_memory(descriptor) == 1 ? status.device : nil
+            doubtsNames: !abilities.tellsNamesApart, isInMemory: memoryDevice != nil)
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
         hiddenSpellings = HiddenSpellings(policy.hidden)

@@ -28,6 +28,8 @@ package struct Resolver: Sendable {
     let method: Method
     /// Whether no folder is believed to tell names apart; so that tests need no disk that ignores case.
     let doubtsNames: Bool
+    /// Whether the root is on a file system without a disk.
+    private let isInMemory: Bool
     private let home: RootHome
 
     /// Whether the open root was removed; does not wait.
@@ -45,9 +47,11 @@ package struct Resolver: Sendable {
     ///   - home: where it was opened.
     ///   - method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
     ///   - doubtsNames: whether no folder is believed to tell names apart.
-    init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false) {
+    ///   - isInMemory: whether the root is on a file system without a disk.
+    init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false, isInMemory: Bool = false) {
         self.root = root
         self.doubtsNames = doubtsNames
+        self.isInMemory = isInMemory
         self.home = home
         if let method {
             self.method = method
@@ -140,7 +144,13 @@ package struct Resolver: Sendable {
         if !waiting { resolve |= sys_resolve_cached }
         return unsafe path.withCPath { name in
             var answer = unsafe sys_openat2(root, name, flags, 0, resolve)
-            guard waiting else { return answer }
+            guard waiting else {
+                // Such a file system does not keep in mind what is not there, nor has it a disk to look at.
+                guard answer == -EAGAIN, isInMemory else { return answer }
+                resolve = resolve & ~sys_resolve_cached | sys_resolve_no_mounts
+                answer = unsafe sys_openat2(root, name, flags, 0, resolve)
+                return answer == -EXDEV ? -EAGAIN : answer
+            }
             var tries = 1
             // EAGAIN: a rename was going on; ESTALE: replaced on a network file system while we looked.
             while answer == -EAGAIN || answer == -ESTALE, tries < (answer == -ESTALE ? 3 : Self.mostTries) {

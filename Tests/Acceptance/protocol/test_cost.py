@@ -304,6 +304,12 @@ def test_calls_of_a_propfind_of_a_missing_name(warm, folder):
     assert total(calls) <= PROPFIND_CALLS, calls
 
 
+@pytest.mark.parametrize("method, calls", [("PROPFIND", PROPFIND_CALLS), ("GET", 6)])
+def test_calls_of_a_missing_name_in_memory(memory, serve, folder, method, calls):
+    made = calls_of(serve("-q", root=memory), folder, 404, method, "/._small", "Depth: 0")
+    assert made.get("futex", 0) <= 0.3 and total(made) <= calls, made
+
+
 def test_calls_of_a_small_listing(warm, folder):
     (warm.root / "two").mkdir()
     for name in ("a", "b"):

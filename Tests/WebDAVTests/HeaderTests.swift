@@ -74,14 +74,19 @@ struct HeaderTests {
             ("-1.25", -2, 750_000_000), ("1.0000000019", 1, 1),
         ] as [(String, Int64, Int32)])
     func mtime(text: String, seconds: Int64, nanoseconds: Int32) throws {
-        #expect(try ModificationTime(ocMtime: text).time == Timestamp(seconds: seconds, nanoseconds: nanoseconds))
+        #expect(try ModificationTime.ocMtime(text)?.time == Timestamp(seconds: seconds, nanoseconds: nanoseconds))
     }
 
     @Test(
-        "X-OC-Mtime refuses what is no time that a file can have",
-        arguments: ["", "-", ".5", "1.", "1e9", "0x10", "99999999999999999999", "99999999999", "1.2.3", "NaN"])
+        "X-OC-Mtime refuses what is no number of seconds",
+        arguments: ["", "-", ".5", "1.", "1e9", "0x10", "99999999999999999999", "1.2.3", "NaN"])
     func badMtime(text: String) {
-        #expect(throws: HTTPError.self) { try ModificationTime(ocMtime: text) }
+        #expect(throws: HTTPError.self) { try ModificationTime.ocMtime(text) }
+    }
+
+    @Test("X-OC-Mtime leaves out what no file system keeps", arguments: ["15032385536", "-2147483649", "99999999999"])
+    func farMtime(text: String) throws {
+        #expect(try ModificationTime.ocMtime(text) == nil)
     }
 
     @Test("X-Update-Range and Content-Range name the bytes to replace")

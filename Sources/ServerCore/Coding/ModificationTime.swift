@@ -6,18 +6,24 @@ package struct ModificationTime: Hashable, Sendable {
     package let time: Timestamp
 
     /// Reads `X-OC-Mtime` of ownCloud's and Nextcloud's clients: seconds, with decimals or without.
-    /// - Throws: ``HTTPError`` 400 for anything else, and for what no file system keeps.
-    package init(ocMtime field: String) throws(HTTPError) {
-        guard let time = Self(seconds: ASCII.trimmed(Array(field.utf8))) else {
+    ///
+    /// - Returns: nil for what no file system keeps: a file is worth more than its date.
+    /// - Throws: ``HTTPError`` 400 for anything else.
+    package static func ocMtime(_ field: String) throws(HTTPError) -> Self? {
+        guard let number = Decimal(ASCII.trimmed(Array(field.utf8))) else {
             throw HTTPError(.badRequest, "The X-OC-Mtime field must hold seconds since 1970.")
         }
-        self = time
+        return Self(number)
     }
 
     /// Reads seconds, with decimals or without; nil for anything else, and for what no file system keeps.
     package init?(seconds text: some Collection<UInt8>) {
         guard let number = Decimal(text) else { return nil }
-        self.init(number.isNegative, seconds: number.whole, nanoseconds: number.billionths)
+        self.init(number)
+    }
+
+    private init?(_ seconds: Decimal) {
+        self.init(seconds.isNegative, seconds: seconds.whole, nanoseconds: seconds.billionths)
     }
 
     /// Reads milliseconds, with decimals or without; nil as ``init(seconds:)``.

@@ -16,7 +16,7 @@ struct UploadPromises: Sendable {
     init(_ request: Request) throws(HTTPError) {
         let fields = request.fields
         let time = fields["x-oc-mtime"]
-        modified = try time.map(ModificationTime.init(ocMtime:))?.time
+        modified = try time.flatMap(ModificationTime.ocMtime)?.time
         let expected = fields["x-expected-entity-length"] ?? fields["oc-total-length"]
         let isProbe = expected != nil && fields["content-length"]?.trimmingBlanks == "0"
         length = isProbe ? nil : expected.flatMap { Int64($0.trimmingBlanks) }.flatMap { $0 >= 0 ? $0 : nil }

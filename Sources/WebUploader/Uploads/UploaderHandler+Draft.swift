@@ -28,7 +28,7 @@ extension UploaderHandler {
         }
         let (target, notes) = try await draftTarget(request)
         let known = length
-        let modified = try fields["x-oc-mtime"].map(ModificationTime.init(ocMtime:))?.time
+        let modified = try fields["x-oc-mtime"].flatMap(ModificationTime.ocMtime)?.time
         let upload = try await beginning(request, length: known) {
             try request.share.createUpload(
                 to: target, length: known, notes: notes, modified: modified, mediaType: fields["content-type"],

@@ -283,6 +283,9 @@ def test_modification_time_is_kept(server):
     assert ask(server, "PUT", "/b", "X-OC-Mtime: 1234567890.25", body="x").status == 201
     assert int((server.root / "b").stat().st_mtime) == 1234567890
     assert ask(server, "PUT", "/c", "X-OC-Mtime: 99999999999999999999999", body="x").status in (201, 400)
+    # What no disk keeps is no reason to lose the file; that it was not kept is told.
+    answer = ask(server, "PUT", "/e", "X-OC-Mtime: 99999999999", body="x")
+    assert (answer.status, answer["X-OC-MTime"]) == (201, None)
     assert ask(server, "PUT", "/d", "X-OC-Mtime: nonsense", body="x").status in (201, 400)
 
 

@@ -6,6 +6,7 @@ import http.client
 import os
 import re
 import socket
+import time
 
 import pytest
 import requests
@@ -387,14 +388,16 @@ def test_what_is_over_and_what_never_was(server, version):
 
 
 def test_the_files_time_is_read_as_with_any_other_upload(server):
-    def put(name, time):
-        lines = head(server, "PUT", name, 6, "Upload-Complete: ?1", "Content-Length: 1", f"X-OC-Mtime: {time}")
+    def put(name, when):
+        lines = head(server, "PUT", name, 6, "Upload-Complete: ?1", "Content-Length: 1", f"X-OC-Mtime: {when}")
         return exchange(server, lines, b"x")[-1][0]
 
     assert put("/a", "1500000000.5") == 201
     assert (server.root / "a").stat().st_mtime == 1500000000.5
     assert put("/b", "-1.25") == 201
     assert (server.root / "b").stat().st_mtime == -1.25
-    for wrong in ("soon", "99999999999", "1.x"):
+    for wrong in ("soon", "99999999999999999999", "1.x"):
         assert put("/c", wrong) == 400
     assert not (server.root / "c").exists()
+    assert put("/d", "99999999999") == 201
+    assert abs((server.root / "d").stat().st_mtime - time.time()) < 60

@@ -166,7 +166,7 @@ enum FuzzTarget: String, CaseIterable {
     private func readDAVHeaders(_ text: String) {
         _ = try? Depth(header: text)
         _ = try? LockTokenHeader(header: text)
-        _ = try? ModificationTime(ocMtime: text)
+        _ = try? ModificationTime.ocMtime(text)
         _ = try? Overwrite(header: text)
         _ = OwnCloudChecksum(text)
         _ = Prefer(header: text)

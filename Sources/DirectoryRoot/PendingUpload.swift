@@ -19,7 +19,6 @@ public final class PendingUpload: @unchecked Sendable {
     private let share: Share
     private let path: SharePath
     private let replacing: Replacement
-    private let limit: Int64
     private var file: TemporaryFile?
     private var modified: Timestamp?
     /// The first thing that went wrong; whatever comes after it fails in the same way.
@@ -50,14 +49,13 @@ public final class PendingUpload: @unchecked Sendable {
         self.size = size
         reserves = size ?? 0 > Self.reserveStart
         began = share.root.state.clock.wall()
-        limit = share.root.policy.maxUploadSize ?? .max
     }
 
     deinit { endTelling() }
 
     /// Appends all the bytes, or throws; waits for the disk.
     ///
-    /// - Throws: ``RootError/noSpace``, ``RootError/tooLarge`` and whatever else the disk has against it; the upload
+    /// - Throws: ``RootError/noSpace``, ``RootError/overLimit(_:)`` and whatever else the disk has against it; the upload
     ///   can't go on then.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         try guarded { (file) throws(RootError) in
@@ -180,7 +178,8 @@ public final class PendingUpload: @unchecked Sendable {
 
     private func admit(_ count: Int64) throws(RootError) {
         let (total, overflow) = written.addingReportingOverflow(count)
-        guard !overflow, total <= limit else { throw .tooLarge }
+        guard !overflow else { throw .tooLarge }
+        try share.root.policy.requireSize(total)
     }
 
     /// Takes room ahead of what is written where that makes writing cheaper: it costs a third less then.

@@ -26,8 +26,10 @@ public enum RootError: Error, Equatable, Sendable {
     case selfReference
     /// The disk, the quota or `--min-free-space` has no room.
     case noSpace
-    /// More bytes than `--max-upload-size` (or the file system's or process's file-size limit) allows.
+    /// More bytes than were announced, or than the file system or the process may have in a file.
     case tooLarge
+    /// More bytes than this, which a file may have at most (`--max-upload-size`).
+    case overLimit(Int64)
     /// A limit is reached that all requesters share: on uploads, locks or links, on what is done at once, or on the memory
     /// for it. Trying again later may work.
     case tooMany
@@ -76,6 +78,7 @@ public enum RootError: Error, Equatable, Sendable {
             true
         case (.locked(let x), .locked(let y)): x == y
         case (.endingRefused(let x), .endingRefused(let y)): x == y
+        case (.overLimit(let x), .overLimit(let y)): x == y
         case (.system(let x, _), .system(let y, _)): x == y
         default: false
         }

@@ -47,4 +47,9 @@ public struct RootPolicy: Sendable {
 
     /// Everything is allowed, within the limits that keep a small machine well.
     public init() {}
+
+    /// - Throws: ``RootError/overLimit(_:)`` for a file of `size` bytes, or more, where it may not have as many.
+    func requireSize(_ size: Int64) throws(RootError) {
+        if let maxUploadSize, size > maxUploadSize { throw .overLimit(maxUploadSize) }
+    }
 }

@@ -43,8 +43,8 @@ extension Share {
     ///   - replacing: what may be there.
     ///   - size: the number of bytes that will come, where known: refused early when there is no room.
     /// - Returns: the upload.
-    /// - Throws: ``RootError/isDirectory``, ``RootError/exists``, ``RootError/parentMissing``, ``RootError/tooLarge``,
-    ///   ``RootError/noSpace``, ``RootError/preconditionFailed`` and what forbids it.
+    /// - Throws: ``RootError/isDirectory``, ``RootError/exists``, ``RootError/parentMissing``,
+    ///   ``RootError/overLimit(_:)``, ``RootError/noSpace``, ``RootError/preconditionFailed`` and what forbids it.
     public func beginUpload(
         to path: SharePath, replacing: Replacement, size: Int64? = nil
     ) throws(RootError) -> PendingUpload {
@@ -52,7 +52,7 @@ extension Share {
         let location = try locateTarget(path, followsLink: true)
         try requireFileTarget(location, asked: path, replacing)
         try ask(.upload(path))
-        if let size, size > root.policy.maxUploadSize ?? .max { throw .tooLarge }
+        if let size { try root.policy.requireSize(size) }
         // A small one finds out when it is written.
         if size ?? 0 > Self.smallUpload || root.policy.minFreeSpace > 0 {
             try root.requireSpace(for: size ?? 0, at: location.directory.number)

@@ -95,7 +95,7 @@ extension Share {
     private func write(
         _ content: [UInt8], near location: borrowing Location, _ modified: Timestamp?
     ) throws(RootError) -> TemporaryFile {
-        guard Int64(content.count) <= root.policy.maxUploadSize ?? .max else { throw .tooLarge }
+        try root.policy.requireSize(Int64(content.count))
         if root.policy.minFreeSpace > 0 {
             try root.requireSpace(for: Int64(content.count), at: location.directory.number)
         }

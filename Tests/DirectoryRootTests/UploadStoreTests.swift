@@ -141,12 +141,12 @@ import Testing
         policy.maxUploadSize = 10
         policy.maxUploads = 4
         let limited = try other(policy)
-        #expect(throws: RootError.tooLarge) {
+        #expect(throws: RootError.overLimit(10)) {
             try limited.createUpload(UploadSpec(target: SharePath("b"), length: 11))
         }
         let open = try limited.createUpload(UploadSpec(target: SharePath("b"), length: nil))
-        #expect(throws: RootError.tooLarge) { try write("01234567890", to: open) }
-        #expect(throws: RootError.tooLarge) { try open.declareLength(11) }
+        #expect(throws: RootError.overLimit(10)) { try write("01234567890", to: open) }
+        #expect(throws: RootError.overLimit(10)) { try open.declareLength(11) }
         _ = try limited.createUpload(UploadSpec(target: SharePath("c"), length: 1))
         #expect(throws: RootError.tooManyUploads) {
             try limited.createUpload(UploadSpec(target: SharePath("d"), length: 1))

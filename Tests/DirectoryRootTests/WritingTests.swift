@@ -144,8 +144,8 @@ import Testing
         var policy = RootPolicy()
         policy.maxUploadSize = 4
         let fixture = try Fixture(policy: policy)
-        #expect(throws: RootError.tooLarge) { try fixture.put("/a", "12345") }
-        #expect(throws: RootError.tooLarge) {
+        #expect(throws: RootError.overLimit(4)) { try fixture.put("/a", "12345") }
+        #expect(throws: RootError.overLimit(4)) {
             try fixture.share.beginUpload(to: SharePath(text: "/a"), replacing: .anything, size: 5)
         }
         try fixture.put("/a", "1234")

@@ -55,7 +55,7 @@ public final class ResumableUpload: @unchecked Sendable {
     /// Says how many bytes will come in all, when that was not known before.
     ///
     /// - Throws: ``RootError/preconditionFailed`` when another number was said, or more has come;
-    ///   ``RootError/tooLarge``; ``RootError/noSpace``.
+    ///   ``RootError/overLimit(_:)``; ``RootError/noSpace``.
     public func declareLength(_ length: Int64) throws(RootError) {
         if record.length == length { return }
         guard record.length == nil, length >= offset else { throw .preconditionFailed }
@@ -70,12 +70,12 @@ public final class ResumableUpload: @unchecked Sendable {
     ///
     /// What fitted before an error stays.
     ///
-    /// - Throws: ``RootError/tooLarge`` for more than was announced or is allowed, before anything is written;
-    ///   ``RootError/noSpace``; ``RootError/tooMany`` when the upload was taken over.
+    /// - Throws: ``RootError/tooLarge`` for more than was announced, ``RootError/overLimit(_:)`` for more than is allowed,
+    ///   before anything is written; ``RootError/noSpace``; ``RootError/tooMany`` when the upload was taken over.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         let (end, overflow) = offset.addingReportingOverflow(Int64(bytes.count))
-        guard !record.isFinished, !overflow, end <= min(record.length ?? .max, share.root.policy.maxUploadSize ?? .max)
-        else { throw .tooLarge }
+        guard !record.isFinished, !overflow, end <= record.length ?? .max else { throw .tooLarge }
+        try share.root.policy.requireSize(end)
         try part.owned { () throws(RootError) in
             var rest = unsafe bytes
             while unsafe !rest.isEmpty {

@@ -15,7 +15,7 @@ extension Share {
     /// - Parameter spec: what the client wants.
     /// - Returns: the empty upload.
     /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooManyUploads`` for who has as many as
-    ///   there are places left; ``RootError/tooLarge``; ``RootError/noSpace``; and as
+    ///   there are places left; ``RootError/overLimit(_:)``; ``RootError/noSpace``; and as
     ///   ``beginUpload(to:replacing:size:)``.
     public func createUpload(_ spec: UploadSpec) throws(RootError) -> ResumableUpload {
         try createUpload(spec, parts: [])
@@ -141,7 +141,7 @@ extension Share {
 
     /// Refuses what is too much, or would not fit.
     func requireUploadRoom(_ length: Int64, alreadyHere: Int64, at descriptor: Int32) throws(RootError) {
-        guard length <= root.policy.maxUploadSize ?? .max else { throw .tooLarge }
+        try root.policy.requireSize(length)
         try root.requireSpace(for: length - alreadyHere, at: descriptor)
     }
 

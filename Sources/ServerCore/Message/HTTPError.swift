@@ -53,6 +53,8 @@ public struct HTTPError: Error, Sendable {
             self.init(.forbidden, "The shared folder itself, or a place inside the source, can't be the target.")
         case .noSpace: self.init(.insufficientStorage, "The disk has no room for this. Free some space and try again.")
         case .tooLarge: self.init(.contentTooLarge, "This is larger than the server takes.")
+        case .overLimit(let most):
+            self.init(.contentTooLarge, "A file may have at most \(Self.size(most)) here.")
         case .tooMany:
             self.init(
                 .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.",
@@ -78,6 +80,13 @@ public struct HTTPError: Error, Sendable {
             self.init(.internalServerError, "The server's disk failed. Ask the one who runs the server.")
             cause = error
         }
+    }
+
+    /// A number of bytes in the largest unit that tells it exactly.
+    private static func size(_ bytes: Int64) -> String {
+        for (power, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")]
+        where bytes != 0 && bytes.trailingZeroBitCount >= power { return "\(bytes >> power) \(unit)" }
+        return "\(bytes) bytes"
     }
 
     /// The endings in words, as in `.jpg, .png or .gif`; of many the first, so that it stays a line.

@@ -44,8 +44,9 @@ struct HTTPErrorTests {
     static let table: [(RootError, Int)] = [
         (.notFound, 404), (.exists, 409), (.parentMissing, 409), (.isDirectory, 405), (.notDirectory, 409),
         (.invalidName, 400), (.forbidden, 403), (.readOnly, 403), (.locked([]), 423), (.preconditionFailed, 412),
-        (.selfReference, 403), (.noSpace, 507), (.tooLarge, 413), (.tooMany, 503), (.wouldBlock, 503),
-        (.unknownToken, 404), (.system(errno: 5, call: "renameat"), 500), (.endingRefused(allowed: ["jpg"]), 403),
+        (.selfReference, 403), (.noSpace, 507), (.tooLarge, 413), (.overLimit(1), 413), (.tooMany, 503),
+        (.wouldBlock, 503), (.unknownToken, 404), (.system(errno: 5, call: "renameat"), 500),
+        (.endingRefused(allowed: ["jpg"]), 403),
     ]
 
     @Test("Each fact about files has its status", arguments: table)

@@ -2,7 +2,6 @@ import ArgumentParser
 import CSyscalls
 import DirectoryRoot
 import FoundationEssentials
-import Glibc
 import Logging
 import ServerCore
 import UnixSignals
@@ -100,12 +99,6 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             arriving = await Signals.trap()
             startup.announce(
                 addresses, redirectPort: server.redirectPort, fingerprint: server.certificateFingerprint)
-            if let (place, errno) = root.obstacle {
-                // Most likely another user's, of an earlier start as root: people get 403, and only this says why.
-                logger.warning(
-                    "changes will be refused",
-                    metadata: ["place": "\(place)", "reason": "\(unsafe String(cString: strerror(errno)))"])
-            }
         } catch let error as ListenError {
             throw StartError(error, configuration)
         } catch let error as TLSError {

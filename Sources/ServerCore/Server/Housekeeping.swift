@@ -2,6 +2,14 @@ import CSyscalls
 import DirectoryRoot
 import Logging
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// What a share needs from time to time while it is served: what is over goes, what went wrong is said.
 struct Housekeeping: Sendable {
     let root: DirectoryRoot
@@ -17,7 +25,19 @@ struct Housekeeping: Sendable {
         var hadRoom = true
         var left: String?
         var wasGone = false
+        var wasRefused = false
         while !Task.isCancelled {
+            let obstacle = (try? await io.run { [root] in root.obstacle }) ?? nil
+            if let (place, errno) = obstacle, !wasRefused {
+                // Another user's, of an earlier start as root, or of a disk that has failed: people get 403, and only this
+                // says why.
+                logger.warning(
+                    "changes will be refused",
+                    metadata: ["place": "\(place)", "reason": "\(unsafe String(cString: strerror(errno)))"])
+            } else if obstacle == nil, wasRefused {
+                logger.info("changes are possible again")
+            }
+            wasRefused = obstacle != nil
             do {
                 try await io.run { [root] in
                     defer { sys_give_back_free_memory(Self.spareMemory) }

@@ -197,6 +197,9 @@ def test_read_only_remount(serve, tmpfs):
         target = "/new" if method == "MKCOL" else "/a"
         assert ask(server, method, target, *fields, body="new" if method == "PUT" else None).status in (403, 507), method
     assert ask(server, "GET", "/a").text == "old"
+    # Within a minute whoever runs it can read why, as of a disk that has failed.
+    wait_until(lambda: "changes will be refused" in server.logged(), "the log says so", 70)
+    assert "Read-only file system" in server.logged()
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     assert ask(server, "PUT", "/a", body="new").status == 204
 

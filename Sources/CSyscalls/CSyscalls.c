@@ -231,6 +231,12 @@ int sys_statat(int directory, const char *name, struct sys_attributes *out) {
 }
 int sys_fstat(int descriptor, struct sys_attributes *out) { return attributes(descriptor, "", AT_EMPTY_PATH, out); }
 int sys_stat(const char *path, struct sys_attributes *out) { return attributes(AT_FDCWD, path, 0, out); }
+int sys_statat_now(int directory, const char *name, struct sys_attributes *out) {
+    return attributes(directory, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, out);
+}
+int sys_fstat_now(int descriptor, struct sys_attributes *out) {
+    return attributes(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, out);
+}
 
 ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t offset) {
     struct iovec part = {.iov_base = buffer, .iov_len = count};
@@ -277,6 +283,7 @@ int sys_is_shared(int descriptor) {
     default: return 0;
     }
 }
+int sys_is_far(int descriptor) { return sys_is_shared(descriptor); }
 // Of these alone it is known that what the call has written is where the name will lead. A file system over another one, as
 // overlayfs or a program of FUSE, has handed its pages on when it is asked, and they are in memory still.
 enum sys_ordering sys_ordering(int descriptor) {
@@ -400,6 +407,8 @@ int64_t sys_coarse_milliseconds(void) {
 
 #include <stdlib.h>
 #include <sys/clonefile.h>
+#include <sys/mount.h>
+#include <sys/param.h>
 
 const int sys_o_path = O_RDONLY;
 const int sys_o_tmpfile = 0;
@@ -458,6 +467,10 @@ int sys_stat(const char *path, struct sys_attributes *out) {
     struct stat info;
     return convert(RETRY(stat(path, &info)), &info, out);
 }
+int sys_statat_now(int directory, const char *name, struct sys_attributes *out) {
+    return sys_statat(directory, name, out);
+}
+int sys_fstat_now(int descriptor, struct sys_attributes *out) { return sys_fstat(descriptor, out); }
 ssize_t sys_pread_nowait(int descriptor, void *buffer, size_t count, int64_t offset) { return -EAGAIN; }
 ssize_t sys_copy_range(int source, int64_t *from, int target, int64_t *to, size_t count) { return -ENOSYS; }
 int sys_clone(int source, int target) { return -ENOSYS; }
@@ -465,6 +478,10 @@ int sys_allocate(int descriptor, int64_t offset, int64_t count) { return -ENOSYS
 int sys_likes_allocation(int descriptor) { return 0; }
 int sys_tells_holes(int descriptor) { return 0; }
 int sys_is_shared(int descriptor) { return 1; }
+int sys_is_far(int descriptor) {
+    struct statfs info;
+    return fstatfs(descriptor, &info) != 0 || (info.f_flags & MNT_LOCAL) == 0;
+}
 enum sys_ordering sys_ordering(int descriptor) { return sys_ordered_by_range; }
 int sys_keeps_names(int descriptor) { return 1; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {

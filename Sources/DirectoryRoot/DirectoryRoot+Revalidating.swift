@@ -19,11 +19,11 @@ extension DirectoryRoot {
                 descriptor, path, sys_o_path, 0,
                 sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks | sys_resolve_cached)
             guard found >= 0 else { return false }
-            let answer = unsafe sys_fstat(found, &now)
+            let answer = unsafe sys_fstat_now(found, &now)
             _ = sys_close(found)
             guard answer == 0 else { return false }
         } else {
-            guard unsafe sys_statat(descriptor, path, &now) == 0 else { return false }
+            guard unsafe sys_statat_now(descriptor, path, &now) == 0 else { return false }
         }
         let then = entry.attributes
         return now.inode == then.inode && now.device == then.device && now.size == UInt64(clamping: then.size)

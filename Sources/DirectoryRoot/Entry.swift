@@ -12,12 +12,16 @@ public final class Entry: Sendable {
     package let realPath: SharePath
     /// Whether it is on a file system that has no disk.
     package let isInMemory: Bool
+    /// Whether a program (FUSE) or another machine is asked for it, which may take its time even for what is in memory.
+    package let isFar: Bool
 
     /// Takes over an open descriptor.
     package init(
-        descriptor: Int32, attributes: FileAttributes, realPath: SharePath = .root, isInMemory: Bool = false
+        descriptor: Int32, attributes: FileAttributes, realPath: SharePath = .root, isInMemory: Bool = false,
+        isFar: Bool = false
     ) {
         self.isInMemory = isInMemory
+        self.isFar = isFar
         self.descriptor = descriptor
         self.attributes = attributes
         self.realPath = realPath
@@ -36,6 +40,7 @@ public final class Entry: Sendable {
     /// The same for what is in memory already, with the kernel's answer: a count, `-EAGAIN` when the disk would have to
     /// be waited for, `-EOPNOTSUPP` when the kernel can't tell.
     package func peek(_ bytes: UnsafeMutableRawPointer?, _ count: Int, at offset: Int64) -> Int {
+        if isFar { return -Int(sys_again) }
         if isInMemory { return unsafe sys_pread(descriptor, bytes, count, offset) }
         let answer = unsafe sys_pread_nowait(descriptor, bytes, count, offset)
         // Older kernels don't know of tmpfs that it never waits.

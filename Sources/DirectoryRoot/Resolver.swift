@@ -32,7 +32,9 @@ package struct Resolver: Sendable {
     private let isInMemory: Bool
     private let home: RootHome
 
-    /// Whether the open root was removed; does not wait.
+    /// See ``RootHome/isFar``.
+    var isHomeFar: Bool { home.isFar }
+    /// Whether the open root was removed; may wait for who serves a far one.
     var isHomeGone: Bool { home.isGone }
     /// Where the root was opened, when it is not there any more; waits for the disk.
     var leftHome: String? { home.isElsewhere ? home.path : nil }
@@ -70,13 +72,15 @@ package struct Resolver: Sendable {
     /// - Parameters:
     ///   - path: from the root.
     ///   - flags: of `open`; `O_CLOEXEC` is added.
-    ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk.
+    ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk: also for all that is behind
+    ///     a mount, or where the root itself is a program's or another machine's.
     /// - Returns: the descriptor, and the real path where links were on the way.
     /// - Throws: ``RootError/notFound`` for all that does not exist beneath the root, ``RootError/rootGone``, and what
     ///   the disk says.
     func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
+        guard waiting || !home.isFar else { throw .wouldBlock }
         let isGone =
             waiting && (path.isRoot || looksHomeNext) ? home.look() : path.isRoot && home.isGone
         // A directory that was removed can still be opened and is empty: who keeps a copy of it would empty that, too.
@@ -141,14 +145,15 @@ package struct Resolver: Sendable {
     /// One kernel lookup; `-ELOOP` when a link is on the way.
     private func openDirectly(_ path: SharePath, flags: Int32, waiting: Bool) -> Int32 {
         var resolve = sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks
-        if !waiting { resolve |= sys_resolve_cached }
+        // Behind a mount may be a program or another machine, which this kernel asks even for what it knows.
+        if !waiting { resolve |= sys_resolve_cached | sys_resolve_no_mounts }
         return unsafe path.withCPath { name in
             var answer = unsafe sys_openat2(root, name, flags, 0, resolve)
             guard waiting else {
                 // Such a file system does not keep in mind what is not there, nor has it a disk to look at.
-                guard answer == -EAGAIN, isInMemory else { return answer }
-                resolve = resolve & ~sys_resolve_cached | sys_resolve_no_mounts
-                answer = unsafe sys_openat2(root, name, flags, 0, resolve)
+                if answer == -EAGAIN, isInMemory {
+                    answer = unsafe sys_openat2(root, name, flags, 0, resolve & ~sys_resolve_cached)
+                }
                 return answer == -EXDEV ? -EAGAIN : answer
             }
             var tries = 1

@@ -23,14 +23,21 @@ final class RootHome: Sendable {
     private let descriptor: Int32
     let path: String
     private let lastLook: Atomic<Int64>
+    private let isOnFarSystem: Atomic<Bool>
 
+    /// May wait for the disk.
     init(descriptor: Int32, path: String) {
         self.descriptor = descriptor
         self.path = path
         lastLook = Atomic(sys_coarse_milliseconds())
+        isOnFarSystem = Atomic(sys_is_far(descriptor) != 0)
     }
 
-    /// Whether the open directory was removed, or its file system has no server any more; does not wait.
+    /// Whether a program (FUSE) or another machine is asked for all that is in the directory, so that any look at it may
+    /// wait for as long as those like.
+    var isFar: Bool { isOnFarSystem.load(ordering: .relaxed) }
+
+    /// Whether the open directory was removed, or its file system has no server any more; waits for none but a far one.
     var isGone: Bool {
         var status = sys_attributes()
         let answer = unsafe sys_fstat(descriptor, &status)
@@ -79,6 +86,7 @@ final class RootHome: Sendable {
         // is no mount is the empty one below.
         let isMounted = new.is_mount_root != 0 && (answer < 0 || new.mount != old.mount || new.device != old.device)
         guard answer == 0 && old.links == 0 || isMounted else { return }
+        isOnFarSystem.store(sys_is_far(opened.number) != 0, ordering: .relaxed)
         _ = sys_replace(descriptor, opened.number)
     }
 }

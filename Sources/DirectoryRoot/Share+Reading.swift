@@ -18,9 +18,11 @@ extension Share {
     public func open(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
         // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
+        // What was found without waiting is no far one's.
+        let isFar = waiting && root.isFar(opened.descriptor.number, opened.attributes)
         return Entry(
             descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath,
-            isInMemory: opened.attributes.device == root.memoryDevice)
+            isInMemory: opened.attributes.device == root.memoryDevice, isFar: isFar)
     }
 
     /// The same for an answer, which keeps a large file open for as long as its client takes.

@@ -3,7 +3,7 @@
 // EINTR; what a system lacks answers -ENOSYS, so that every caller needs a fallback anyway. What they open is closed in
 // programs that this one starts.
 //
-// Beside them: what a file system can do (sys_is_shared, sys_names_kind, sys_tells_holes, sys_likes_allocation), clocks,
+// Beside them: what a file system can do (sys_is_shared, sys_is_far, sys_names_kind, sys_tells_holes, sys_likes_allocation), clocks,
 // and patterns of names.
 #pragma once
 #include <stdbool.h>
@@ -72,10 +72,15 @@ int sys_replace(int descriptor, int other);
 
 int sys_statat(int directory, const char *name, struct sys_attributes *out);  // never follows a link
 int sys_fstat(int descriptor, struct sys_attributes *out);
+// The same without asking a program or another machine: as known here.
+int sys_statat_now(int directory, const char *name, struct sys_attributes *out);
+int sys_fstat_now(int descriptor, struct sys_attributes *out);
 int sys_stat(const char *path, struct sys_attributes *out);  // follows links; for files that are not of the share
 int sys_space(int descriptor, struct sys_space *out);
 // Whether other hosts may change what is there without this kernel's knowing.
 int sys_is_shared(int descriptor);
+// Whether a program or another machine is asked for what is there, even for what this kernel knows already.
+int sys_is_far(int descriptor);
 // How a directory tells names apart: byte by byte; taking some for others; or it does not say, as of a descriptor that
 // is not open for reading.
 extern const int sys_names_apart, sys_names_confused, sys_names_unknown;

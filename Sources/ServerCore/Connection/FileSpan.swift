@@ -9,6 +9,9 @@ struct FileSpan {
     let end: Int64
     /// How far the page cache is known to hold the file.
     var warmUntil: Int64
+    /// Of a file for which a program or another machine is asked: what a thread has read of it, from `offset` on; empty
+    /// where nothing can be read.
+    private var held: ByteBuffer?
 
     /// Asked and read ahead at a time.
     static let piece: Int64 = 1_024 * 1_024
@@ -36,6 +39,7 @@ struct FileSpan {
     /// Whether the next piece can be sent without waiting for the disk, as far as the kernel tells: its first and last
     /// byte are in memory.
     mutating func isWarm() -> Bool {
+        if entry.isFar { return held != nil }
         if offset < warmUntil { return true }
         if entry.isInMemory {
             warmUntil = end
@@ -54,19 +58,35 @@ struct FileSpan {
     }
 
     /// Brings the next piece into memory; waits for the disk.
-    func warm() {
+    /// - Parameter limit: bytes to read, of a file that has to be.
+    /// - Returns: what was read so.
+    func warm(upTo limit: Int) -> ByteBuffer? {
+        if entry.isFar { return readAhead(upTo: limit) }
         let last = pieceEnd - 1
         _ = sys_will_need(entry.descriptor, offset, Int64(2) * Self.piece)
         var byte: UInt8 = 0
         _ = unsafe sys_pread(entry.descriptor, &byte, 1, offset)
         _ = unsafe sys_pread(entry.descriptor, &byte, 1, last)
+        return nil
     }
 
-    /// Does it on a thread of `pool`, then goes on with `next` on `loop`.
-    func warm(on pool: PoolThreads, _ loop: any EventLoop, _ next: @escaping @Sendable () -> Void) {
+    private func readAhead(upTo limit: Int) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        let wanted = Int(min(count, Int64(limit)))
+        unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { free in
+            max(0, unsafe sys_pread(entry.descriptor, free.baseAddress, wanted, offset))
+        }
+        return buffer
+    }
+
+    /// Does it on a thread of `pool`, then goes on with `next` on `loop`, which is given what ``markWarm(_:)`` wants.
+    func warm(
+        on pool: PoolThreads, _ loop: any EventLoop, upTo limit: Int,
+        _ next: @escaping @Sendable (ByteBuffer?) -> Void
+    ) {
         pool.submit {
-            warm()
-            loop.execute(next)
+            let read = warm(upTo: limit)
+            loop.execute { next(read) }
         }
     }
 
@@ -81,6 +101,7 @@ struct FileSpan {
 
     /// Reads a piece that is in memory, and moves on behind it.
     mutating func read(upTo limit: Int, with allocator: ByteBufferAllocator) -> Read {
+        if entry.isFar { return takeHeld(upTo: limit) }
         let wanted = Int(min(count, Int64(limit), max(warmUntil - offset, 1)))
         var buffer = allocator.buffer(capacity: wanted)
         var answer = 0
@@ -100,6 +121,19 @@ struct FileSpan {
         return .bytes(buffer)
     }
 
-    /// What ``warm()`` did is known here.
-    mutating func markWarm() { warmUntil = pieceEnd }
+    private mutating func takeHeld(upTo limit: Int) -> Read {
+        guard var bytes = held.take() else { return .cold }
+        guard let piece = bytes.readSlice(length: min(bytes.readableBytes, limit)), piece.readableBytes > 0 else {
+            return .gone
+        }
+        offset += Int64(piece.readableBytes)
+        if bytes.readableBytes > 0 { held = bytes }
+        return .bytes(piece)
+    }
+
+    /// What ``warm()`` did, and has read, is known here.
+    mutating func markWarm(_ read: ByteBuffer?) {
+        warmUntil = pieceEnd
+        held = read
+    }
 }

@@ -151,7 +151,9 @@ extension HTTP1Connection {
             warm(span)
             return false
         }
-        guard socket >= 0 else { return copyPiece(&span, upTo: Int(min(limit, Int64(copiedPiece)))) }
+        guard socket >= 0, !span.entry.isFar else {
+            return copyPiece(&span, upTo: Int(min(limit, Int64(copiedPiece))))
+        }
         flush(more: true)
         guard outstanding == 0, phase != .closed else { return false }
         let wanted = Int(min(span.count, span.warmUntil - span.offset, limit, span.packet))
@@ -208,10 +210,10 @@ extension HTTP1Connection {
         guard !isWarming else { return }
         isWarming = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
-        span.warm(on: engine.pool, room.loop) {
+        span.warm(on: engine.pool, room.loop, upTo: copiedPiece) { read in
             let connection = bound.value
             connection.isWarming = false
-            connection.outgoing.markWarm(span)
+            connection.outgoing.markWarm(span, read)
             connection.goOn()
         }
     }

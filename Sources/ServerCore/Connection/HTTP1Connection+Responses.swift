@@ -15,12 +15,12 @@ enum Outgoing {
 extension Outgoing {
     var isNone: Bool { if case .none = self { true } else { false } }
 
-    /// Notes that the piece of `span` that comes next is in memory now, if it still comes next.
-    mutating func markWarm(_ span: FileSpan) {
+    /// Notes that the piece of `span` that comes next is in memory now, or was read, if it still comes next.
+    mutating func markWarm(_ span: FileSpan, _ read: ByteBuffer?) {
         guard case .file(var mine, let isPiece) = self, mine.entry === span.entry, mine.offset == span.offset else {
             return
         }
-        mine.markWarm()
+        mine.markWarm(read)
         self = .file(mine, isPiece: isPiece)
     }
 }

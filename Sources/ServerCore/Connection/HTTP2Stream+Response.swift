@@ -239,10 +239,10 @@ extension HTTP2Stream {
         guard !isWarming else { return }
         isWarming = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
-        span.warm(on: engine.pool, room.loop) {
+        span.warm(on: engine.pool, room.loop, upTo: load.piece) { read in
             let stream = bound.value
             stream.isWarming = false
-            stream.outgoing.markWarm(span)
+            stream.outgoing.markWarm(span, read)
             stream.pump()
         }
     }

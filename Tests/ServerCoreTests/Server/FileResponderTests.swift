@@ -106,8 +106,7 @@ struct FileResponderTests {
         let range = (Int64.max - 2)..<Int64.max
         var span = FileSpan(try get("/a.png").entry, range)
         _ = span.isWarm()
-        span.warm()
-        span.markWarm()
+        span.markWarm(span.warm(upTo: 64 * 1_024))
         let isWarm = span.isWarm()
         #expect(isWarm)
         #expect(span.warmUntil == Int64.max)

@@ -1,0 +1,106 @@
+"""A disk that hangs: a file system in a program of its own that stops, as one of another machine does that is gone."""
+
+import contextlib
+import hashlib
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from wire import Wire, ask
+
+pytestmark = pytest.mark.root
+
+CONTENT = os.urandom(8 << 20)
+
+
+class Disk:
+    """`place` as bindfs shows another folder, which answers as long as it is let."""
+
+    def __init__(self, folder, place):
+        behind = folder / "behind"
+        (behind / "deep").mkdir(parents=True)
+        (behind / "deep" / "small").write_text("hello")
+        (behind / "large").write_bytes(CONTENT)
+        place.mkdir(parents=True, exist_ok=True)
+        self.place = place
+        self.program = subprocess.Popen(["bindfs", "-f", str(behind), str(place)])
+        while not os.path.ismount(place):
+            assert self.program.poll() is None
+            time.sleep(0.05)
+
+    @contextlib.contextmanager
+    def hanging(self):
+        self.program.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.program.send_signal(signal.SIGCONT)
+
+    def release(self):
+        subprocess.run(["umount", "-l", str(self.place)], check=True)
+        self.program.kill()
+        self.program.wait(20)
+
+
+@pytest.fixture(params=["pool/", ""], ids=["in the share", "the share itself"])
+def below(request):
+    """Where in the share the disk is."""
+    return request.param
+
+
+@pytest.fixture
+def disk(folder, below):
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("needs FUSE")
+    disk = Disk(folder, folder / "share" / below)
+    yield disk
+    disk.release()
+
+
+def requests_of(below):
+    for method, fields in [("OPTIONS", []), ("PROPFIND", ["Depth: 0"]), ("GET", []), ("HEAD", [])]:
+        for name in ["", "deep/", "deep/small", "large", "deep/none"]:
+            yield method, f"/{below}{name}", fields
+
+
+def test_others_are_answered(serve, folder, disk, below):
+    server = serve("--event-loops", "1", root=folder / "share")
+    for _ in range(3):
+        for method, target, fields in requests_of(below):
+            ask(server, method, target, *fields)
+    # What was known about the disk's own folder a moment ago has to be asked anew.
+    time.sleep(1.5)
+    for method, target, fields in requests_of(below):
+        with Wire(server) as asking, disk.hanging():
+            asking.request(method, target, *fields)
+            time.sleep(0.05)
+            begun = time.monotonic()
+            assert ask(server, "GET", "/.shareserve/health").status == 200
+            assert time.monotonic() - begun < 2, (method, target)
+        time.sleep(0.05)
+    assert ask(server, "GET", f"/{below}deep/small").text == "hello"
+
+
+@pytest.mark.parametrize("options", [[], ["--tls-self-signed"]], ids=["plain", "TLS"])
+def test_a_download_waits_alone(serve, folder, disk, below, options):
+    server = serve("--event-loops", "1", *options, root=folder / "share")
+    tls = True if options else None
+    with Wire(server, tls=tls) as wire:
+        wire.request("GET", f"/{below}large")
+        time.sleep(0.3)
+        with disk.hanging():
+            # All that the sockets hold, and then it waits for the disk.
+            received = bytearray(wire.socket.recv(3 << 20))
+            wire.socket.settimeout(2)
+            with contextlib.suppress(TimeoutError):
+                while len(received) < len(CONTENT):
+                    received += wire.socket.recv(1 << 20)
+            assert ask(server, "GET", "/.shareserve/health", tls=tls).status == 200
+        wire.socket.settimeout(20)
+        while len(received.partition(b"\r\n\r\n")[2]) < len(CONTENT):
+            received += wire.socket.recv(1 << 20)
+    body = received.partition(b"\r\n\r\n")[2]
+    assert hashlib.sha256(body).digest() == hashlib.sha256(CONTENT).digest()

@@ -175,8 +175,10 @@ private final class Level {
     let directory: WalkedDirectory
     private var pending: [[UInt8]] = []
     private var kept: Set<[UInt8]> = []
-    private var looks = 0
-    private static let manyLooks = 8
+    /// Looks that found nothing but names of ``hiddenByFUSE``: those to the end of the directory, and those of which
+    /// there may be more.
+    private var hiddenLooks = (whole: 0, part: 0)
+    private static let batch = 1_024
     /// What a file system in a program of its own (FUSE) calls a file that is open somewhere and was removed: removed
     /// again, it has the next such name.
     private static let hiddenByFUSE = Array(".fuse_hidden".utf8)
@@ -204,14 +206,23 @@ private final class Level {
         if pending.isEmpty {
             // Removing while reading may skip names on some file systems, so each look starts over.
             try check(sys_rewind(number), "lseek")
-            looks += 1
             var reader = DirectoryReader(descriptor: number)
-            while pending.count < 1_024, let record = try unsafe reader.next() {
+            while pending.count < Self.batch, let record = try unsafe reader.next() {
                 let name = unsafe Array(record.bytes)
-                if looks > Self.manyLooks, name.starts(with: Self.hiddenByFUSE) { kept.insert(name) }
                 if !kept.contains(name) { pending.append(name) }
             }
+            keepWhatComesAgain()
         }
         return pending.popLast()
+    }
+
+    /// Gives up on files that get another name each time they are removed.
+    private func keepWhatComesAgain() {
+        guard !pending.isEmpty, pending.allSatisfy({ $0.starts(with: Self.hiddenByFUSE) }) else { return }
+        // Names that only look like it are gone after one look to the end.
+        if pending.count < Self.batch { hiddenLooks.whole += 1 } else { hiddenLooks.part += 1 }
+        guard hiddenLooks.whole > 8 || hiddenLooks.part > 1_000 else { return }
+        kept.formUnion(pending)
+        pending = []
     }
 }

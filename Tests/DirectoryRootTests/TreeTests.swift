@@ -158,4 +158,11 @@ import Testing
         #expect(fixture.directory.names(in: "x").count == 3_000 && fixture.directory.text("x/2999") == "2999")
         #expect(try fixture.remove("/x") == [] && !fixture.directory.exists("x"))
     }
+
+    @Test("What a file system of FUSE may have left goes with a wide folder") func wideAndHidden() throws {
+        let fixture = try Fixture()
+        for number in 0..<10_000 { try fixture.directory.write("", to: "w/\(number)") }
+        for number in 0..<20 { try fixture.directory.write("", to: "w/.fuse_hidden\(number)") }
+        #expect(try fixture.remove("/w") == [] && !fixture.directory.exists("w"))
+    }
 }

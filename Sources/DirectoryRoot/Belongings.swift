@@ -29,13 +29,23 @@ enum Belongings {
         for list in accessLists where !names.contains(list) { try takeOff(list, from: target) }
         let hasGroup = Ownership.give(target, to: status).group
         let bits = bits(of: status, hasGroup: hasGroup)
-        try check(sys_chmod(target, bits), "fchmod")
+        try setBits(bits, of: target)
         // Last, since the bits are a part of an access list.
         for name in names where accessLists.contains(name) {
             let hasCome = try carry(name, from: source, to: target)
             // The group's bits were the most that the list gave anybody.
-            if !hasCome, name == accessLists.first { try check(sys_chmod(target, bits & ~0o077), "fchmod") }
+            if !hasCome, name == accessLists.first { try setBits(bits & ~0o077, of: target) }
         }
+    }
+
+    /// Sets the permission bits of what is ours, where the file system has any to set: elsewhere all files have the same.
+    /// - Parameters:
+    ///   - bits: with those that are beside the permissions.
+    ///   - target: open.
+    /// - Throws: what the disk says.
+    static func setBits(_ bits: UInt32, of target: Int32) throws(RootError) {
+        let answer = sys_chmod(target, bits)
+        if ![-EPERM, -ENOTSUP, -EOPNOTSUPP, -EINVAL].contains(answer) { try check(answer, "fchmod") }
     }
 
     /// Carries the attributes of other programs and the access list only; owner and bits come after them.

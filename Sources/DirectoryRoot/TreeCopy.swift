@@ -181,14 +181,15 @@ struct TreeCopy: ~Copyable {
         if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
     }
 
-    /// Has a folder that an earlier walk made for another one, which had its name, be as open as this one.
+    /// Has a folder that an earlier walk made, perhaps for another one which had its name, be no more open than this one.
+    ///
+    /// Nor any more open than it was made: what the process's mask has closed stays closed.
     private func restoreBits(_ permissions: UInt32, of folder: Int32) throws(RootError) {
         var status = sys_attributes()
         try unsafe check(sys_fstat(folder, &status), "fstat")
-        guard status.mode & 0o777 != permissions else { return }
-        let answer = sys_chmod(folder, permissions)
-        // Where there are no bits to set, all folders have the same.
-        if ![-EPERM, -ENOTSUP, -EOPNOTSUPP, -EINVAL].contains(answer) { try check(answer, "fchmod") }
+        let wanted = status.mode & (permissions | 0o7000)
+        guard status.mode & 0o7777 != wanted else { return }
+        try Belongings.setBits(wanted, of: folder)
     }
 
     /// Makes room for a folder where an earlier walk has copied a file of that name.

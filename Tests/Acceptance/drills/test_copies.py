@@ -190,3 +190,16 @@ def test_a_folder_in_which_names_change_for_ever(serve, pause):
             whole += not missing
     assert whole > 5 or not pause
     assert no_leftovers(server.root)
+
+
+def test_a_folder_is_no_more_open_for_names_that_changed(copying):
+    server, copy = copying
+    server.root.chmod(0o2775)
+    (server.root / "folder" / "below").chmod(0o777)
+    assert ask(server, "COPY", "/folder", "Destination: /undisturbed").status == 201
+
+    def rename(folder, made):
+        (folder / made.pop()).rename(folder / "other")
+
+    assert copy(rename) == 201
+    assert (server.root / "copy" / "below").stat().st_mode == (server.root / "undisturbed" / "below").stat().st_mode

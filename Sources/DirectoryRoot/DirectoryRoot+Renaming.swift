@@ -85,12 +85,18 @@ extension DirectoryRoot {
                     return away
                 }
                 let placed = unsafe sys_renameat(directory, own, target, name)
+                let last = unsafe placed < 0 ? placed : sys_renameat(target, aside, directory, own)
+                guard last < 0 else {
+                    journal?.end()
+                    return 0
+                }
                 // What can't take its place leaves all as it was.
-                let last =
-                    unsafe placed < 0
-                    ? sys_renameat(target, aside, target, name) : sys_renameat(target, aside, directory, own)
-                if last >= 0 { journal?.end() }
-                return last < 0 ? last : placed
+                let freed = unsafe placed < 0 ? 0 : sys_renameat(target, name, directory, own)
+                // Or is there for good: the note has what was there removed.
+                guard freed >= 0 else { return 0 }
+                let back = unsafe sys_renameat(target, aside, target, name)
+                if back >= 0 { journal?.end() }
+                return back < 0 ? back : last
             }
         }
     }

@@ -26,6 +26,8 @@ final class RemovalNote: Sendable {
     private static let going: [UInt8] = [0, 2]
     /// Before the path of what has its name, unless a power cut takes that back.
     private static let arrived: [UInt8] = [0, 3]
+    /// The same of what is on another file system than the root.
+    private static let arrivedElsewhere: [UInt8] = [0, 4]
     /// How long a file system may take to have a name on the disk, and more.
     private static let arrival: Duration = .seconds(600)
     /// How long it is waited for a disk that was taken out.
@@ -56,7 +58,8 @@ final class RemovalNote: Sendable {
     ///
     /// For what is nowhere else, where nobody can say whether the disk has that name. The note stays when it is let go of.
     convenience init?(arrivedFrom place: ScratchPlace, at path: SharePath, in root: DirectoryRoot) {
-        self.init(place.name, Self.arrived + path.bytes, isDurable: true, in: root)
+        let kind = root.scratch.holds(place) ? Self.arrived : Self.arrivedElsewhere
+        self.init(place.name, kind + path.bytes, isDurable: true, in: root)
     }
 
     private init?(_ name: [UInt8], _ content: [UInt8], isDurable: Bool, in root: DirectoryRoot) {
@@ -116,30 +119,28 @@ final class RemovalNote: Sendable {
 
     /// Goes on with what killed processes left.
     static func finishAll(in root: DirectoryRoot) {
-        for note in (try? abandoned(in: root)) ?? [] { note.finish(in: root) }
+        guard let folder = root.scratch.existingFolder(), let names = try? names(in: folder) else { return }
+        // All of them each time: some stay for weeks, most of those with nothing to do, and keep none of the others waiting.
+        for start in stride(from: 0, to: names.count, by: mostAtOnce) {
+            let some = names[start..<min(start + mostAtOnce, names.count)]
+            let notes = try? root.commitLock.withLock { () throws(RootError) in
+                some.compactMap { RemovalNote(found: $0, in: folder) }
+            }
+            for note in notes ?? [] { note.finish(in: root) }
+        }
     }
 
-    /// Of those that stay for a while, and of all others: each is open meanwhile.
+    /// Each is open meanwhile.
     private static let mostAtOnce = 128
 
-    private static func abandoned(in root: DirectoryRoot) throws(RootError) -> [RemovalNote] {
-        guard let folder = root.scratch.existingFolder() else { return [] }
-        return try root.commitLock.withLock { () throws(RootError) -> [RemovalNote] in
-            var found: [RemovalNote] = []
-            var arrived: [RemovalNote] = []
-            var reader = DirectoryReader(descriptor: folder.number)
-            while found.count < mostAtOnce, let record = try unsafe reader.next() {
-                let name = unsafe Array(record.bytes)
-                guard isNote(name), let note = RemovalNote(found: name, in: folder) else { continue }
-                // These stay for a while, most of them with nothing to do, and must not keep the others waiting.
-                if !note.read().starts(with: Self.arrived) {
-                    found.append(note)
-                } else if arrived.count < mostAtOnce {
-                    arrived.append(note)
-                }
-            }
-            return found + arrived
+    private static func names(in folder: SharedDescriptor) throws(RootError) -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        var reader = DirectoryReader(descriptor: folder.number)
+        while let record = try unsafe reader.next() {
+            let name = unsafe Array(record.bytes)
+            if isNote(name) { found.append(name) }
         }
+        return found
     }
 
     private func finish(in root: DirectoryRoot) {
@@ -164,16 +165,20 @@ final class RemovalNote: Sendable {
     private func isOver(_ content: [UInt8], _ path: SharePath, in root: DirectoryRoot) -> Bool {
         // What is to come back and is not here yet may be on a disk that is not either.
         if content.starts(with: Self.returning) { return isAt(path, in: root) }
-        guard content.starts(with: Self.arrived) else { return true }
+        let isElsewhere = content.starts(with: Self.arrivedElsewhere)
+        guard isElsewhere || content.starts(with: Self.arrived) else { return true }
         let age = (try? file.status()).map { RootClock.system.wall().since($0.modificationTime) } ?? .zero
-        return age > Self.absence || age > Self.arrival && (isAt(path, in: root) || isMounted(path, in: root))
+        return age > Self.absence
+            || age > Self.arrival && (isAt(path, in: root) || isMounted(path, isElsewhere: isElsewhere, in: root))
     }
 
     /// Whether the file system that a name was on is there: what is not to be seen on it now has another name, or none.
-    private func isMounted(_ path: SharePath, in root: DirectoryRoot) -> Bool {
+    private func isMounted(_ path: SharePath, isElsewhere: Bool, in root: DirectoryRoot) -> Bool {
         var path = path
         while !path.isRoot {
             if let location = try? root.locate(path, followsLink: false) {
+                // Where another one was mounted, and is not, is the folder below it, which is the root's.
+                guard !isElsewhere || root.scratch.isElsewhere(location.directory) else { return false }
                 return WriteBack.mayLackNames(at: location.directory.number)
             }
             path = path.parent

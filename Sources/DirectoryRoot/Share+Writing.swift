@@ -97,19 +97,23 @@ extension Share {
     ///   - path: from the root, already known to be ``writable(_:orElse:)``.
     ///   - replacing: checked under the commit lock.
     ///   - modified: nil for now.
+    ///   - isDurable: whether to return only when the disk has it all, the name too, whatever the policy says: where it is
+    ///     the only copy of what goes from another disk then.
     /// - Returns: the new attributes, and whether the name is new.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
     func commit(
-        _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?
+        _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?, isDurable: Bool = false
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+        let isDurable = isDurable || root.policy.waitsForDisk
         try ask(.upload(path))
         try file.setModified(modified)
-        try file.order(durably: root.policy.waitsForDisk)
+        try file.order(durably: isDurable)
         var replaces = false
         for _ in 0..<8 {
             do throws(RootError) {
                 let result = try root.commitLock.withLock(creating: replaces) { (isAlone) throws(RootError) in
-                    try place(file, at: path, replacing: replacing, isAlone: isAlone || replaces)
+                    try place(
+                        file, at: path, replacing: replacing, isAlone: isAlone || replaces, isDurable: isDurable)
                 }
                 guard let result else {
                     replaces = true
@@ -133,10 +137,11 @@ extension Share {
     ///   - replacing: what may be there.
     ///   - isAlone: whether no other process can come between the look and the rename, as far as that can be had. A new
     ///     name needs nothing of the kind: it is never made where there is one.
+    ///   - isDurable: whether to return only when the disk has it all, the name too.
     /// - Returns: nil for a file that would be replaced and must not be without that.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
     private func place(
-        _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool
+        _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool, isDurable: Bool
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool)? {
         var location = try locateTarget(path, followsLink: true)
         try requireFileTarget(location, asked: path, replacing)
@@ -152,11 +157,11 @@ extension Share {
             let hasAccessList = try keepAttributes(of: location, in: file.descriptor)
             try file.keepPermissions(of: old, where: status, hasAccessList: hasAccessList)
             // Its content is on the disk already: after a power cut it must not be open to others than the old one.
-            if root.policy.waitsForDisk, try file.hasChanged(since: status) { try file.order(durably: true) }
+            if isDurable, try file.hasChanged(since: status) { try file.order(durably: true) }
         }
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
-        if root.policy.waitsForDisk {
+        if isDurable {
             try syncDirectory(of: location, kept)
             try WriteBack.waitForName(of: file.descriptor)
         }

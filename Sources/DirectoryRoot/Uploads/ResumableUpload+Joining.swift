@@ -77,7 +77,7 @@ extension Share {
         _ part: UploadPart, as copy: TemporaryFile?, to target: SharePath, replacing: Replacement, modified: Timestamp?
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let copy {
-            let result = try commit(copy, to: target, replacing: replacing, modified: modified)
+            let result = try commit(copy, to: target, replacing: replacing, modified: modified, isDurable: true)
             _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
             return result
         }

@@ -4,16 +4,19 @@ import os
 import pathlib
 import subprocess
 import time
+import urllib.parse
 
 import pytest
 
 from server import wait_until
 from test_kill import Disk
 from test_trees import in_background, no_leftovers
-from tracing import traced
+from tracing import failing, traced
 from wire import ConnectionClosed, ask
 
 pytestmark = pytest.mark.root
+
+TUS = ["Tus-Resumable: 1.0.0"]
 
 
 class Pool:
@@ -26,8 +29,8 @@ class Pool:
         self.place.mkdir(parents=True)
         self.mount()
 
-    def mount(self):
-        subprocess.run(["bindfs", str(self.disk.place / "share"), str(self.place)], check=True)
+    def mount(self, *options):
+        subprocess.run(["bindfs", *options, str(self.disk.place / "share"), str(self.place)], check=True)
 
     def release(self):
         if os.path.ismount(self.place):
@@ -106,6 +109,104 @@ def test_an_upload_is_there_with_fsync(serve, pool):
     server.kill()
     pool.cut_power()
     assert (pool.place / "file").read_bytes() == b"new"
+
+
+def test_an_upload_in_parts_is_there_or_goes_on(serve, pool):
+    """Its bytes have left the root's disk, which was quicker to note that than this one is with names."""
+    content = os.urandom(300_000)
+    server = serve()
+    made = ask(server, "POST", "/.shareserve/uploads", *TUS, f"Upload-Length: {len(content)}",
+               "Upload-Metadata: filename ZmlsZQ==,path L3Bvb2w=")
+    assert made.status == 201, made
+    address = urllib.parse.urlsplit(made["Location"]).path
+    sent = ask(server, "PATCH", address, *TUS, "Upload-Offset: 0", "Content-Type: application/offset+octet-stream",
+               body=content)
+    assert sent.status == 204 and (pool.place / "file").exists()
+    server.kill()
+    subprocess.run(["sync", "-f", str(pool.place.parent)], check=True)
+    pool.cut_power()
+    server.start()
+    assert ask(server, "GET", "/pool/file").body == content
+
+
+def test_one_error_in_a_swap_undoes_it(serve, pool):
+    """What was replaced would stand out of sight, though its move was refused."""
+    root = pool.place.parent
+    for place, text in ((root, "new"), (pool.place, "old")):
+        (place / "thing").mkdir()
+        (place / "thing" / text).write_text(text)
+    server = serve("--io-threads", "1")
+    with failing(server, "renameat", when="3"):
+        assert ask(server, "MOVE", "/thing", "Destination: /pool/thing").status == 500
+    assert shown(root) == {"new", "old"} and (root / "thing" / "new").exists() and (pool.place / "thing" / "old").exists()
+    assert ask(server, "PUT", "/other", body=b"x").status == 201
+    assert ask(server, "MOVE", "/thing", "Destination: /pool/thing").status == 204
+    wait_until(lambda: shown(pool.place) == {"new"}, "it was moved")
+
+
+def test_a_note_waits_for_a_disk_that_is_not_mounted(serve, pool, folder):
+    """Where the root is such a file system itself, the folder below is not that disk."""
+    behind = folder / "behind"
+    (behind / "pool").mkdir(parents=True)
+    pool.release()
+    root = folder / "root"
+    root.mkdir()
+    subprocess.run(["bindfs", str(behind), str(root)], check=True)
+    try:
+        pool.place = root / "pool"
+        pool.mount()
+        (root / "thing").mkdir()
+        (root / "thing" / "file").write_text("the only copy")
+        server = serve(root=root)
+        assert ask(server, "MOVE", "/thing", "Destination: /pool/thing").status == 201
+        server.kill()
+        [note] = (root / ".shareserve" / "tmp").glob("*.removal")
+        # What a power cut does, and ten minutes without the disk.
+        (pool.place / "thing").rename(pool.place / note.name.removesuffix(".removal"))
+        pool.release()
+        eleven_minutes_ago = time.time() - 660
+        os.utime(note, (eleven_minutes_ago, eleven_minutes_ago))
+        server.start()
+        time.sleep(2)
+        server.stop()
+        pool.mount()
+        server.start()
+        wait_until(lambda: shown(pool.place) == {"the only copy"}, "it has its name again")
+        server.stop()
+    finally:
+        pool.release()
+        subprocess.run(["umount", "-l", str(root)], check=True)
+
+
+def test_a_note_is_not_kept_waiting_by_others(serve, pool):
+    """Notes of disks that were pulled out stay for weeks."""
+    root = pool.place.parent
+    (root / "thing").mkdir()
+    (root / "thing" / "file").write_text("content")
+    server = serve()
+    assert ask(server, "MOVE", "/thing", "Destination: /pool/thing").status == 201
+    server.kill()
+    [note] = root.glob(".shareserve/tmp/*.removal")
+    kind = note.read_bytes()[:2]
+    for number in range(1_500):
+        (note.parent / f".shareserve-{number:013}.removal").write_bytes(kind + b"gone/%d" % number)
+    (pool.place / "thing").rename(pool.place / note.name.removesuffix(".removal"))
+    server.start()
+    wait_until(lambda: shown(pool.place) == {"content"}, "it has its name again")
+
+
+def test_a_disk_without_bits_takes_what_is_moved(serve, pool):
+    pool.release()
+    pool.mount("--chmod-deny")
+    root = pool.place.parent
+    (root / "file").write_text("file")
+    (root / "file").chmod(0o600)
+    (root / "folder").mkdir(mode=0o700)
+    (root / "folder" / "below").write_text("below")
+    server = serve()
+    for name in ("file", "folder"):
+        assert ask(server, "MOVE", f"/{name}", f"Destination: /pool/{name}").status == 201
+    assert shown(pool.place) == {"file", "below"} and not (root / "file").exists()
 
 
 def test_a_full_disk_is_relieved_by_a_move(serve, pool, folder):

@@ -254,7 +254,8 @@ final class Engine: Sendable {
     private func route(_ request: Request) -> Answer {
         guard request.mayRespell(request.path) else { return handle(request) }
         return .later { request in
-            let listed = try await request.io.run { request.share.listedEquivalent(of: request.path) }
+            // It may read a folder for each name, and ends with who asked.
+            let listed = try await request.io.look { request.share.listedEquivalent(of: request.path) }
             let request = listed.map { request.listed(at: $0) } ?? request
             return try await self.handle(request).response(to: request)
         }

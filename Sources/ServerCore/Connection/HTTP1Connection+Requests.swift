@@ -168,6 +168,8 @@ extension HTTP1Connection {
             return false
         }
         record(status: status, bytes: isHeadOnly ? 0 : sentBytes)
+        // Who waits for leave to send will send nothing.
+        if case .counted(let rest) = incoming, !isBodyBroken, !owesContinue { unreadBody = rest }
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
         pipe = nil
@@ -242,7 +244,8 @@ extension HTTP1Connection {
     /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us
     /// would reset it.
     ///
-    /// RFC 9112 §9.6.
+    /// Nor does our side end before a body whose length is known has come: KDE's programs take that for a connection that
+    /// broke, and read no answer. RFC 9112 §9.6.
     private func linger() {
         flush(more: false)
         guard phase != .closed else { return }
@@ -251,15 +254,23 @@ extension HTTP1Connection {
         }
         phase = .lingering
         if outstanding > 0 { timeTheReader() } else { setDeadline(engine.limits.lingerTime) }
-        inbound.clear()
-        context?.close(mode: .output, promise: nil)
+        lingersUntil = room.tick &+ Limits.ticks(engine.limits.bodyStallTime)
+        if unreadBody == 0 { context?.close(mode: .output, promise: nil) }
+        discard()
         readIfUseful()
     }
 
     func discard() {
-        discarded &+= inbound.readableBytes
+        let count = inbound.readableBytes
+        discarded &+= count
         inbound.clear()
-        // Somebody who goes on for this long does not read answers.
-        if discarded > 64 * 1_024 * 1_024 { abort() }
+        if unreadBody > 0 {
+            unreadBody -= Int64(count)
+            if unreadBody <= 0 { context?.close(mode: .output, promise: nil) }
+            if count > 0, outstanding == 0, room.tick < lingersUntil { setDeadline(engine.limits.lingerTime) }
+        }
+        // Somebody who goes on for this long does not read answers; but who has only been asked to log in may have much
+        // to send before.
+        if discarded > (status == 401 ? 1_024 : 64) * 1_024 * 1_024 { abort() }
     }
 }

@@ -59,6 +59,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var isBodyBroken = false
     /// Body bytes that came and nobody wanted.
     var discarded = 0
+    /// Of the body of the last request, what has not come yet.
+    var unreadBody: Int64 = 0
+    /// For no longer than this it is waited for, however steadily it comes.
+    var lingersUntil: UInt32 = 0
     /// Body bytes that went to the reader.
     var receivedBody: Int64 = 0
     /// Bytes of the head, as they are counted in the engine's memory.

@@ -46,6 +46,39 @@ def test_basic_in_either_encoding(serve):
     assert requests.get(server.url + "/a", auth=("jörg", "pö:ß"), timeout=20).status_code == 401
 
 
+@pytest.mark.parametrize("method, target, fields", [
+    ("PROPFIND", "/home/", ["Depth: 0"]), ("PUT", "/home/new", ["Content-Length: 0"]), ("GET", "/home/a.txt", []),
+    ("GET", "/home/", ["Referer: http://127.0.0.1/home/"])])
+def test_programs_of_kde_log_in(guarded, method, target, fields):
+    """They say that they are browsers which want pages, whatever they ask for; Dolphin is one."""
+    kio = ["User-Agent: Mozilla/5.0 (X11; Linux x86_64) KIO/5.103 kioclient/5.27.5",
+           "Accept: text/html, text/*;q=0.9, image/jpeg;q=0.9, image/png;q=0.9, image/*;q=0.9, */*;q=0.8"]
+    answer = ask(guarded, method, target, *kio, *fields)
+    offered = {value.split()[0] for name, value in answer.fields if name.lower() == "www-authenticate"}
+    assert answer.status == 401 and offered == {"Digest", "Basic"}, offered
+    # Others that ask for no page and have none open are no browsers either.
+    assert "Digest" in ask(guarded, "PROPFIND", target, "User-Agent: Mozilla/5.0", "Accept: text/html")["WWW-Authenticate"]
+
+
+def test_who_sends_a_body_reads_that_it_may_not(guarded):
+    """KDE's programs take an end of the connection within their own body for a broken one."""
+    size = 3 << 20
+    with Wire(guarded) as wire:
+        wire.request("PUT", "/home/large", f"Content-Length: {size}")
+        assert wire.response().status == 401
+        for _ in range(3):
+            wire.socket.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                wire.socket.recv(1)
+            wire.send(bytes(size // 3))
+        assert wire.is_closed(1)
+    # Who waits for leave has nothing more to say.
+    with Wire(guarded) as wire:
+        wire.request("PUT", "/home/large", f"Content-Length: {size}", "Expect: 100-continue")
+        assert wire.response().status == 401
+        assert wire.is_closed(1)
+
+
 def test_a_hash_of_an_encoding_of_old(serve, folder):
     """As `htpasswd` makes it of what a terminal in ISO 8859-1 sends."""
     made = subprocess.run(

@@ -338,6 +338,11 @@ def test_password(shared):
     assert ask(shared, "GET", f"{place}/a.txt").status == 401
     assert ask(shared, "GET", f"{place}/a.txt", "Authorization: Basic eDpzZWNyZXQ=").status == 200
     assert ask(shared, "GET", f"{place}/a.txt", "Authorization: Basic eDp3cm9uZw==").status == 401
+    # As programs write it that know no UTF-8.
+    place = made(shared.root / "album", "--root", shared.root, "--password", input="pä\n")
+    for encoding in ("utf-8", "latin-1"):
+        given = base64.b64encode("x:pä".encode(encoding)).decode()
+        assert ask(shared, "GET", f"{place}/a.txt", f"Authorization: Basic {given}").status == 200, encoding
 
 
 def test_wrong_use(shared):

@@ -23,9 +23,7 @@ extension Gate {
     ) -> Response {
         if Self.isBrowser(head), head.fields["authorization"] == nil {
             var response = Response.text(.unauthorized, "Log in to use this share.")
-            if let page = rules.logInPage, head.method == .get || head.method == .head,
-                head.fields["accept"]?.contains("text/html") == true
-            {
+            if let page = rules.logInPage, Self.asksForPage(head) {
                 response = page(
                     logInPrompt(returnTo: RequestHead.text(head.head.target), fields: head.fields, isWrong: false))
             }
@@ -51,9 +49,16 @@ extension Gate {
     /// Whether a page or its script asks, so that we show our own log-in page.
     private static func isBrowser(_ head: RequestHeadView) -> Bool {
         let fields = head.fields
-        guard fields["user-agent"]?.hasPrefix("Mozilla/") == true else { return false }
-        return fields["accept"]?.contains("text/html") == true || fields["sec-fetch-mode"] != nil
-            || fields["origin"] != nil || fields["referer"] != nil
+        // KDE's programs say that they are one, and ask for pages even by PROPFIND; they know no log-in but the usual ones.
+        guard let agent = fields["user-agent"], agent.hasPrefix("Mozilla/"), !agent.contains(" KIO/") else {
+            return false
+        }
+        return asksForPage(head) || fields["sec-fetch-mode"] != nil || fields["origin"] != nil
+            || fields["referer"] != nil
+    }
+
+    private static func asksForPage(_ head: RequestHeadView) -> Bool {
+        (head.method == .get || head.method == .head) && head.fields["accept"]?.contains("text/html") == true
     }
 
     func logInPrompt(returnTo: String, fields: RequestFields, isWrong: Bool) -> LogInPrompt {

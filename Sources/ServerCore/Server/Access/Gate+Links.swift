@@ -129,6 +129,7 @@ extension Gate {
     private func matches(_ password: [UInt8], _ hash: String) -> Bool {
         guard let stored = try? StoredPassword(hash) else { return false }
         return stored.matches(password, user: [], realm: AccessRules.realm)
+            || Credentials.inUTF8(password).map { stored.matches($0, user: [], realm: AccessRules.realm) } == true
     }
 
     private static var asksPassword: Response {

@@ -51,7 +51,7 @@ serve: export SHARED = $(value DIR)
 ## Serves the directory DIR on PORT; more options in ARGS.
 serve: build
 	@[ -e "$$SHARED" ] || mkdir -p -- "$$SHARED"
-	@exec "$(server)" --port "$(PORT)" $(ARGS) -- "$$SHARED"
+	@exec "$(server)" --port "$(PORT)" $(value ARGS) -- "$$SHARED"
 
 ## Builds the one file that is shipped.
 build: needs-build

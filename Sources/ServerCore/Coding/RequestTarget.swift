@@ -18,11 +18,17 @@ package struct RequestTarget: Equatable, Sendable {
     /// - Parameters:
     ///   - text: as it came.
     ///   - isReference: stands in a field or a document; a user's name before its host is then skipped, since git
-    ///     writes that of its own URL, with the password, into `Destination`.
-    /// - Throws: ``HTTPError`` 400 for every other form, a fragment, blanks, controls, user names and bad hosts.
+    ///     writes that of its own URL, with the password, into `Destination`, and a blank in a path stands for itself,
+    ///     as LibreOffice and git-annex write it.
+    /// - Throws: ``HTTPError`` 400 for every other form, a fragment, other blanks, controls, user names and bad hosts.
     package init(_ text: ArraySlice<UInt8>, isReference: Bool = false) throws(HTTPError) {
         var rest = text
-        for byte in text where byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") { throw Self.malformed }
+        for byte in text where byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") {
+            guard isReference else { throw Self.malformed }
+            guard byte == 0x20 else {
+                throw HTTPError(.badRequest, "An address in a field is malformed: in a name, write # as %23.")
+            }
+        }
         guard let lead = rest.first else { throw Self.malformed }
         if lead == UInt8(ascii: "*"), rest.count == 1 {
             path = []

@@ -199,7 +199,7 @@ internal import ServerCore
     mutating func appendPath(_ path: UnsafeBufferPointer<UInt8>) {
         ensure(path.count * 3)
         let room = unsafe UnsafeMutableBufferPointer(start: base + count, count: capacity - count)
-        count += unsafe URICharacters.path.write(path, to: room)
+        count += unsafe URICharacters.reference.write(path, to: room)
     }
 
     /// A path as it stands in an `href`.

@@ -108,11 +108,12 @@ extension UploaderHandler {
         }
     }
 
-    /// Whether the client fetches a tree by the links of its pages, as `wget -r`, lftp and rclone's `http` do, and yet
-    /// asks for any media type.
+    /// Whether the client goes by the links of pages, as `wget -r`, lftp, rclone's `http` and browsers for terminals do, and
+    /// yet asks for any media type.
     private static func followsLinks(_ request: Request) -> Bool {
         guard let agent = request.fields["user-agent"]?.lowercased() else { return false }
-        return ["wget/", "rclone/", "lftp/", "kodi/", "httpdirfs"].contains { agent.hasPrefix($0) }
+        let names = ["wget/", "wget2/", "rclone/", "lftp/", "kodi/", "httpdirfs", "links (", "elinks/"]
+        return names.contains { agent.hasPrefix($0) } || agent.contains("httrack")
     }
 
     /// The file that stands in for a folder's page, where there is one.

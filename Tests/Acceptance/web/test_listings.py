@@ -37,8 +37,10 @@ def test_forms_by_accept(server):
             for accept in ("*/*", "text/html", "text/plain")}
     assert wget["*/*"] == wget["text/html"] and 'href="/sub/"' in wget["*/*"] and "archive" not in wget["*/*"]
     assert wget["text/plain"] == plain.text
-    for agent in ("lftp/4.9.2", "Kodi/21.0 (X11; Linux x86_64)", "HTTPDirFS-1.2.6"):
-        assert 'href="/sub/"' in requests.get(server.url + "/", headers={"User-Agent": agent}, timeout=20).text
+    for agent in ("lftp/4.9.2", "Kodi/21.0 (X11; Linux x86_64)", "HTTPDirFS-1.2.6", "wget2/1.99.1", "ELinks/0.13",
+                  "Links (2.28; Linux 6.1 x86_64)", "Mozilla/4.5 (compatible; HTTrack 3.0x; Windows 98)"):
+        page = requests.get(server.url + "/", headers={"User-Agent": agent}, timeout=20).text
+        assert 'href="/sub/"' in page and "archive" not in page, agent
 
 
 @pytest.mark.parametrize("form", [{}, {"Accept": "application/json"}, {"Accept": "text/html"}, {"User-Agent": "Wget/1.25"}])

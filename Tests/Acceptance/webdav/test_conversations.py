@@ -196,6 +196,19 @@ def test_joplin_synchronises(wire, server):
     assert wire.ask("DELETE", "/joplin/other.json", quirk).status == 204
 
 
+def test_names_as_libreoffice_and_git_annex_write_them(wire, server):
+    """With blanks as they are; and what was listed is locked by the listed address and saved by the plainest one."""
+    (server.root / "a b").mkdir()
+    (server.root / "Peter's.odt").write_text("old")
+    assert wire.ask("MOVE", "/Peter%27s.odt", f"Destination: {server.url}/a b/mo ved ü.odt").status == 201
+    assert (server.root / "a b" / "mo ved ü.odt").read_text() == "old"
+    assert wire.ask("COPY", "/a%20b/mo%20ved%20%C3%BC.odt", "Destination: /Peter's.odt").status == 201
+    assert b"href>/Peter's.odt<" in wire.ask("PROPFIND", "/", "Depth: 1").body
+    refused = wire.ask("MOVE", "/a%20b", "Destination: /c#d")
+    assert refused.status == 400 and "%23" in refused.text
+    assert wire.ask("GET", b"/a b/").status == 400
+
+
 @pytest.mark.parametrize("origin", ["app://obsidian.md", "capacitor://localhost", "http://localhost"])
 def test_obsidian_preflight(serve, origin):
     server = serve("--cors", "app://obsidian.md", "--cors", "capacitor://localhost", "--cors", "http://localhost")

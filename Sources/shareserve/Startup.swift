@@ -90,7 +90,8 @@ final class Startup: Sendable {
                 "Passwords and files cross the network unencrypted: use TLS, or a proxy that does, outside a trusted network."
         }
         let policy = configuration.root.policy
-        guard !policy.isReadOnly else { return nil }
+        // Where the disk refuses changes, the log says so.
+        guard !policy.isReadOnly, configuration.root.obstacle == nil else { return nil }
         let rights =
             switch (policy.refusesOverwrite, policy.refusesDelete) {
             case (false, false): "read, change and delete the files"

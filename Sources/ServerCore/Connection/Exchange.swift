@@ -54,7 +54,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         task = Task(executorPreference: engine.pool) {
             let response: Response
             do {
-                response = try await work(request)
+                response = Self.withSmallFile(try await work(request), sendsBody)
             } catch {
                 response = engine.response(to: error)
             }
@@ -74,7 +74,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         engine.pool.submit { [self] in
             let response: Response
             do {
-                response = try work(request)
+                response = Self.withSmallFile(try work(request), sendsBody)
             } catch {
                 response = engine.response(to: error)
             }
@@ -96,6 +96,17 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             await self.stream(writer)
             self.engine.leaveFlight()
         }
+    }
+
+    /// Reads a small file while this is on a thread that may wait for it: the loop might have to ask for another one.
+    private static func withSmallFile(_ given: Response, _ sendsBody: Bool) -> Response {
+        guard sendsBody, given.status.allowsBody, case .file(let entry, let range) = given.body, !range.isEmpty,
+            range.count <= AnswerMemory.free,
+            let bytes = try? entry.bytes(at: range.lowerBound, upTo: range.count), bytes.count == range.count
+        else { return given }
+        var response = given
+        response.body = .bytes(bytes)
+        return response
     }
 
     private typealias StreamedBody = @Sendable (BodyWriter) async throws -> Void

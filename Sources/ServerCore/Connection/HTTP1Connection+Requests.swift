@@ -168,8 +168,8 @@ extension HTTP1Connection {
             return false
         }
         record(status: status, bytes: isHeadOnly ? 0 : sentBytes)
-        // Who waits for leave to send will send nothing.
-        if case .counted(let rest) = incoming, !isBodyBroken, !owesContinue { unreadBody = rest }
+        // Who waits for leave to send will send nothing; and what is refused for another reason is not sent for nothing.
+        if status == 401, case .counted(let rest) = incoming, !isBodyBroken, !owesContinue { unreadBody = rest }
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
         pipe = nil
@@ -244,8 +244,8 @@ extension HTTP1Connection {
     /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us
     /// would reset it.
     ///
-    /// Nor does our side end before a body whose length is known has come: KDE's programs take that for a connection that
-    /// broke, and read no answer. RFC 9112 §9.6.
+    /// Who is only asked to log in is to read it, too: KDE's programs take an end of our side within their own body for a
+    /// connection that broke, so that waits for the rest of one whose length is known. RFC 9112 §9.6.
     private func linger() {
         flush(more: false)
         guard phase != .closed else { return }
@@ -266,11 +266,13 @@ extension HTTP1Connection {
         inbound.clear()
         if unreadBody > 0 {
             unreadBody -= Int64(count)
-            if unreadBody <= 0 { context?.close(mode: .output, promise: nil) }
+            if unreadBody <= 0 {
+                discarded = 0
+                context?.close(mode: .output, promise: nil)
+            }
             if count > 0, outstanding == 0, room.tick < lingersUntil { setDeadline(engine.limits.lingerTime) }
         }
-        // Somebody who goes on for this long does not read answers; but who has only been asked to log in may have much
-        // to send before.
-        if discarded > (status == 401 ? 1_024 : 64) * 1_024 * 1_024 { abort() }
+        // Somebody who goes on for this long does not read answers, unless the answer waits behind what he sends.
+        if unreadBody <= 0, discarded > 64 * 1_024 * 1_024 { abort() }
     }
 }

@@ -15,7 +15,7 @@ export async function askConflict({ours, theirs = {name: ours.name}, folder, sev
 			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), several && h("label.choice", all, t("Do this for all conflicts"))],
 		[closing(t("Skip"), "skip"), mayReplace && closing(t("Replace"), "replace", {kind: "danger"}),
 			closing(t("Keep both"), "keep", {kind: "primary", autofocus: true})], {kind: "wide", keep: true}).answer
-	// Giving up replaces nothing, and is no answer for the others.
+	// Giving up is no answer for the others.
 	return choice ? {choice, all: all.checked} : {choice: "skip"}
 }
 
@@ -33,7 +33,7 @@ export function chooseFolder(method, items) {
 		const listing = await readFolder(href).catch(fail)
 		if (!listing) return
 		here = href
-		const hadFocus = tree.contains(document.activeElement)
+		const hadFocus = tree.matches(":focus-within")
 		where.textContent = folderName(href)
 		create.disabled = !listing.may("create")
 		go.disabled = create.disabled || (moving && items.every(item => parentOf(item.href) === href))
@@ -49,7 +49,7 @@ export function chooseFolder(method, items) {
 	return box.answer
 }
 
-// By the links' ids: only the answer that makes a link tells its address.
+// By ids: only the answer that makes a link tells its address.
 const known = {}
 
 export function showLinks(href) {
@@ -105,15 +105,14 @@ export async function copyText(text) {
 	toast(t("Address copied"), {seconds: 3})
 }
 
-// "localhost" means nothing to a phone: other addresses come first.
+// "localhost" means nothing to a phone.
 function reachable(address) {
 	const {href, pathname} = new URL(address, location.origin), all = [href, ...info.addresses ?? []].map(one => new URL(pathname, one))
 	return [...new Set([...all.filter(({host}) => !/^(localhost|127\.|\[::1\])/.test(host)), ...all].map(url => url.href))]
 }
 
 export function showCode(address) {
-	const choices = reachable(address)
-	const image = h("img.qr", {alt: t("QR code"), onerror: () => fail(new ApiError(413))})
+	const choices = reachable(address), image = h("img.qr", {alt: t("QR code"), onerror: () => fail(new ApiError(413))})
 	const text = h("input", {readOnly: true, label: t("Address")})
 	const show = one => {
 		text.value = one

@@ -6,7 +6,7 @@ async function* childrenOf(entry) {
 	if (entry.values) return yield* entry.values()
 	const reader = entry.createReader()
 	for (;;) {
-		// At most a hundred at a time, and none at the end.
+		// A hundred at a time, none at the end.
 		const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject))
 		if (!batch.length) return
 		yield* batch
@@ -15,7 +15,7 @@ async function* childrenOf(entry) {
 
 const fileOf = entry => entry.getFile?.() ?? new Promise((resolve, reject) => entry.file(resolve, reject))
 
-// All of a folder. `root`: the handle that leads here after a reload.
+// `root`: the handle that leads here after a reload.
 async function* walk(entry, root, path = entry.name) {
 	if (entry.isFile || entry.kind === "file") return yield {file: await fileOf(entry), path, root}
 	yield {folder: path, root}
@@ -25,7 +25,7 @@ async function* walk(entry, root, path = entry.name) {
 export const sources = {
 	files: files => files.map(file => ({file, path: file.webkitRelativePath || file.name})),
 
-	// Of {entry, file, handle}. An entry knows names that a handle leaves out.
+	// An entry knows names that a handle leaves out.
 	async *drop(items) {
 		for (const {entry, file, handle} of items) {
 			if (entry?.isDirectory) yield* walk(entry, await handle)

@@ -1,4 +1,4 @@
-// A worker: SHA-256 of a file, in pieces. FIPS 180-4.
+// A worker: SHA-256, FIPS 180-4.
 
 const primes = []
 for (let n = 2; primes.length < 64; n += 1) if (primes.every(prime => n % prime)) primes.push(n)
@@ -43,7 +43,7 @@ async function digestOf(file) {
 	return btoa(String.fromCharCode(...new Uint8Array(bytes.buffer)))
 }
 
-// One file after the other: uploads come first.
+// One after the other: uploads come first.
 let last = Promise.resolve()
 onmessage = ({data}) => {
 	last = last.then(() => digestOf(data)).catch(() => null).then(postMessage)

@@ -1,6 +1,6 @@
-// Looking at a file without leaving the page. What is shown is never run.
+// What is shown is never run.
 
-import {address, app, boxOf, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, placeToasts, request, save, shown, t, tagOf} from "./app.js"
+import {address, app, boxOf, bring, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, parentOf, placeToasts, request, save, shown, t, tagOf} from "./app.js"
 
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
@@ -12,10 +12,10 @@ const box = h("dialog.preview", {tabIndex: -1, closedBy: "none", "aria-labelledb
 document.body.append(box)
 
 let entry = null, abort, editor, zoom
-// Whether Back leads to the folder.
+// Back leads to the folder.
 let pushed
 
-const hashOf = one => "#view=" + encodeName(one.name)
+const hashOf = one => `${address(parentOf(one.href))}#view=${encodeName(one.name)}`
 const siblings = () => app.listing.visible.filter(one => !one.isFolder)
 const mayLeave = async () => !editor?.isChanged() || confirm(t("Unsaved changes"), shown(entry.name), t("Discard changes"))
 
@@ -28,7 +28,7 @@ export function openPreview(one, {edit, fromAddress} = {}) {
 	show(one, edit)
 }
 
-// True when the address was the preview's business.
+// True when that was the preview's business.
 app.onAddress = () => {
 	if (!box.open) return false
 	const name = /^#view=(.*)$/.exec(location.hash)?.[1], one = name && app.listing.get(decodeName(name))
@@ -82,7 +82,7 @@ function card(words = t("No preview for this kind of file")) {
 		entry.size <= textLimit && button(t("Show as text"), "text", () => text().catch(fail))))
 }
 
-// The browser's own reader, in a frame: the server allows that for PDF alone.
+// In a frame: the server allows that for PDF alone.
 async function pdf(src) {
 	if (!navigator.pdfViewerEnabled) return card()
 	await request("HEAD", src, {signal: abort.signal})
@@ -92,8 +92,7 @@ async function pdf(src) {
 async function text(edit) {
 	const one = entry, whole = one.size <= textLimit
 	const answer = await request("GET", address(one.href), {signal: abort.signal, headers: whole ? {} : {Range: "bytes=0-199999"}})
-	const bytes = new Uint8Array(await answer.arrayBuffer())
-	const {openEditor} = await import("./text.js")
+	const bytes = new Uint8Array(await answer.arrayBuffer()), {openEditor} = await bring("text")
 	if (entry !== one) return
 	stage.classList.add("scroll")
 	editor = openEditor(one, bytes, {etag: tagOf(answer), whole, edit, extra, stage})
@@ -137,12 +136,10 @@ async function close(goBack = true) {
 	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
 }
 
-// Around the pointer or the middle.
 function zoomer(image) {
 	let scale = 1
 	const by = (factor, event) => {
-		const {x, y, width, height} = boxOf(stage)
-		const {clientX = x + width / 2, clientY = y + height / 2} = event ?? {}, old = boxOf(image)
+		const {x, y, width, height} = boxOf(stage), {clientX = x + width / 2, clientY = y + height / 2} = event ?? {}, old = boxOf(image)
 		const wanted = Math.max(1, Math.min(16, scale * factor)), grown = wanted / scale
 		scale = wanted
 		image.style.width = scale > 1 ? old.width * grown + "px" : ""

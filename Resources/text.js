@@ -1,10 +1,10 @@
-// Text: shown, changed, saved over the version that was read. Markdown becomes elements by name: no file is markup.
+// Text, saved over the version that was read. Markdown becomes elements by name: no file is markup.
 
-import {address, app, button, childOf, claim, fail, h, holdFocus, parentOf, request, shown, t, tagOf, toast} from "./app.js"
+import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, joined, parentOf, request, shown, t, tagOf, toast} from "./app.js"
 
 const lineEnd = /\r\n?|\n/g
 
-// A field knows one kind of line end: what stands unchanged first and last in `text` gets its own back, the rest the first's.
+// A field knows one line end: what is unchanged first and last gets its own back, the rest the first's.
 function withLineEnds(value, text) {
 	const ends = text.match(lineEnd) ?? [], old = text.split(lineEnd), now = value.split("\n"), most = Math.min(old.length, now.length)
 	let first = 0, last = 0
@@ -14,7 +14,6 @@ function withLineEnds(value, text) {
 	return now.map((line, i) => (i ? endOf(i - 1) : "") + line).join("")
 }
 
-// `whole`: all of the file is in `bytes`.
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	let text
 	try {
@@ -33,7 +32,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	}
 	const saveButton = button(t("Save"), "check", () => save(), {kind: "primary", hidden: !writable, disabled: true})
 	const mode = button("", "rename", () => setMode(!rendered), {hidden: !isMarkdown})
-	const notice = h("div.notice", {role: "alert", hidden: whole}, t("Shown to read only"))
+	const notice = h("div.notice", {role: "alert", hidden: whole}, joined(t("Shown to read only"), bytes.length < entry.size && `${formatSize(bytes.length)} / ${formatSize(entry.size)}`))
 	const area = h("textarea", {value: saved, readOnly: !writable, spellcheck: isMarkdown, label: shown(entry.name), oninput: refresh, onkeydown: event => {
 		if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return
 		claim(event)

@@ -1,4 +1,4 @@
-// Uploads that outlive connections, servers and pages; their panel.
+// Uploads that outlive connections, servers and pages.
 
 import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
 	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
@@ -19,10 +19,9 @@ const among = (...states) => ({state}) => states.includes(state)
 const isActive = among("waiting", "sending", "retrying", "asking"), isOver = among("done", "skipped", "failed"), isMissing = among("missing")
 const isBusy = () => Boolean(items.findLast(isActive))
 const mayPause = among("waiting", "sending", "retrying"), mayResume = among("paused", "missing"), hasFailed = among("failed")
-const mayRetry = item => hasFailed(item) && item.file
-const mayCancel = item => !isOver(item) && item.state !== "verifying"
+const mayRetry = item => hasFailed(item) && item.file, mayCancel = item => !isOver(item) && item.state !== "verifying"
 
-// In a worker: plain http has no crypto.subtle, and no browser hashes a stream.
+// Plain http has no crypto.subtle, and no browser hashes a stream.
 const digests = []
 let worker
 function digestOf(file) {
@@ -30,6 +29,10 @@ function digestOf(file) {
 		const {resolve, reject} = digests.shift()
 		if (data) resolve(data)
 		else reject(new Error(t("choose the file again to go on")))
+	}, onerror() {
+		// It did not come: all is done without.
+		worker = null
+		digests.splice(0).forEach(({resolve}) => resolve())
 	}})
 	worker.postMessage(file)
 	return new Promise((resolve, reject) => { digests.push({resolve, reject}) })
@@ -72,7 +75,7 @@ function add(item) {
 	item.key = records.keyOf(item)
 	const known = byKey.get(item.key)
 	if (known && isActive(known)) return
-	// The same file chosen again takes the place of its line.
+	// Chosen again, it takes the place of its line.
 	if (known && isMissing(known)) forget(known)
 	if (item.tree) item.tree.left += 1
 	keep(item, {state: "waiting", sent: 0})
@@ -106,8 +109,13 @@ function ensureFolder(target, steps) {
 		contents.set(href, null)
 		if (target === app.href) touch(steps[0])
 	}, error => {
-		if (error.status === 405) return
-		folders.delete(href)
+		if (error.status !== 405) throw error
+		// A file has no such address.
+		return request("HEAD", address(href)).catch(error => {
+			throw mayPass(error) ? error : new Error(t("“{name}” is already there", {name: shown(nameOf(href))}))
+		})
+	}).catch(error => {
+		if (mayPass(error)) folders.delete(href)
 		throw error
 	}))
 }
@@ -158,7 +166,12 @@ async function start(item) {
 	} catch (error) {
 		const {status} = error
 		if (signal.aborted) return
-		if ((status === 412 || status === 409) && (item.tries++ < 3 || item.isBlind && item.tries < mostTries)) {
+		if (status === 409 && item.folder.length && !item.isAgain) {
+			// The folder has gone.
+			item.isAgain = true
+			folders.clear()
+			wake(item)
+		} else if (status === 412 && (item.tries++ < 3 || item.isBlind && item.tries < mostTries)) {
 			const folder = parentOf(item.href)
 			contents.delete(folder)
 			item.conflict = null
@@ -166,11 +179,16 @@ async function start(item) {
 			if (!records.get(item)) item.href = null
 			item.isBlind = !await contentsOf(folder)
 			if (signal.aborted) return
-			// Where nobody may look, names beside are tried, soon at random.
+			// Where nobody may look: names beside, soon at random.
 			if (item.isBlind) item.href = childOf(folder, numbered(item.name, item.tries < 5 ? item.tries + 1 : Math.ceil(Math.random() * 10 ** item.tries)))
 			wake(item)
-		} else if (mayPass(error)) backOff(item, error)
-		else finish(item, "failed", joined(error.message, status === 413 && info.maxUploadSize && formatSize(info.maxUploadSize)))
+		} else if (mayPass(error)) {
+			// A file that has changed is told like a lost connection.
+			const isSame = await item.file.slice(0, 1).arrayBuffer().catch(() => false)
+			if (signal.aborted) return
+			if (isSame) backOff(item, error)
+			else finish(item, "failed", t("choose the file again to go on"))
+		} else finish(item, "failed", joined(error.message, status === 413 && info.maxUploadSize && formatSize(info.maxUploadSize)))
 	}
 }
 
@@ -222,9 +240,9 @@ async function settle(item, listing, signal) {
 
 async function verify(item, answer) {
 	try {
-		const there = digestIn(answer.header("Repr-Digest")) ?? await remoteDigest(item.href).catch(() => null)
-		if (!there) finish(item, "done", t("uploaded"))
-		else if (there === await item.local()) finish(item, "done", t("uploaded and verified ✓"))
+		const there = digestIn(answer.header("Repr-Digest")) ?? await remoteDigest(item.href).catch(() => null), ours = there && await item.local()
+		if (!ours) finish(item, "done", t("uploaded"))
+		else if (there === ours) finish(item, "done", t("uploaded and verified ✓"))
 		else {
 			item.conflict = "replace"
 			finish(item, "failed", t("arrived damaged: try again"))
@@ -241,7 +259,7 @@ function finish(item, state, message) {
 		item.file = item.local = null
 		leave(item)
 	}
-	if (!isBusy()) {
+	if (!isBusy() && !items.some(among("verifying"))) {
 		const failed = items.filter(hasFailed).length
 		if (failed) toast(sayFailed(failed), {kind: "bad"})
 		else if (done) toast(sayDone(done), {seconds: 5})
@@ -251,8 +269,7 @@ function finish(item, state, message) {
 	return false
 }
 
-const sayDone = n => t("{n} file{s} uploaded", {n})
-const sayFailed = n => t("{n} file{s} could not be uploaded", {n})
+const sayDone = n => t("{n} file{s} uploaded", {n}), sayFailed = n => t("{n} file{s} could not be uploaded", {n})
 
 const mayPass = ({status}) => status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507
 const pauseAfter = tries => Math.min(30, 2 ** (tries - 1)) * (750 + Math.random() * 500), mostTries = 12
@@ -296,7 +313,8 @@ function stop(item, state) {
 const pause = item => stop(item, "paused")
 
 function resume(item) {
-	item.tries = 0;
+	item.tries = 0
+	folders.clear();
 	(isMissing(item) ? findAgain : wake)(item)
 }
 
@@ -396,17 +414,15 @@ const rank = {failed: 1, missing: 1, paused: 2, waiting: 3, done: 4, skipped: 4}
 function draw() {
 	clearTimeout(drawing)
 	drawing = null
-	const counted = items.filter(item => !isMissing(item))
-	const open = counted.filter(item => !isOver(item)).length
-	const failed = items.filter(hasFailed).length, busy = isBusy()
-	const bytes = counted.reduce((sum, item) => sum + item.size, 0)
+	const counted = items.filter(item => !isMissing(item)), open = counted.filter(item => !isOver(item)).length
+	const failed = items.filter(hasFailed).length, busy = isBusy(), bytes = counted.reduce((sum, item) => sum + item.size, 0)
 	const sent = counted.reduce((sum, item) => sum + (isOver(item) && !hasFailed(item) ? item.size : item.sent), 0)
 	const share = bytes ? sent / bytes : open ? 0 : 1
 	if (!busy) together.samples = []
 	const speed = busy && speedOf(together, sent)
 	panel.hidden = !items.length
 	title.textContent = open ? t("Uploading {done} of {n}", {n: counted.length, done: counted.length - open}) : failed ? sayFailed(failed)
-		: counted.length ? sayDone(counted.length) : t("Unfinished uploads")
+		: counted.length ? sayDone(items.filter(among("done")).length) : t("Unfinished uploads")
 	total.hidden = about.hidden = !counted.length
 	total.value = share
 	about.textContent = joined(formatShare(share), `${formatSize(sent)} / ${formatSize(bytes)}`, speed,
@@ -426,8 +442,7 @@ function drawItem(item) {
 	const name = shown([...item.folder, item.name].join("/"))
 	item.row ??= h("li", h("span.what", h("bdi", name)), h("span.how"), h("span.buttons", controls.map(([label, , iconName, work, which]) =>
 		control(`${label}: ${name}`, iconName, work, which, () => [item]))), h("progress", {max: 1, label: name}))
-	const [, how, buttons, bar] = item.row.children
-	const {state, message} = item, share = item.size ? item.sent / item.size : 0
+	const [, how, buttons, bar] = item.row.children, {state, message} = item, share = item.size ? item.sent / item.size : 0
 	item.row.className = state
 	bar.value = share
 	bar.hidden = isOver(item)

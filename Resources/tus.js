@@ -1,4 +1,4 @@
-// Sending: with progress, resumable by tus 1.0, and what of it outlives the page.
+// Sending by tus 1.0, and what of it outlives the page.
 
 import {apiAddress, ApiError, isPlain, lastOf, memory, parentOf, request, wantDigest} from "./app.js"
 
@@ -7,7 +7,7 @@ const pieceSize = 64 << 20
 // Where nothing moves for so long, the connection is lost.
 const patience = 45_000
 
-// Gives {status, header(name)}. fetch reports no progress of a body.
+// fetch reports no progress of a body.
 export function send(method, target, {headers, body, report, signal}) {
 	return new Promise((resolve, reject) => {
 		const request = new XMLHttpRequest()
@@ -41,7 +41,7 @@ export function send(method, target, {headers, body, report, signal}) {
 
 let opened
 
-// Null without one. The handle of an upload is at [key], what of a folder is done at [key, path].
+// Null without one. The handle is at [key], what of a folder is done at [key, path].
 async function database(mode, work) {
 	opened ??= new Promise((resolve, reject) => {
 		const opening = indexedDB.open("shareserve")
@@ -65,7 +65,7 @@ function change(work) {
 	memory.set("uploads", all)
 }
 
-// One page at a time works on a folder. Resolves to what gives it back.
+// One page at a time works on a folder.
 const hold = key => new Promise((resolve, reject) => { navigator.locks.request("shareserve." + key, () => new Promise(resolve)).catch(reject) })
 
 export const records = {
@@ -86,7 +86,7 @@ export const records = {
 		letGo?.()
 	},
 	touch: ({key}, at = Date.now()) => change(all => { if (all[key]) all[key].at = at }),
-	// The records of a page that goes are free for the next one.
+	// Free for the next page.
 	letGo: items => items.forEach(item => records.touch(item, 0)),
 
 	// Until nothing is `left`, the walk included.
@@ -96,7 +96,7 @@ export const records = {
 		await database("readwrite", store => store.put(handle, [key]))
 		return {key, target, handle, letGo, left: 1}
 	},
-	// An earlier page's folder, once no page is at work on it; nothing when it is done by then.
+	// An earlier page's folder, once no page works on it; nothing when it is done.
 	async takeTree({key, target}) {
 		const letGo = await hold(key), handle = await records.handle({key}), marks = await database("readonly", store => store.getAllKeys(within(key)))
 		if (records.get({key}) && handle) return {key, target, handle, letGo, left: 1, done: new Set(marks.map(([, path]) => path))}
@@ -106,7 +106,7 @@ export const records = {
 	mark: ({key}, path) => database("readwrite", store => store.put(true, [key, path])),
 }
 
-// How far an upload has come; null: it is forgotten.
+// Null: it is forgotten.
 export async function offsetOf(record, signal) {
 	try {
 		const answer = await request("HEAD", record.url, {headers: tusVersion, signal})
@@ -123,15 +123,17 @@ async function create(item) {
 	const metadata = [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `lastModified ${btoa(item.file.lastModified)}`,
 		`conflict ${btoa(item.conflict === "replace" ? "replace" : "fail")}`]
 	const answer = await request("POST", apiAddress("uploads"), {signal: item.abort.signal, headers: {...tusVersion,
-		"Upload-Length": item.size, "Upload-Metadata": metadata.join()}})
+		"Upload-Length": item.size, "Upload-Metadata": metadata.join()}}).catch(error => {
+		// The name is taken.
+		throw Object.assign(error, error.status === 409 && {status: 412})
+	})
 	const {pathname} = new URL(answer.headers.get("Location"), location.href)
 	await records.put(item, pathname)
 	return pathname
 }
 
 export async function sendResumable(item, report) {
-	const {signal} = item.abort
-	const record = records.get(item)
+	const {signal} = item.abort, record = records.get(item)
 	let offset = record ? await offsetOf(record, signal) : null
 	const url = offset === null ? await create(item) : record.url
 	for (;;) {
@@ -145,7 +147,7 @@ export async function sendResumable(item, report) {
 			touched = Date.now()
 			records.touch(item)
 		}}).catch(error => {
-			// An offset that does not fit: ask again where we are.
+			// It does not fit: ask again where we are.
 			throw error.status === 409 ? new ApiError(0) : error
 		})
 		offset = Number(answer.header("Upload-Offset") ?? end)

@@ -1,25 +1,19 @@
 // Each action is a row: bar, menus, keys and help read it.
 
-// main.js and later modules fill it.
 export const app = {href: "/", uploads: [], reads: 0, onRemoteChange() {}, onAddress() {}}
 
-const selection = () => app.listing.selected
-const may = right => app.listing.may(right)
-const one = () => selection().length === 1
-const canCreate = () => may("create") && !app.listing.isSearch
-const canRead = () => may("read")
-const canDelete = () => may("delete")
+const selection = () => app.listing.selected, may = right => app.listing.may(right), one = () => selection().length === 1
+const canCreate = () => may("create") && !app.listing.isSearch, canRead = () => may("read"), canDelete = () => may("delete")
 
 const scoped = (scope, rows, can = () => true) => rows.map(row => ({scope, icon: row.id, keys: [], can, ...row}))
 
-// `menuOnly`: no button in the bar.
 export const actions = [
 ...scoped("folder", [
 	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", run: () => pick("upload", () => showOpenFilePicker({multiple: true}))},
 	{id: "upload-folder", label: "Upload folder", keys: ["Shift+F"], run: () => pick("upload-folder", async () => [await showDirectoryPicker()])},
 	{id: "camera", label: "Take a photo", phone: true, run: () => inputs.camera.click()},
-	{id: "new-folder", label: "New folder", keys: ["Shift+N"], run: newFolder},
-	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], run: newText},
+	{id: "new-folder", label: "New folder", keys: ["Shift+N"], run: () => create(t("New folder"), t("New folder"), true, makeFolder)},
+	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], can: () => canCreate() && canRead(), run: newText},
 	{id: "paste", label: "Paste", keys: ["Ctrl+V"], can: () => canCreate() && app.clipboard, run: paste},
 	{id: "all", label: "Select all", icon: "check", keys: ["Ctrl+A"], menuOnly: true, can: () => app.listing.visible.length,
 		run: () => {
@@ -73,7 +67,7 @@ const needsSelection = ({scope}) => scope === "selection" || scope === "clipboar
 
 async function run(one) {
 	const {listing} = app
-	// What is to be done with all waits for the rest of them.
+	// All of them have yet to come.
 	if (needsSelection(one) && listing.coming !== undefined) return void (listing.next = one)
 	if (!one.can() || needsSelection(one) && !selection().length) return
 	try {
@@ -114,8 +108,13 @@ async function pick(field, show) {
 }
 
 // A bad line is tried twice.
-const uploadFrom = (kind, target, ...what) => import("./transfer.js").catch(() => import("./transfer.js"))
-	.then(({sources, upload}) => { upload(sources[kind](...what), target) }).catch(fail)
+export const bring = (name, place = import.meta.resolve(`./${name}.js`)) => import(place).catch(() => import(place)).catch(async () => {
+	const {status} = await request("HEAD", place).catch(error => error)
+	throw status === 404 ? new Error(t("Load the page again")) : new ApiError(0)
+})
+
+const uploadFrom = (kind, target, ...what) => bring("transfer").then(({sources, upload}) => { upload(sources[kind](...what), target) },
+	error => toast(error.message, {kind: "bad", seconds: 60, action: t("Retry"), run: () => uploadFrom(kind, target, ...what)}))
 
 function makeInputs() {
 	const make = (id, properties) => {
@@ -143,10 +142,6 @@ async function create(title, suggestion, isFolder, make) {
 	return app.listing.get(name)
 }
 
-function newFolder() {
-	return create(t("New folder"), t("New folder"), true, makeFolder)
-}
-
 async function newText() {
 	const entry = await create(t("New text file"), t("New text") + ".txt", false, href => request("PUT", address(href),
 		{headers: {"If-None-Match": "*"}, body: ""}))
@@ -155,16 +150,13 @@ async function newText() {
 
 export const save = (href, query) => h("a", {href: `${address(href)}?${query}`, download: ""}).click()
 
-const saveEntry = (entry, format) => save(entry.href, entry.isFolder ? "archive=" + format : "download")
-
 function download(format) {
-	const entries = selection(), depth = app.href.split("/").length - 1
-	if (entries.length === 1 && (entries[0].isFolder || format === "zip")) return saveEntry(entries[0], format)
+	const entries = selection(), [{href, isFolder}] = entries, depth = app.href.split("/").length - 1, query = "archive=" + format
+	if (entries.length === 1 && (isFolder || format === "zip")) return save(href, isFolder ? query : "download")
 	const all = !app.listing.isSearch && entries.length === app.listing.entries.size
 	const paths = all ? "" : entries.map(({href}) => "&path=" + href.split("/").slice(depth).join("/")).join("")
-	const query = "archive=" + format
 	if (paths.length < 7000) return save(app.href, query + paths)
-	// Too long for an address. As plain text, what was encoded stays so.
+	// Too long for an address. Plain text stays encoded.
 	const form = h("form", {method: "post", enctype: "text/plain", target: "_blank", action: `${address(app.href)}?${query}`},
 		h("input", {name: "path", value: paths.slice(6)}))
 	document.body.append(form)
@@ -182,7 +174,7 @@ async function rename([entry] = selection(), typed) {
 	if (!done.length) return
 	const now = nameOf(done[0].to)
 	app.list.focusEntry(now)
-	toast(t("Renamed to “{name}”", {name: shown(now)}), {action: t("Undo"), run: () => undoMoves(done)})
+	toast(t("Renamed to “{name}”", {name: shown(now)}), {action: t("Undo"), run: () => undoMoves(done).catch(fail)})
 }
 
 function setClipboard(method) {
@@ -208,23 +200,31 @@ async function place(method, items, target) {
 	const done = await transferEntries(method, pairs)
 	if (!done.length) return
 	const moved = method === "MOVE"
-	toast(t(moved ? "{n} item{s} moved to “{folder}”" : "{n} item{s} copied to “{folder}”", {n: done.length, folder: folderName(target)}), moved ? {action: t("Undo"), run: () => undoMoves(done)} : {})
+	toast(t(moved ? "{n} item{s} moved to “{folder}”" : "{n} item{s} copied to “{folder}”", {n: done.length, folder: folderName(target)}),
+		moved ? {action: t("Undo"), run: () => undoMoves(done).catch(fail)} : {})
 }
 
-const undoMoves = done => transferEntries("MOVE", done.map(({from, to, entry}) => ({from: to, to: from, entry})))
+async function undoMoves(done) {
+	await transferEntries("MOVE", done.map(({from, to, entry}) => ({from: to, to: from, entry})))
+	const gone = done.filter(one => one.replaces), {items} = gone.length && info.trash ? await api("GET", "trash") : {items: []}
+	for (const {to} of gone) {
+		// The latest is the first.
+		const item = items.find(({path}) => path === pathOf(to).replace(/\/$/, ""))
+		if (item) await restore([item])
+		else toast(joined(`“${shown(nameOf(to))}”`, t("This can't be undone.")), {kind: "bad"})
+	}
+}
 
 async function placeBeside(method, {from, to, entry}, n = 2) {
 	const beside = childOf(parentOf(to), numbered(nameOf(to), n, entry.isFolder), entry.isFolder)
 	return await placed(method, from, beside) ? beside : placeBeside(method, {from, to, entry}, n + 1)
 }
 
-// False: the name is taken.
 const placed = (method, from, to) => transferEntry(method, from, to).catch(error => {
 	if (error.status !== 412) throw error
 	return false
 })
 
-// One after the other: an answer may hold for the rest.
 async function transferEntries(method, pairs, refuse = fail) {
 	const done = []
 	let always = null
@@ -239,6 +239,7 @@ async function transferEntries(method, pairs, refuse = fail) {
 		if (!["keep", "replace"].includes(answer.choice)) return null
 		if (answer.choice === "keep" || !mayReplace) return placeBeside(method, pair)
 		await transferEntry(method, pair.from, pair.to, true)
+		pair.replaces = true
 		return pair.to
 	}
 	for (const pair of pairs) {
@@ -292,4 +293,4 @@ async function removeForever(entries) {
 	if (count) toast(sayDeleted(count))
 }
 
-const ask = async (dialog, ...what) => (await import("./dialogs.js"))[dialog](...what)
+const ask = async (dialog, ...what) => (await bring("dialogs"))[dialog](...what)

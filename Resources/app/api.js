@@ -19,7 +19,7 @@ function messageFor(status, text) {
 
 export const encodeName = name => encodeURIComponent(name.toWellFormed())
 
-// Names are bytes: some are no text, and are shown as if they were Latin-1.
+// Some names are no text, and shown as Latin-1.
 function isText(encoded) {
 	try {
 		return decodeURIComponent(encoded) !== null
@@ -30,7 +30,7 @@ function isText(encoded) {
 
 export const decodeName = encoded => isText(encoded) ? decodeURIComponent(encoded) : unescape(encoded)
 export const inQuery = href => isText(href) ? encodeName(pathOf(href)) : href
-export const pathOf = href => href.split("/").map(decodeName).join("/")
+const pathOf = href => href.split("/").map(decodeName).join("/")
 export const parentOf = href => href.replace(/[^/]+\/?$/, "") || "/"
 export const lastOf = href => href.replace(/\/$/, "").split("/").at(-1)
 export const nameOf = href => decodeName(lastOf(href))
@@ -56,10 +56,9 @@ export async function api(method, rest, json) {
 
 export const tagOf = answer => answer.headers.get("ETag")
 
-// Reads a listing or a search, a line an entry; gives the closing line, without which it was cut.
+// A line an entry; gives the last line, without which it was cut.
 async function readEntries(target, {onHead, onEntries, signal}) {
-	const answer = await request("GET", target, {signal})
-	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+	const answer = await request("GET", target, {signal}), reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
 	let head, tail, rest = ""
 	for (;;) {
 		const {done, value} = await reader.read()
@@ -78,7 +77,6 @@ async function readEntries(target, {onHead, onEntries, signal}) {
 	return tail
 }
 
-// 412 when the name is taken.
 const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
 	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}})
 
@@ -87,7 +85,6 @@ export const wantDigest = {"Want-Repr-Digest": "sha-256=10"}
 export const remoteDigest = async (href, signal) => digestIn((await request("HEAD", address(href), {headers: wantDigest, signal})).headers.get("Repr-Digest"))
 export const digestIn = header => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null
 
-// `name (2).txt`
 export function numbered(name, n, isFolder) {
 	const end = stemLength(name, isFolder)
 	return `${name.slice(0, end)} (${n})${name.slice(end)}`

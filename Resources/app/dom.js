@@ -36,7 +36,6 @@ export const iconButton = (label, iconName, onclick, {kind = "", ...rest} = {}) 
 
 export const field = (label, input) => h("label.field", h("span", label), input)
 
-// A field for one line of text that no browser corrects.
 const textInput = properties => h("input", {type: "text", autocomplete: "off", spellcheck: false, ...properties})
 
 const focusOn = element => element?.focus({preventScroll: true})
@@ -56,11 +55,9 @@ export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at
 
 const toasts = h("div.toasts", {role: "status", label: t("Messages")})
 
-// A message in the live region, with at most one action.
 export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
 	let timer
-	const stop = () => clearTimeout(timer)
-	const wait = () => { timer = setTimeout(close, seconds * 1000) }
+	const stop = () => clearTimeout(timer), wait = () => { timer = setTimeout(close, seconds * 1000) }
 	const close = event => {
 		stop()
 		item.remove()
@@ -68,7 +65,7 @@ export function toast(text, {action, run, kind = "", seconds = 8} = {}) {
 	}
 	const item = h("div", {className: "toast " + kind, onpointerenter: stop, onpointerleave: wait, onfocusin: stop, onfocusout: wait}, h("span", text),
 		action && button(action, null, event => { close(event); run() }), iconButton(t("Close"), "close", close))
-	// A modal dialog makes all else inert: the region moves into the topmost.
+	// A modal dialog makes all else inert.
 	const top = topDialog() ?? document.body
 	if (toasts.parentNode !== top) top.append(toasts)
 	toasts.append(item)
@@ -84,7 +81,7 @@ export const fail = error => {
 	if (error.name !== "AbortError") toast(error.message, {kind: "bad", seconds: 15})
 }
 
-// `answer` resolves to what it was closed with. `keep`: only a button closes it.
+// `keep`: only a button closes it.
 export function dialog(title, body, buttons = [], {kind = "", keep, ...rest} = {}) {
 	const hold = event => { if (keep) claim(event) }
 	const box = h("dialog", {className: "dialog " + kind, label: title, tabIndex: -1, closedBy: keep && "none", oncancel: hold, onkeydown: event => {
@@ -110,7 +107,7 @@ export const confirm = async (title, text, yes) => "yes" === await dialog(title,
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
 
 export function askName(title, value, isFolder, make) {
-	const input = textInput({value, required: true}), wrong = h("p.danger", {role: "alert"})
+	const input = textInput({value, required: true, pattern: ".*\\S.*"}), wrong = h("p.danger", {role: "alert"})
 	const form = h("form", {onsubmit: async event => {
 		claim(event)
 		try {

@@ -1,5 +1,3 @@
-// Files from outside, or rows, to move or copy.
-
 const internalType = "application/x-shareserve"
 
 function watchDrop() {
@@ -20,8 +18,7 @@ function watchDrop() {
 		overlay.hidden = true
 		mark(null)
 	}
-	const brings = (event, type) => event.dataTransfer.types.includes(type)
-	const copies = event => event.ctrlKey || event.altKey
+	const brings = (event, type) => event.dataTransfer.types.includes(type), copies = event => event.ctrlKey || event.altKey
 
 	addEventListener("dragover", event => {
 		const inside = brings(event, internalType)

@@ -1,6 +1,6 @@
-// Keyboard and clipboard. Letters alone find names; actions take the keys in their rows.
+// Letters alone find names.
 
-// `Ctrl+Shift+X` for an event; Command counts as Ctrl.
+// Command counts as Ctrl.
 function keyName(event) {
 	const name = event.key.length === 1 ? event.key.toUpperCase() : event.key
 	const shift = event.shiftKey && (/^[A-Z]$/.test(name) || name.length > 1)

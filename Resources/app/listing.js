@@ -1,8 +1,6 @@
-// The model of a folder; no elements.
-
 const collator = new Intl.Collator(boot.language, {numeric: true, sensitivity: "base"})
 
-// So many names are compared by language, more by prepared keys.
+// More names go by prepared keys.
 const collatedNames = 4000
 
 const fold = name => (/^[ -~]*$/.test(name) ? name : name.normalize("NFKD").replace(/\p{M}/gu, "")).toLowerCase()
@@ -52,13 +50,11 @@ class Entry {
 
 const keyOf = raw => raw.href ?? raw.path ?? raw.name
 
-class Listing extends EventTarget {
+class Listing {
 	constructor(href) {
-		super()
 		Object.assign(this, {href, rights: new Set(), entries: new Map(), selection: new Set(), visible: [], filter: "", loading: true, orders: {}})
 	}
 
-	// `isWhole`: nothing is missing.
 	end(isWhole) {
 		const {next} = this
 		this.coming = this.next = undefined
@@ -138,7 +134,8 @@ class Listing extends EventTarget {
 
 	setSelected(entries, selected) {
 		for (const entry of entries) this.selection[selected ? "add" : "delete"](entry)
-		this.dispatchEvent(new Event("selection"))
+		app.list.refreshSelection()
+		app.updateBar()
 	}
 
 	selectOnly(entries) {
@@ -147,7 +144,7 @@ class Listing extends EventTarget {
 		this.setSelected(entries, true)
 	}
 
-	// All are also those still to come whose names hold `coming`; `next` is then done with them.
+	// Also those still to come whose names hold `coming`; `next` is then done with them.
 	setAll(selected) {
 		this.next = undefined
 		this.coming = selected && this.loading ? fold(this.filter.trim()) : undefined

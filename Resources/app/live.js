@@ -1,5 +1,3 @@
-// What others change shows at once.
-
 let source, pending, again
 const changed = new Set()
 
@@ -27,7 +25,6 @@ export function touch(name) {
 	later()
 }
 
-// A large folder takes longer to read again.
 const later = () => { pending ??= setTimeout(takeOver, 200 + app.listing.entries.size / 40) }
 
 async function takeOver() {

@@ -28,7 +28,7 @@ app.menuAtFocus = () => {
 
 app.updateBar = () => {
 	const {listing} = app, count = listing.selection.size, phone = isPhone()
-	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (!one.phone || phone) && (one.can() || one.id === "rename"))
+	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (!one.phone || phone) && (one.can() || one.id === "rename" && canDelete()))
 	const signature = [count > 0, ...usable.map(one => one.id + Boolean(one.can()))].join()
 	if (bar.signature !== signature) {
 		bar.signature = signature
@@ -75,8 +75,7 @@ function updateCrumbs() {
 app.arrange = () => {
 	const {listing} = app
 	app.list.show(listing, app.view)
-	const folders = listing.visible.filter(entry => entry.isFolder).length
-	const files = listing.visible.length - folders
+	const folders = listing.visible.filter(entry => entry.isFolder).length, files = listing.visible.length - folders
 	const bytes = listing.visible.reduce((sum, entry) => sum + Math.max(0, entry.size), 0)
 	summary.textContent = listing.failure ? "" : listing.loading ? t("Loading…") : joined(folders && t("{n} folder{s}", {n: folders}), t("{n} file{s}", {n: files}),
 		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", {n: listing.hiddenCount}))
@@ -84,15 +83,14 @@ app.arrange = () => {
 	app.updateBar()
 }
 
-function stateOf(listing) {
-	if (listing.failure || listing.loading || listing.visible.length) return listing.failure ?? null
-	if (listing.isSearch || listing.filter) return "noMatch"
-	if (!listing.may("read")) return listing.may("create") ? "dropBox" : "forbidden"
-	if (listing.hiddenCount) return "onlyHidden"
-	return listing.may("create") ? "empty" : "emptyRead"
+function stateOf({failure = null, loading, visible, isSearch, filter, hiddenCount}) {
+	if (failure || loading || visible.length) return failure
+	if (isSearch || filter) return "noMatch"
+	if (!canRead()) return may("create") ? "dropBox" : "forbidden"
+	if (hiddenCount) return "onlyHidden"
+	return may("create") ? "empty" : "emptyRead"
 }
 
-// Icon, title, words, and the action that helps.
 const states = {
 	empty: ["folder", "This folder is empty", "Drop files here, or use the buttons above."],
 	emptyRead: ["folder", "This folder is empty", "What others add shows here."],
@@ -145,7 +143,6 @@ async function load(href, inlined) {
 		if (app.listing !== listing) {
 			app.href = href
 			app.listing = listing
-			listing.addEventListener("selection", app.updateBar)
 			updateCrumbs()
 		}
 		app.arrange()
@@ -154,7 +151,6 @@ async function load(href, inlined) {
 	app.reads += 1
 	const onEntries = batch => {
 		listing.add(batch)
-		// Sorting more costs more: the pauses grow.
 		if (performance.now() - drawn < Math.max(100, listing.entries.size / 50)) return
 		show()
 		drawn = performance.now()
@@ -224,7 +220,8 @@ async function readAgain() {
 	if (app.listing === listing) (listing.draw ?? app.arrange)()
 }
 
-app.openEntry = async (entry, options) => entry && (entry.isFolder ? app.open(entry.href) : (await import("./preview.js")).openPreview(entry, options))
+app.openEntry = async (entry, options) => entry && (entry.isFolder ? app.open(entry.href)
+	: bring("preview").then(({openPreview}) => openPreview(entry, options), fail))
 
 app.clear = () => {
 	if (app.listing.selection.size) app.listing.selectOnly([])
@@ -253,7 +250,6 @@ async function search(words) {
 	reading?.abort()
 	const abort = searchAbort = new AbortController()
 	const found = Object.assign(new Listing(app.href), {isSearch: true, term, rights: app.listing.rights})
-	found.addEventListener("selection", app.updateBar)
 	app.listing = found
 	filter.value = words
 	history.replaceState(history.state, "", `${location.pathname}#search=${encodeName(term)}`)
@@ -352,7 +348,9 @@ async function start() {
 	scrollTo(0, history.state?.scroll ?? 0)
 	addEventListener("pagehide", () => history.replaceState({scroll: scrollY}, ""))
 	setTimeout(follow, 0, app.href, null, boot.version)
-	if (Object.keys(memory.get("uploads", {})).length) (await import("./transfer.js")).restore()
+	if (Object.keys(memory.get("uploads", {})).length) bring("transfer").then(({restore}) => restore(), fail)
+	// While the server is there, and still the same.
+	setTimeout(() => { for (const name of ["transfer", "preview", "text"]) bring(name).catch(() => {}) }, 3000)
 	return openFromHash()
 }
 

@@ -1,4 +1,4 @@
-// The folder on screen. Only the rows in sight exist as elements.
+// Only the rows in sight exist as elements.
 
 const columns = ["name", "size", "modified"]
 
@@ -15,7 +15,7 @@ class ListView {
 			h("button", {onclick: () => handlers.sort(column)}, titles[i], icon("up"))))
 		this.body = h("tbody", {role: "rowgroup"})
 		this.element = h("table.files", {role: "grid", id: "files", label: t("Files"), ariaMultiSelectable: true},
-			h("thead", {role: "rowgroup"}, h("tr", {role: "row", "aria-rowindex": 1},
+			h("thead", {role: "rowgroup"}, h("tr", {role: "row", ariaRowIndex: 1},
 				h("th.check", {role: "columnheader"}, h("label.tick", this.all)), this.headers, h("th.more", {role: "columnheader"}, h("span.quiet", t("Actions"))))),
 			this.body)
 		const on = (type, work) => this.body.addEventListener(type, event => {
@@ -34,12 +34,11 @@ class ListView {
 	}
 
 	show(listing, view) {
-		const hadFocus = this.body.contains(document.activeElement)
+		const hadFocus = this.body.matches(":focus-within")
 		if (listing !== this.listing) {
 			this.listing = listing
 			this.focused = this.anchor = 0
 			this.clear()
-			listing.addEventListener("selection", () => this.refreshSelection())
 		}
 		const before = listing.visible[this.focused]
 		this.view = view
@@ -47,11 +46,10 @@ class ListView {
 		const {visible} = listing, now = before ? visible.indexOf(before) : -1
 		this.focused = now >= 0 ? now : Math.max(0, Math.min(this.focused, visible.length - 1))
 		this.element.className = "files " + view.mode
-		this.headers.forEach((header, i) => header.setAttribute("aria-sort",
-			view.sort !== columns[i] ? "none" : view.descending ? "descending" : "ascending"))
-		this.element.setAttribute("aria-rowcount", visible.length + 1)
+		this.headers.forEach((header, i) => { header.ariaSort = view.sort !== columns[i] ? "none" : view.descending ? "descending" : "ascending" })
+		this.element.ariaRowCount = visible.length + 1
 		this.layout()
-		if (hadFocus && !this.body.contains(document.activeElement)) this.setFocused(this.focused, true)
+		if (hadFocus && !this.body.matches(":focus-within")) this.setFocused(this.focused, true)
 	}
 
 	clear() {
@@ -99,14 +97,14 @@ class ListView {
 			const row = this.rowFor(entry)
 			keep.add(entry)
 			row.index = index
-			row.setAttribute("aria-rowindex", index + 2)
+			row.ariaRowIndex = index + 2
 			row.tabIndex = index === this.focused ? 0 : -1
 			row.style.top = this.rowOf(index) * this.rowHeight - this.shift + "px"
 			row.style.insetInlineStart = `${100 * (index % this.perRow) / this.perRow}%`
 			row.style.width = `${100 / this.perRow}%`
 			const place = () => (previous ? previous.nextSibling : this.body.firstChild)
 			// What moves loses the focus, and a new name is done with.
-			if (row.contains(document.activeElement)) while (place() !== row) this.body.append(place())
+			if (row.matches(":focus-within")) while (place() !== row) this.body.append(place())
 			else if (place() !== row) this.body.insertBefore(row, place())
 			previous = row
 		}
@@ -124,7 +122,7 @@ class ListView {
 		const row = this.makeRow(entry)
 		this.rows.set(entry, row)
 		if (known) {
-			const hadFocus = known.contains(document.activeElement)
+			const hadFocus = known.matches(":focus-within")
 			known.replaceWith(row)
 			if (hadFocus) focusOn(row)
 		}
@@ -132,11 +130,10 @@ class ListView {
 	}
 
 	makeRow(entry) {
-		const name = shown(entry.name)
-		const cell = (kind, ...content) => h("td." + kind, {role: "gridcell"}, content)
+		const name = shown(entry.name), cell = (kind, ...content) => h("td." + kind, {role: "gridcell"}, content)
 		const row = h("tr." + (entry.isFolder ? "folder" : "file"), {role: "row", draggable: true},
 			cell("check", h("label.tick", h("input", {type: "checkbox", tabIndex: -1, label: t("Select {name}", {name})}))),
-			cell("name", h("a.open", {href: address(entry.href), draggable: false, tabIndex: -1}, this.thumbnail(entry), h("bdi", name)),
+			cell("name", h("a.open", {href: address(entry.href), title: name, draggable: false, tabIndex: -1}, this.thumbnail(entry), h("bdi", name)),
 				this.listing.isSearch && h("span.place", h("bdi", shown(pathOf(parentOf(entry.href))))),
 				entry.locked && h("span.badge", icon("lock"), h("span", t("Locked by {name}", {name: entry.locked.owner ?? "?"})))),
 			cell("size", entry.size < 0 ? "" : formatSize(entry.size)),
@@ -164,8 +161,7 @@ class ListView {
 		const {selection, visible} = this.listing
 		for (const [entry, row] of this.rows) {
 			const selected = selection.has(entry)
-			row.setAttribute("aria-selected", selected)
-			row.querySelector("input").checked = selected
+			row.ariaSelected = row.querySelector("input").checked = selected
 		}
 		this.all.checked = selection.size > 0 && selection.size >= visible.length && visible.every(entry => selection.has(entry))
 		this.all.indeterminate = selection.size > 0 && !this.all.checked
@@ -196,8 +192,12 @@ class ListView {
 	}
 
 	openMenu(row, {left, bottom}) {
-		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry])
+		this.choose(row)
 		this.handlers.menu(left, bottom)
+	}
+
+	choose({entry}) {
+		if (!this.listing.selection.has(entry)) this.listing.selectOnly([entry])
 	}
 
 	contextMenu(event, row) {
@@ -229,7 +229,7 @@ class ListView {
 
 	dragStarted(event, row) {
 		if (this.pointer === "touch" || this.listing.coming !== undefined) return claim(event)
-		if (!this.listing.selection.has(row.entry)) this.listing.selectOnly([row.entry])
+		this.choose(row)
 		this.dragged = this.listing.selected
 		event.dataTransfer.effectAllowed = "copyMove"
 		return event.dataTransfer.setData(internalType, JSON.stringify(this.dragged.map(entry => entry.href)))
@@ -294,7 +294,7 @@ class ListView {
 				row.draggable = true
 				if (hadFocus) focusOn(row)
 				this.layout()
-				resolve(name && name !== entry.name ? name : null)
+				resolve(name?.trim() && name !== entry.name ? name : null)
 			}
 			const input = textInput({className: "rename", value: typed,
 				label: t("New name for {name}", {name: shown(entry.name)}), onblur: () => finish(input.value === typed ? null : input.value), onkeydown: event => {

@@ -1,9 +1,9 @@
-export const boot = JSON.parse(document.getElementById("boot").textContent)
+const inline = id => document.getElementById(id).textContent
+export const boot = JSON.parse(inline("boot"))
 export const {base, info} = boot
 
-// Lines of `beginning of the English text=text`, the longest beginning first.
-const words = document.getElementById("words").textContent.split("\n").map(line => line.split(/=(.*)/)).sort(([a], [b]) => b.length - a.length)
-const translations = {}
+// Lines of `beginning of the English=text`, the longest first.
+const words = inline("words").split("\n").map(line => line.split(/=(.*)/)).sort(([a], [b]) => b.length - a.length), translations = {}
 
 export const memory = {
 	get(key, otherwise) {
@@ -59,4 +59,4 @@ export function formatUntil(seconds) {
 }
 
 // What would hide, reorder or break text is made visible.
-export const shown = name => name.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\ufffd")
+export const shown = name => name.replace(/[\0-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\ufffd")

@@ -311,7 +311,7 @@ def test_files_are_sent_or_refused_with_a_word_when_a_part_of_the_page_is_lost(s
     # One more is lost, and asked for again.
     files_input(page).set_input_files(str(path))
     expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
-    assert (server.root / "chosen.bin").read_bytes() == b"chosen" and losses == -1
+    assert (server.root / "chosen.bin").read_bytes() == b"chosen" and losses < 0
 
 
 def test_goes_on_after_the_server_was_killed(server, opened, proxy, folder):

@@ -1,0 +1,303 @@
+"""What goes wrong around the page: parts of it, files and folders that go or change while it is open, and little room."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.conftest import PHONE, act, make_tree, names, row, select
+from browser.test_folders import drop
+from browser.test_transfers import LOST, MIB, big_file, files_input, panel
+from server import wait_until
+
+
+def test_uploads_do_without_a_lost_script_for_digests(server, opened, folder):
+    """The script of a worker comes by the same line as all else; one loss must not hold up all that follows."""
+    make_tree(server.root, {"there.txt": "same size"})
+    for name, text in {"one.txt": "one", "two.txt": "two", "there.txt": "other one", "last.txt": "last"}.items():
+        (folder / name).write_text(text)
+    page = opened(server.url + "/")
+    page.expected += LOST
+    page.route("**/hash.js", lambda route: route.abort())
+    files_input(page).set_input_files([str(folder / "one.txt"), str(folder / "two.txt")])
+    expect(panel(page).locator(".done")).to_have_count(2)
+    expect(panel(page).get_by_text("verified")).to_have_count(0)
+    # Nothing says that it is the same file: it is asked about.
+    files_input(page).set_input_files(str(folder / "there.txt"))
+    page.get_by_role("dialog").get_by_role("button", name="Keep both").click()
+    expect(row(page, "there (2).txt")).to_be_visible()
+    page.unroute("**/hash.js")
+    files_input(page).set_input_files(str(folder / "last.txt"))
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+
+
+def test_a_folder_that_vanishes_during_an_upload_is_made_again(server, opened, folder):
+    make_tree(folder / "trip", {f"day/{n}.txt": f"day {n}" for n in range(6)})
+    page, sent = opened(server.url + "/"), []
+    page.expected += ["40[59]"]
+
+    def vanish(route):
+        if route.request.method == "PUT":
+            sent.append(route.request.url)
+            if len(sent) == 4:
+                (server.root / "trip").rename(folder / "gone")
+        route.continue_()
+
+    page.route("**/trip/**", vanish)
+    drop(page, folder / "trip")
+    expect(panel(page).get_by_text("6 files uploaded")).to_be_visible()
+    there = {path.name for path in (server.root / "trip/day").iterdir()}
+    assert there and there <= {f"{n}.txt" for n in range(6)}, there
+    assert len(sent) <= 12, sent
+
+
+def test_a_file_where_a_folder_should_be_stops_all_its_files_at_once(server, opened, folder):
+    make_tree(folder / "trip", {f"{n}.txt": f"day {n}" for n in range(8)})
+    big_file(folder / "trip", 2 * MIB)
+    make_tree(server.root, {"trip": "a file"})
+    page, sent = opened(server.url + "/"), []
+    page.expected += ["40[45]"]
+    page.on("request", lambda request: request.method in {"MKCOL", "PUT", "POST"} and sent.append(request.method))
+    drop(page, folder / "trip")
+    expect(panel(page).get_by_text("9 files could not be uploaded")).to_be_visible()
+    expect(panel(page).locator(".failed", has_text="“trip” is already there")).to_have_count(9)
+    # Nothing of them is sent, and no other names are tried.
+    assert set(sent) == {"MKCOL"}
+
+
+@pytest.mark.parametrize("size", [5, 2 * MIB])
+def test_a_file_that_changed_while_it_waited_is_to_be_chosen_again(server, opened, folder, size):
+    path = folder / "new.txt"
+    path.write_bytes(b"x" * size)
+    page, held = opened(server.url + "/"), []
+    page.expected += LOST
+    page.route("**/?json", lambda route: route.continue_() if held else held.append(route))
+    files_input(page).set_input_files(str(path))
+    wait_until(lambda: page.wait_for_timeout(20) or held, "the list is asked for")
+    path.write_text("something else")
+    held[0].continue_()
+    expect(panel(page).locator(".failed", has_text="choose the file again to go on")).to_be_visible()
+    files_input(page).set_input_files(str(path))
+    expect(row(page, "new.txt")).to_be_visible()
+    assert (server.root / "new.txt").read_text() == "something else"
+
+
+def test_a_large_file_finds_a_free_name_where_nobody_may_look(serve, opened, folder):
+    server = serve("--auth", "@/:w")
+    make_tree(server.root, {"video.bin": "somebody else's"})
+    path, _ = big_file(folder, 2 * MIB)
+    page = opened()
+    page.expected += ["403", "409", "412"]
+    page.goto(server.url + "/")
+    files_input(page).set_input_files(str(path))
+    expect(panel(page).locator(".done")).to_be_visible()
+    assert (server.root / "video.bin").read_text() == "somebody else's"
+    assert (server.root / "video (2).bin").read_bytes() == path.read_bytes()
+
+
+def test_the_address_of_what_was_found_leads_to_it_again(server, opened):
+    make_tree(server.root, {"notes.txt": "mine", "other/notes.txt": "theirs"})
+    page = opened(server.url + "/")
+    page.get_by_role("searchbox").fill("notes")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.get_by_role("row")).to_have_count(3)
+    page.get_by_role("row").filter(has_text="/other/").get_by_role("link").click()
+    expect(page.get_by_role("textbox", name="notes.txt")).to_have_value("theirs")
+    page.reload()
+    expect(page.get_by_role("textbox", name="notes.txt")).to_have_value("theirs")
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    assert names(page) == ["notes.txt"] and page.url == server.url + "/other/"
+    # And Back leads to what was searched.
+    page.go_back()
+    expect(page.get_by_role("row")).to_have_count(3)
+
+
+def test_files_are_kept_while_a_part_of_the_page_does_not_come(server, opened, folder):
+    (folder / "a.txt").write_text("a")
+    page = opened(server.url + "/")
+    page.expected += LOST
+    page.route("**/transfer.js", lambda route: route.abort())
+    files_input(page).set_input_files(str(folder / "a.txt"))
+    toast = page.locator(".toast", has_text="The server does not answer")
+    expect(toast).to_be_visible()
+    page.unroute("**/transfer.js")
+    toast.get_by_role("button", name="Retry").click()
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+
+
+def test_a_click_says_what_hinders_it(server, opened):
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened(server.url + "/")
+    page.expected += LOST
+    page.route("**/preview.js", lambda route: route.abort())
+    page.get_by_role("link", name="a.txt").click()
+    expect(page.locator(".toast", has_text="The server does not answer")).to_be_visible()
+    # After an upgrade of the server, addresses with the old hash are none.
+    page.unroute("**/preview.js")
+    page.route("**/preview.js", lambda route: route.fulfill(status=404))
+    page.get_by_role("link", name="a.txt").click()
+    expect(page.get_by_text("Load the page again")).to_be_visible()
+
+
+def test_what_is_needed_later_comes_before_the_network_goes(server, opened):
+    make_tree(server.root, {"a.txt": "a"})
+    page, came = opened(server.url + "/"), set()
+    page.on("requestfinished", lambda request: came.add(request.url.rpartition("/")[2]))
+    wait_until(lambda: page.wait_for_timeout(50) or came >= {"transfer.js", "tus.js", "dialogs.js", "preview.js", "text.js"}, "all has come")
+
+
+def test_many_small_files_are_told_of_once_and_only_those_that_were_sent(server, opened, folder):
+    make_tree(server.root, {"0.txt": "0"})
+    for number in range(60):
+        (folder / f"{number}.txt").write_text(str(number))
+    page = opened(server.url + "/")
+    page.evaluate("""() => {
+        window.told = []
+        new MutationObserver(list => { for (const one of list) for (const node of one.addedNodes) told.push(node.firstChild.textContent) })
+            .observe(document.querySelector(".toasts"), {childList: true})
+    }""")
+    # All are sent before the first is verified.
+    held = []
+    page.route("**/hash.js", lambda route: held.append(route))
+    files_input(page).set_input_files([str(folder / f"{number}.txt") for number in range(1, 60)])
+    expect(panel(page).locator("li.verifying")).to_have_count(59)
+    held[0].continue_()
+    expect(panel(page).get_by_text("59 files uploaded")).to_be_visible()
+    # What is skipped is not counted.
+    files_input(page).set_input_files(str(folder / "0.txt"))
+    expect(panel(page).get_by_text("identical, already there")).to_be_visible()
+    expect(panel(page).get_by_text("59 files uploaded")).to_be_visible()
+    expect(page.locator(".toast")).to_have_count(1)
+    assert page.evaluate("told") == ["59 files uploaded"]
+
+
+def test_a_long_text_is_said_to_be_cut(server, opened):
+    make_tree(server.root, {"long.log": "x" * 2_100_000})
+    page = opened(server.url + "/#view=long.log")
+    expect(page.get_by_role("dialog").locator(".notice")).to_have_text("Shown to read only · 200 kB / 2.1 MB")
+
+
+@pytest.mark.parametrize("trash", [True, False])
+def test_undo_of_a_move_brings_back_what_was_replaced_or_says_so(serve, opened, trash):
+    server = serve(*["--trash", "3"] if trash else [])
+    make_tree(server.root, {"a.txt": "new", "target/a.txt": "old"})
+    page = opened(server.url + "/")
+    page.expected += ["412"]
+    select(page, "a.txt")
+    act(page, "Move to…")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="target").click()
+    dialog.get_by_role("button", name="Move here").click()
+    dialog.get_by_role("button", name="Replace").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(row(page, "a.txt")).to_be_visible()
+    assert (server.root / "a.txt").read_text() == "new"
+    if trash:
+        wait_until(lambda: page.wait_for_timeout(20) or (server.root / "target/a.txt").exists(), "it is there again")
+        assert (server.root / "target/a.txt").read_text() == "old"
+    else:
+        expect(page.get_by_text("“a.txt” · This can't be undone.")).to_be_visible()
+
+
+def inside(page, *elements):
+    """Whether all of these stand within the width of the window, and none covers another one."""
+    boxes = [one.bounding_box() for one in elements]
+    width = page.evaluate("document.documentElement.clientWidth")
+    return all(0 <= box["x"] and box["x"] + box["width"] <= width + .5 for box in boxes) and not any(
+        a["x"] < b["x"] + b["width"] - 1 and b["x"] < a["x"] + a["width"] - 1 and a["y"] < b["y"] + b["height"] - 1 and b["y"] < a["y"] + a["height"] - 1
+        for at, a in enumerate(boxes) for b in boxes[:at])
+
+
+@pytest.mark.parametrize("locale, words", [("en-GB", "Delete"), ("de-DE", "Löschen")])
+@pytest.mark.parametrize("width", [320, 360, 390])
+def test_small_phones_have_all_in_reach(server, opened, shot, width, locale, words):
+    make_tree(server.root, {f"file {n}.txt": "x" for n in range(12)})
+    page = opened(server.url + "/", locale=locale, **{**PHONE, "viewport": {"width": width, "height": 740}})
+    page.locator("thead input").check()
+    bar = page.get_by_role("toolbar")
+    assert inside(page, bar.locator(".count"), bar.get_by_role("button", name=words, exact=True))
+    shot(page, f"small-{width}-{locale[:2]}")
+    page.evaluate("document.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))")
+    body = page.locator(".dialog-body")
+    expect(body).to_be_visible()
+    assert body.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_trash_shows_long_paths_beside_its_buttons(serve, opened, shot, width):
+    server = serve("--trash", "3")
+    place = "/".join(["a folder with quite a name"] * 4)
+    make_tree(server.root, {place + "/report.txt": "x"})
+    page = opened(f"{server.url}/{place}/".replace(" ", "%20"), **(PHONE if width == 390 else {}))
+    select(page, "report.txt")
+    act(page, "Delete")
+    expect(row(page, "report.txt")).to_have_count(0)
+    page.locator(".toast").get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Trash").click()
+    line = page.get_by_role("dialog").locator(".rows li")
+    assert inside(page, line.locator("bdi"), line.get_by_role("button", name="Restore"), line.get_by_role("button", name="Delete forever"))
+    shot(page, f"trash-{width}")
+
+
+@pytest.mark.parametrize("width", [660, 768, 890])
+def test_the_path_shows_on_tablets(server, opened, shot, width):
+    make_tree(server.root, {"Pictures of all/Summer/": None})
+    page = opened(server.url + "/Pictures%20of%20all/Summer/", viewport={"width": width, "height": 900})
+    crumbs = page.get_by_role("navigation", name="Breadcrumbs")
+    shot(page, f"tablet-{width}")
+    assert crumbs.bounding_box()["width"] > 150
+    assert inside(page, crumbs.get_by_role("link", name="Summer"), page.get_by_role("searchbox"))
+
+
+def test_names_show_more_of_themselves(server, opened, shot):
+    name = "Quarterly report of the southern region 2026 (final).txt"
+    make_tree(server.root, {name: "x"})
+    page = opened(server.url + "/", **PHONE)
+    text = row(page, name).locator("a.open bdi")
+    assert 30 < text.bounding_box()["height"] < 42, "two lines"
+    expect(page.get_by_title(name, exact=True)).to_be_visible()
+    shot(page, "long-name-phone")
+
+
+def test_a_deep_folder_shows_the_ends_of_its_lines(server, opened, shot, folder):
+    place = "/".join(["a folder with quite a name"] * 4)
+    make_tree(folder / "deep", {f"{place}/{name}": "x" for name in ("(one) of them.txt", "two!.txt", "three…", "[four]")})
+    page = opened(server.url + "/")
+    drop(page, folder / "deep")
+    expect(panel(page).locator(".done")).to_have_count(4)
+    shot(page, "deep")
+    for what in panel(page).locator(".what").all():
+        ends, box = what.locator("bdi").bounding_box(), what.bounding_box()
+        assert abs(ends["x"] + ends["width"] - box["x"] - box["width"]) < 1, "the end is in sight"
+        assert what.evaluate("one => getComputedStyle(one).textAlign") == "left"
+
+
+def test_names_of_blanks_are_none_and_what_has_no_width_shows(server, opened):
+    make_tree(server.root, {"a.txt": "a", "zero\u200bwidth.txt": "z"})
+    page = opened(server.url + "/")
+    expect(row(page, "zero\ufffdwidth.txt")).to_be_visible()
+    act(page, "New folder")
+    field = page.get_by_role("dialog").get_by_role("textbox")
+    field.fill("   ")
+    field.press("Enter")
+    page.wait_for_timeout(300)
+    expect(field).to_be_visible()
+    field.fill(" some words ")
+    field.press("Enter")
+    wait_until(lambda: page.wait_for_timeout(20) or (server.root / " some words ").is_dir(), "words are a name")
+    select(page, "a.txt")
+    page.keyboard.press("F2")
+    page.get_by_role("textbox", name="New name for a.txt").fill("  ")
+    page.keyboard.press("Enter")
+    expect(row(page, "a.txt")).to_be_visible()
+    assert {path.name for path in server.root.iterdir()} >= {"a.txt", " some words "} and len(list(server.root.iterdir())) == 3
+
+
+def test_who_may_only_read_is_offered_no_new_name(serve, opened):
+    server = serve("--read-only")
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened(server.url + "/")
+    select(page, "a.txt")
+    expect(page.get_by_role("toolbar").get_by_role("button", name="Download")).to_be_visible()
+    expect(page.get_by_role("toolbar").get_by_role("button", name=re.compile("Rename"))).to_have_count(0)

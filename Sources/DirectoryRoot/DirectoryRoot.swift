@@ -22,10 +22,11 @@ public final class DirectoryRoot: Sendable {
     /// The open root; owned by this object.
     package let descriptor: Int32
     let resolver: Resolver
-    /// The device number of the file system that the root was on when it was opened.
-    private let device: UInt64
-    /// The same when that is one without a disk; nil otherwise.
-    let memoryDevice: UInt64?
+    /// The device number of the root when it is on a file system without a disk; nil otherwise.
+    var memoryDevice: UInt64? {
+        let system = resolver.system
+        return system.isInMemory ? system.device : nil
+    }
     /// Held while a write looks at its precondition and the locks and then changes a name.
     let commitLock: CommitLock
     /// Trees out of sight that nobody removes yet.
@@ -65,11 +66,9 @@ public final class DirectoryRoot: Sendable {
         let opened = try Descriptor(answer, "open")
         let status = try opened.status()
         descriptor = opened.release()
-        device = status.device
-        memoryDevice = sys_is_memory(descriptor) == 1 ? status.device : nil
         resolver = Resolver(
-            root: descriptor, home: RootHome(descriptor: descriptor, path: path), method: method,
-            doubtsNames: !abilities.tellsNamesApart, isInMemory: memoryDevice != nil)
+            root: descriptor, home: RootHome(descriptor: descriptor, status, path: path), method: method,
+            doubtsNames: !abilities.tellsNamesApart)
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
         hiddenSpellings = HiddenSpellings(policy.hidden)
@@ -102,7 +101,8 @@ public final class DirectoryRoot: Sendable {
     ///
     /// May wait for those, but not for what is on the root's own file system.
     func isFar(_ file: Int32, _ attributes: FileAttributes) -> Bool {
-        attributes.device == device ? resolver.isHomeFar : sys_is_far(file) != 0
+        let system = resolver.system
+        return attributes.device == system.device ? system.isFar : sys_is_far(file) != 0
     }
 
     /// Whether the shared directory was removed, and no other was at its path when it was last looked for.

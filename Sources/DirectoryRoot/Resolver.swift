@@ -28,12 +28,10 @@ package struct Resolver: Sendable {
     let method: Method
     /// Whether no folder is believed to tell names apart; so that tests need no disk that ignores case.
     let doubtsNames: Bool
-    /// Whether the root is on a file system without a disk.
-    private let isInMemory: Bool
     private let home: RootHome
 
-    /// See ``RootHome/isFar``.
-    var isHomeFar: Bool { home.isFar }
+    /// The file system that the root is on.
+    var system: RootHome.System { home.system }
     /// Whether the open root was removed; may wait for who serves a far one.
     var isHomeGone: Bool { home.isGone }
     /// Where the root was opened, when it is not there any more; waits for the disk.
@@ -49,11 +47,9 @@ package struct Resolver: Sendable {
     ///   - home: where it was opened.
     ///   - method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
     ///   - doubtsNames: whether no folder is believed to tell names apart.
-    ///   - isInMemory: whether the root is on a file system without a disk.
-    init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false, isInMemory: Bool = false) {
+    init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false) {
         self.root = root
         self.doubtsNames = doubtsNames
-        self.isInMemory = isInMemory
         self.home = home
         if let method {
             self.method = method
@@ -80,7 +76,7 @@ package struct Resolver: Sendable {
     func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
-        guard waiting || !home.isFar else { throw .wouldBlock }
+        guard waiting || !home.system.isFar else { throw .wouldBlock }
         let isGone =
             waiting && (path.isRoot || looksHomeNext) ? home.look() : path.isRoot && home.isGone
         // A directory that was removed can still be opened and is empty: who keeps a copy of it would empty that, too.
@@ -109,7 +105,9 @@ package struct Resolver: Sendable {
         if method == .openat2 {
             let answer = openDirectly(path, flags: flags, waiting: waiting)
             if answer != -ELOOP {
-                if answer == -ENOENT, !waiting, home.isGone { throw .wouldBlock }
+                // Now and then somebody must see whether another directory has taken the root's place, before it is said
+                // that a name is missing.
+                if answer == -ENOENT, !waiting, looksHomeNext || home.isGone { throw .wouldBlock }
                 return Resolved(descriptor: try Descriptor(answer, "openat2"), realPath: nil)
             }
         }
@@ -151,7 +149,7 @@ package struct Resolver: Sendable {
             var answer = unsafe sys_openat2(root, name, flags, 0, resolve)
             guard waiting else {
                 // Such a file system does not keep in mind what is not there, nor has it a disk to look at.
-                if answer == -EAGAIN, isInMemory {
+                if answer == -EAGAIN, home.system.isInMemory {
                     answer = unsafe sys_openat2(root, name, flags, 0, resolve & ~sys_resolve_cached)
                 }
                 return answer == -EXDEV ? -EAGAIN : answer

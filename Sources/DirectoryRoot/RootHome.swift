@@ -23,19 +23,40 @@ final class RootHome: Sendable {
     private let descriptor: Int32
     let path: String
     private let lastLook: Atomic<Int64>
-    private let isOnFarSystem: Atomic<Bool>
+    private let known: Mutex<System>
+
+    /// What is known of the file system that the directory is on.
+    struct System {
+        /// Its number.
+        let device: UInt64
+        /// Whether it has no disk.
+        let isInMemory: Bool
+        /// Whether a program (FUSE) or another machine is asked for all that is in it, so that any look may wait for as
+        /// long as those like.
+        let isFar: Bool
+
+        /// May wait for the disk.
+        init(of directory: Int32, _ status: sys_attributes) {
+            device = status.device
+            isInMemory = sys_is_memory(directory) == 1
+            isFar = sys_is_far(directory) != 0
+        }
+    }
 
     /// May wait for the disk.
-    init(descriptor: Int32, path: String) {
+    /// - Parameters:
+    ///   - descriptor: of the open directory.
+    ///   - status: what it is.
+    ///   - path: where it was opened.
+    init(descriptor: Int32, _ status: sys_attributes, path: String) {
         self.descriptor = descriptor
         self.path = path
         lastLook = Atomic(sys_coarse_milliseconds())
-        isOnFarSystem = Atomic(sys_is_far(descriptor) != 0)
+        known = Mutex(System(of: descriptor, status))
     }
 
-    /// Whether a program (FUSE) or another machine is asked for all that is in the directory, so that any look at it may
-    /// wait for as long as those like.
-    var isFar: Bool { isOnFarSystem.load(ordering: .relaxed) }
+    /// The file system that the directory is on.
+    var system: System { known.withLock { $0 } }
 
     /// Whether the open directory was removed, or its file system has no server any more; waits for none but a far one.
     var isGone: Bool {
@@ -86,7 +107,10 @@ final class RootHome: Sendable {
         // is no mount is the empty one below.
         let isMounted = new.is_mount_root != 0 && (answer < 0 || new.mount != old.mount || new.device != old.device)
         guard answer == 0 && old.links == 0 || isMounted else { return }
-        isOnFarSystem.store(sys_is_far(opened.number) != 0, ordering: .relaxed)
-        _ = sys_replace(descriptor, opened.number)
+        let system = System(of: opened.number, new)
+        known.withLock { known in
+            known = system
+            _ = sys_replace(descriptor, opened.number)
+        }
     }
 }

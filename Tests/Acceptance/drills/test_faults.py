@@ -204,6 +204,22 @@ def test_read_only_remount(serve, tmpfs):
     assert ask(server, "PUT", "/a", body="new").status == 204
 
 
+@pytest.mark.root
+def test_disk_that_is_mounted_over_a_share_in_memory(serve, tmpfs):
+    """What is on it is not said to be missing: who keeps a copy would take that for removed."""
+    place = tmpfs("size=2G")
+    server = serve(root=place)
+    assert ask(server, "GET", "/file").status == 404
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(place)], check=True)
+    try:
+        (place / "file").write_text("content")
+        time.sleep(1.1)
+        assert ask(server, "GET", "/file").text == "content"
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
 def as_nobody():
     os.setgroups([])
     os.setgid(65534)

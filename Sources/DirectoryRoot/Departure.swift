@@ -41,7 +41,7 @@ final class Departure {
         place = try source.place()
         guard status.isDirectory else { return }
         for place in try root.hiding(place) {
-            guard let note = RemovalNote(returning: place.name, to: path, in: root) else { continue }
+            guard let note = RemovalNote(returning: place, to: path, in: root) else { continue }
             hidings.append(Hiding(place: place, note: note))
         }
     }

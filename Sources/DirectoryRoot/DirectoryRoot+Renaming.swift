@@ -92,8 +92,8 @@ extension DirectoryRoot {
                 }
                 // What can't take its place leaves all as it was.
                 let freed = unsafe placed < 0 ? 0 : sys_renameat(target, name, directory, own)
-                // Or is there for good: the note has what was there removed.
-                guard freed >= 0 else { return 0 }
+                // Or is there, though that is not what is told; the note is about what was there.
+                guard freed >= 0 else { return last }
                 let back = unsafe sys_renameat(target, aside, target, name)
                 if back >= 0 { journal?.end() }
                 return back < 0 ? back : last

@@ -28,6 +28,8 @@ final class RemovalNote: Sendable {
     private static let arrived: [UInt8] = [0, 3]
     /// The same of what is on another file system than the root.
     private static let arrivedElsewhere: [UInt8] = [0, 4]
+    /// What comes back to another file system than the root's.
+    private static let returningElsewhere: [UInt8] = [0, 5]
     /// How long a file system may take to have a name on the disk, and more.
     private static let arrival: Duration = .seconds(600)
     /// How long it is waited for a disk that was taken out.
@@ -41,8 +43,9 @@ final class RemovalNote: Sendable {
     }
 
     /// The same of what has its name back when nobody has said that it may go; see ``condemn()``.
-    convenience init?(returning name: [UInt8], to path: SharePath, in root: DirectoryRoot) {
-        self.init(name, Self.returning + path.bytes, isDurable: root.policy.waitsForDisk, in: root)
+    convenience init?(returning place: ScratchPlace, to path: SharePath, in root: DirectoryRoot) {
+        let kind = root.scratch.isElsewhere(place.directory.number) ? Self.returningElsewhere : Self.returning
+        self.init(place.name, kind + path.bytes, isDurable: root.policy.waitsForDisk, in: root)
     }
 
     /// Notes that what will be at `place` is of no use until it has a name; nil where no note can be kept.
@@ -58,7 +61,7 @@ final class RemovalNote: Sendable {
     ///
     /// For what is nowhere else, where nobody can say whether the disk has that name. The note stays when it is let go of.
     convenience init?(arrivedFrom place: ScratchPlace, at path: SharePath, in root: DirectoryRoot) {
-        let kind = root.scratch.holds(place) ? Self.arrived : Self.arrivedElsewhere
+        let kind = root.scratch.isElsewhere(place.directory.number) ? Self.arrivedElsewhere : Self.arrived
         self.init(place.name, kind + path.bytes, isDurable: true, in: root)
     }
 
@@ -165,11 +168,14 @@ final class RemovalNote: Sendable {
     private func isOver(_ content: [UInt8], _ path: SharePath, in root: DirectoryRoot) -> Bool {
         // What is to come back and is not here yet may be on a disk that is not either.
         if content.starts(with: Self.returning) { return isAt(path, in: root) }
+        if content.starts(with: Self.returningElsewhere) { return isAt(path, isElsewhere: true, in: root) }
         let isElsewhere = content.starts(with: Self.arrivedElsewhere)
         guard isElsewhere || content.starts(with: Self.arrived) else { return true }
         let age = (try? file.status()).map { RootClock.system.wall().since($0.modificationTime) } ?? .zero
         return age > Self.absence
-            || age > Self.arrival && (isAt(path, in: root) || isMounted(path, isElsewhere: isElsewhere, in: root))
+            || age > Self.arrival
+                && (isAt(path, isElsewhere: isElsewhere, in: root)
+                    || isMounted(path, isElsewhere: isElsewhere, in: root))
     }
 
     /// Whether the file system that a name was on is there: what is not to be seen on it now has another name, or none.
@@ -178,7 +184,7 @@ final class RemovalNote: Sendable {
         while !path.isRoot {
             if let location = try? root.locate(path, followsLink: false) {
                 // Where another one was mounted, and is not, is the folder below it, which is the root's.
-                guard !isElsewhere || root.scratch.isElsewhere(location.directory) else { return false }
+                guard !isElsewhere || root.scratch.isElsewhere(location.directory.number) else { return false }
                 return WriteBack.mayLackNames(at: location.directory.number)
             }
             path = path.parent
@@ -202,8 +208,11 @@ final class RemovalNote: Sendable {
         return Array(bytes.prefix(max(0, count)))
     }
 
-    private func isAt(_ path: SharePath, in root: DirectoryRoot) -> Bool {
-        (try? root.locate(path, followsLink: false).status) != nil
+    /// Whether anything has a name; where `isElsewhere`, on another file system than the root's: while that is not mounted,
+    /// people may put something of the same name into the folder below.
+    private func isAt(_ path: SharePath, isElsewhere: Bool = false, in root: DirectoryRoot) -> Bool {
+        guard let location = try? root.locate(path, followsLink: false), location.status != nil else { return false }
+        return !isElsewhere || root.scratch.isElsewhere(location.directory.number)
     }
 
     /// Where the tree stands: in the scratch folder, or, on another file system, where it stood.

@@ -30,22 +30,22 @@ final class ScratchFolder: Sendable {
     /// - Returns: the place; nothing is there yet.
     /// - Throws: what opening the directory met.
     func place(near directory: borrowing Descriptor, besides: Bool = false) throws(RootError) -> ScratchPlace {
-        if !besides, try !isOtherSystem(directory), let folder = try? folder() {
+        if !besides, try !isOtherSystem(directory.number), let folder = try? folder() {
             return ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8))
         }
         let copy = try Descriptor(sys_dup(directory.number), "dup")
         return ScratchPlace(directory: SharedDescriptor(copy), name: Array(ReservedName.fresh().utf8))
     }
 
-    private func isOtherSystem(_ directory: borrowing Descriptor) throws(RootError) -> Bool {
-        let status = try directory.status()
-        var own = sys_attributes()
+    private func isOtherSystem(_ directory: Int32) throws(RootError) -> Bool {
+        var (status, own) = (sys_attributes(), sys_attributes())
+        try unsafe check(sys_fstat(directory, &status), "fstat")
         try unsafe check(sys_fstat(root, &own), "fstat")
         return status.device != own.device || status.mount != own.mount
     }
 
     /// Whether a directory is on another file system than the root; false where that can't be told.
-    func isElsewhere(_ directory: borrowing Descriptor) -> Bool { (try? isOtherSystem(directory)) ?? false }
+    func isElsewhere(_ directory: Int32) -> Bool { (try? isOtherSystem(directory)) ?? false }
 
     /// Whether a place is in the folder, and not beside what shall be moved.
     func holds(_ place: ScratchPlace) -> Bool { open.withLock { $0 } === place.directory }

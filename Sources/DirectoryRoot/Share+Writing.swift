@@ -104,21 +104,20 @@ extension Share {
     func commit(
         _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?, isDurable: Bool = false
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
-        let isDurable = isDurable || root.policy.waitsForDisk
         try ask(.upload(path))
         try file.setModified(modified)
-        try file.order(durably: isDurable)
+        try file.order(durably: isDurable || root.policy.waitsForDisk)
         var replaces = false
         for _ in 0..<8 {
             do throws(RootError) {
                 let result = try root.commitLock.withLock(creating: replaces) { (isAlone) throws(RootError) in
-                    try place(
-                        file, at: path, replacing: replacing, isAlone: isAlone || replaces, isDurable: isDurable)
+                    try place(file, at: path, replacing: replacing, isAlone: isAlone || replaces)
                 }
                 guard let result else {
                     replaces = true
                     continue
                 }
+                if isDurable, !root.policy.waitsForDisk { try waitForName(of: file, at: path) }
                 tell(.upload(path))
                 return result
             } catch .exists {
@@ -129,6 +128,14 @@ extension Share {
         throw .exists
     }
 
+    /// Waits until the disk has the name that a file just got: not under the commit lock, since another disk's journal may
+    /// take its time.
+    private func waitForName(of file: TemporaryFile, at path: SharePath) throws(RootError) {
+        let location = try locateTarget(path, followsLink: true)
+        try WriteBack.waitForNames(at: location.directory.number)
+        try check(sys_fsync(file.descriptor), "fsync")
+    }
+
     /// Looks once more, and renames.
     ///
     /// - Parameters:
@@ -137,11 +144,10 @@ extension Share {
     ///   - replacing: what may be there.
     ///   - isAlone: whether no other process can come between the look and the rename, as far as that can be had. A new
     ///     name needs nothing of the kind: it is never made where there is one.
-    ///   - isDurable: whether to return only when the disk has it all, the name too.
     /// - Returns: nil for a file that would be replaced and must not be without that.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
     private func place(
-        _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool, isDurable: Bool
+        _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool)? {
         var location = try locateTarget(path, followsLink: true)
         try requireFileTarget(location, asked: path, replacing)
@@ -157,11 +163,11 @@ extension Share {
             let hasAccessList = try keepAttributes(of: location, in: file.descriptor)
             try file.keepPermissions(of: old, where: status, hasAccessList: hasAccessList)
             // Its content is on the disk already: after a power cut it must not be open to others than the old one.
-            if isDurable, try file.hasChanged(since: status) { try file.order(durably: true) }
+            if root.policy.waitsForDisk, try file.hasChanged(since: status) { try file.order(durably: true) }
         }
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
-        if isDurable {
+        if root.policy.waitsForDisk {
             try syncDirectory(of: location, kept)
             try WriteBack.waitForName(of: file.descriptor)
         }

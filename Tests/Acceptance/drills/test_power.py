@@ -10,7 +10,7 @@ import pytest
 
 from server import wait_until
 from test_kill import Disk
-from test_trees import in_background, no_leftovers
+from test_trees import in_background, no_leftovers, slowed
 from tracing import failing, traced
 from wire import ConnectionClosed, ask
 
@@ -129,6 +129,22 @@ def test_an_upload_in_parts_is_there_or_goes_on(serve, pool):
     assert ask(server, "GET", "/pool/file").body == content
 
 
+def test_nobody_waits_for_an_upload_in_parts_to_another_disk(serve, pool):
+    server = serve()
+    made = ask(server, "POST", "/.shareserve/uploads", *TUS, "Upload-Length: 5",
+               "Upload-Metadata: filename ZmlsZQ==,path L3Bvb2w=")
+    address = urllib.parse.urlsplit(made["Location"]).path
+    with slowed(server, fsync=2_000_000):
+        answer = in_background(lambda: ask(
+            server, "PATCH", address, *TUS, "Upload-Offset: 0", "Content-Type: application/offset+octet-stream",
+            body=b"bytes").status)
+        wait_until((pool.place / "file").exists, "it has its name", 30)
+        begun = time.monotonic()
+        assert ask(server, "PUT", "/other", body=b"x").status == 201
+        assert time.monotonic() - begun < 1
+        assert answer() == 204
+
+
 def test_one_error_in_a_swap_undoes_it(serve, pool):
     """What was replaced would stand out of sight, though its move was refused."""
     root = pool.place.parent
@@ -164,12 +180,14 @@ def test_a_note_waits_for_a_disk_that_is_not_mounted(serve, pool, folder):
         # What a power cut does, and ten minutes without the disk.
         (pool.place / "thing").rename(pool.place / note.name.removesuffix(".removal"))
         pool.release()
+        # People miss it, and put it there again.
+        (root / "pool" / "thing").mkdir()
         eleven_minutes_ago = time.time() - 660
         os.utime(note, (eleven_minutes_ago, eleven_minutes_ago))
         server.start()
         time.sleep(2)
         server.stop()
-        pool.mount()
+        pool.mount("-o", "nonempty")
         server.start()
         wait_until(lambda: shown(pool.place) == {"the only copy"}, "it has its name again")
         server.stop()

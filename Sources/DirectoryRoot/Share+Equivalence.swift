@@ -12,6 +12,14 @@ extension Share {
         return found.relative(to: base)
     }
 
+    /// Whether nothing is at `path` as it is written, so that its folders have to be read for ``listedEquivalent(of:)``.
+    ///
+    /// Waits for the disk.
+    package func lacks(_ path: SharePath) -> Bool {
+        guard let full = try? absolute(path) else { return true }
+        return !isThere(full)
+    }
+
     /// The same of a path from the root; itself where nothing else is there.
     private func whatIsListed(of path: SharePath) throws(RootError) -> SharePath {
         var known = SharePath.root

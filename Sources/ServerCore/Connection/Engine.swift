@@ -86,10 +86,11 @@ final class Engine: Sendable {
             pool, atOnce: limits.treeWalks > 0 ? limits.treeWalks : pool.count / 2, longest: 256,
             full: "Too much is being copied and deleted at once. Try again in a few seconds.")
         // Beside those that copy and delete, so that some threads are left for everybody else.
-        let looks = Turns(atOnce: pool.count / 4)
+        let (looks, spellings) = (Turns(atOnce: pool.count / 4), Turns(atOnce: pool.count / 4))
         io = IOPool(
             threads: pool,
-            bounds: IOPool.Bounds(passwords: passwords, walks: walks, looks: looks, ranges: limits.ranges))
+            bounds: IOPool.Bounds(
+                passwords: passwords, walks: walks, looks: looks, spellings: spellings, ranges: limits.ranges))
         logger = configuration.logger
         headLimits = HTTP1HeadParser.Limits(limits)
         var methods: Set<Method> = [.options]
@@ -254,8 +255,7 @@ final class Engine: Sendable {
     private func route(_ request: Request) -> Answer {
         guard request.mayRespell(request.path) else { return handle(request) }
         return .later { request in
-            // It may read a folder for each name, and ends with who asked.
-            let listed = try await request.io.look { request.share.listedEquivalent(of: request.path) }
+            let listed = try await request.listedEquivalent(of: request.path)
             let request = listed.map { request.listed(at: $0) } ?? request
             return try await self.handle(request).response(to: request)
         }

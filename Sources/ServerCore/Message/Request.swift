@@ -24,6 +24,18 @@ public struct Request: Sendable {
         path.hasLettersInParts && fields["user-agent"]?.contains("Darwin/") == true
     }
 
+    /// Where what a path means is listed, if its letters are put together otherwise there.
+    ///
+    /// What is there as it is written is found by one look; only for the rest are folders read, in turn.
+    /// - Parameter path: one that ``mayRespell(_:)``.
+    /// - Returns: nil when it is the same.
+    /// - Throws: `CancellationError` when nobody waits for it any more.
+    package func listedEquivalent(of path: SharePath) async throws -> SharePath? {
+        let share = share
+        guard try await io.run({ share.lacks(path) }) else { return nil }
+        return try await io.spell { share.listedEquivalent(of: path) }
+    }
+
     /// The same request for the path by which the disk has it.
     package func listed(at path: SharePath) -> Request {
         Request(storage: RequestStorage(storage, with: share, listedAt: path))

@@ -8,12 +8,14 @@ public struct IOPool: Sendable {
         let passwords: WaitingLine
         let walks: WaitingLine
         let looks: Turns
+        let spellings: Turns
         let ranges: Int
 
-        init(passwords: WaitingLine, walks: WaitingLine, looks: Turns, ranges: Int) {
+        init(passwords: WaitingLine, walks: WaitingLine, looks: Turns, spellings: Turns, ranges: Int) {
             self.passwords = passwords
             self.walks = walks
             self.looks = looks
+            self.spellings = spellings
             self.ranges = ranges
         }
     }
@@ -65,5 +67,12 @@ public struct IOPool: Sendable {
     package func look<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
         return try await bounds.looks.run { try await run(work) }
+    }
+
+    /// Runs work that reads folders for a name that is like another one, when a thread can be spared for it.
+    /// - Throws: what `work` throws.
+    func spell<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        guard let bounds else { return try work() }
+        return try await bounds.spellings.run { try await run(work) }
     }
 }

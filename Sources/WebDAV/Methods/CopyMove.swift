@@ -41,9 +41,7 @@ extension DAVRequest {
     ) async throws -> Response {
         let asked = try Destination(of: request).path
         try await refuseBody()
-        let share = request.share
-        let target =
-            request.mayRespell(asked) ? try await request.io.look { share.listedEquivalent(of: asked) ?? asked } : asked
+        let target = request.mayRespell(asked) ? try await request.listedEquivalent(of: asked) ?? asked : asked
         let overwrite = try Overwrite(header: request.fields["overwrite"])
         guard target != path else {
             throw HTTPError(.forbidden, "Source and destination are the same.")

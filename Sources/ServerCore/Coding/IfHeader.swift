@@ -81,8 +81,9 @@ extension IfHeader {
                 switch byte {
                 case UInt8(ascii: "<"):
                     // Untagged lists may not be followed by tagged ones, and each tag needs a list.
-                    guard !expectsList, lists.isEmpty || resource != nil, let tag = bracketed(by: UInt8(ascii: ">")),
-                        tag.hasPrefix("/") || AbsoluteURI.isValid(tag)
+                    guard !expectsList, lists.isEmpty || resource != nil,
+                        let tag = bracketed(by: UInt8(ascii: ">"), isAddress: true),
+                        tag.hasPrefix("/") || AbsoluteURI.isValid(tag.replacing(" ", with: "%20"))
                     else { return nil }
                     resource = tag
                     expectsList = true
@@ -128,11 +129,13 @@ extension IfHeader {
             return nil
         }
 
-        /// The text between the bracket at `position` and the next `end`; nil when empty, blank or open.
-        private mutating func bracketed(by end: UInt8) -> String? {
+        /// The text between the bracket at `position` and the next `end`; nil when empty, open or with blanks.
+        ///
+        /// In an address that is no state token a blank stands for itself, as in ``RequestTarget``.
+        private mutating func bracketed(by end: UInt8, isAddress: Bool = false) -> String? {
             guard let close = text[position...].firstIndex(of: end), close > position + 1 else { return nil }
             let inner = text[(position + 1)..<close]
-            guard inner.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: "<") }) else { return nil }
+            guard inner.allSatisfy({ $0 > (isAddress ? 0x1F : 0x20) && $0 != UInt8(ascii: "<") }) else { return nil }
             position = close + 1
             return String(decoding: inner, as: UTF8.self)
         }

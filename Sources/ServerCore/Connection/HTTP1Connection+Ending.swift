@@ -7,7 +7,10 @@ extension HTTP1Connection {
         // Each head that is still read sees for itself that it is the last.
         case .head: if !parser.isInside, inbound.readableBytes == 0 { close() }
         // The end of the server waits for nobody who has all that is for him.
-        case .lingering: if isSecure, outstanding == 0 { abort() }
+        case .lingering:
+            // What he still sends is not waited for.
+            lingersUntil = room.tick
+            if isSecure, outstanding == 0 { abort() }
         default: closesAfter = closesAfter || !isAnswering
         }
     }

@@ -1,6 +1,7 @@
 """Who may do what, asked over real connections by real clients."""
 
 import base64
+import contextlib
 import http.client
 import re
 import signal
@@ -72,6 +73,18 @@ def test_who_sends_a_body_reads_that_it_may_not(guarded):
                 wire.socket.recv(1)
             wire.send(bytes(size // 3))
         assert wire.is_closed(1)
+    # The end of the server does not wait for it.
+    with Wire(guarded) as wire:
+        wire.request("PUT", "/home/large", f"Content-Length: {size}")
+        assert wire.response().status == 401
+        guarded.process.send_signal(signal.SIGTERM)
+        begun = time.monotonic()
+        while guarded.process.poll() is None and time.monotonic() - begun < 20:
+            with contextlib.suppress(OSError):
+                wire.send(b"x")
+            time.sleep(0.3)
+        assert time.monotonic() - begun < 10
+    guarded.start()
     # Who waits for leave has nothing more to say.
     with Wire(guarded) as wire:
         wire.request("PUT", "/home/large", f"Content-Length: {size}", "Expect: 100-continue")

@@ -203,6 +203,9 @@ def test_names_as_libreoffice_and_git_annex_write_them(wire, server):
     assert wire.ask("MOVE", "/Peter%27s.odt", f"Destination: {server.url}/a b/mo ved ü.odt").status == 201
     assert (server.root / "a b" / "mo ved ü.odt").read_text() == "old"
     assert wire.ask("COPY", "/a%20b/mo%20ved%20%C3%BC.odt", "Destination: /Peter's.odt").status == 201
+    token = lock(wire, "/a%20b/mo%20ved%20%C3%BC.odt")[1]
+    tagged = f"If: <{server.url}/a b/mo ved ü.odt> (<{token}>)"
+    assert wire.ask("COPY", "/Peter's.odt", "Destination: /a b/mo ved ü.odt", tagged).status == 204
     assert b"href>/Peter's.odt<" in wire.ask("PROPFIND", "/", "Depth: 1").body
     refused = wire.ask("MOVE", "/a%20b", "Destination: /c#d")
     assert refused.status == 400 and "%23" in refused.text

@@ -106,6 +106,8 @@ public final class DirectoryRoot: Sendable {
     }
 
     /// Whether the shared directory was removed, and no other was at its path when it was last looked for.
+    ///
+    /// Waits for whoever serves it, where that is a program or another machine.
     public var isGone: Bool { resolver.isHomeGone }
 
     private func acting<Answer, Failure>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {

@@ -133,7 +133,7 @@ final class RemovalNote: Sendable {
         }
     }
 
-    /// Each is open meanwhile.
+    /// Notes that are taken over under one hold of the commit lock: each is open until it is finished.
     private static let mostAtOnce = 128
 
     private static func names(in folder: SharedDescriptor) throws(RootError) -> [[UInt8]] {

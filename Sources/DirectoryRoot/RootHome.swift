@@ -109,8 +109,7 @@ final class RootHome: Sendable {
         guard answer == 0 && old.links == 0 || isMounted else { return }
         let system = System(of: opened.number, new)
         known.withLock { known in
-            known = system
-            _ = sys_replace(descriptor, opened.number)
+            if sys_replace(descriptor, opened.number) == 0 { known = system }
         }
     }
 }

@@ -3,8 +3,8 @@
 // EINTR; what a system lacks answers -ENOSYS, so that every caller needs a fallback anyway. What they open is closed in
 // programs that this one starts.
 //
-// Beside them: what a file system can do (sys_is_shared, sys_is_far, sys_names_kind, sys_tells_holes, sys_likes_allocation), clocks,
-// and patterns of names.
+// Beside them: what a file system can do (sys_is_shared, sys_is_far, sys_names_kind, sys_tells_holes,
+// sys_likes_allocation), clocks, and patterns of names.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

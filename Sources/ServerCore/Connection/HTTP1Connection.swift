@@ -59,9 +59,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var isBodyBroken = false
     /// Body bytes that came and nobody wanted.
     var discarded = 0
-    /// Of the body of the last request, what has not come yet.
+    /// Of a body whose request was answered by 401, what has not come yet: our side ends behind it.
     var unreadBody: Int64 = 0
-    /// For no longer than this it is waited for, however steadily it comes.
+    /// For no longer than until this tick that is waited for, however steadily it comes.
     var lingersUntil: UInt32 = 0
     /// Body bytes that went to the reader.
     var receivedBody: Int64 = 0

@@ -53,18 +53,18 @@ struct Housekeeping: Sendable {
                 logger.warning("the disk is full: nothing can be uploaded, and what is deleted can't be had back")
             }
             hadRoom = root.hasRoomForTrash
-            let path = try? await io.run { [root] in root.pathLeft }
-            if let path, path != left {
+            let home = try? await io.run { [root] in (left: root.pathLeft, isGone: root.isGone) }
+            if let path = home?.left, path != left {
                 // Who put another directory there may wonder why nothing of it shows.
                 logger.warning(
                     "the shared directory was moved: it is still served, and what is in its place is not",
                     metadata: ["place": "\(path)"])
             }
-            left = path
-            if root.isGone, !wasGone {
+            left = home?.left
+            if home?.isGone == true, !wasGone {
                 logger.warning("the shared directory was removed: until it is there again, nothing is served")
             }
-            wasGone = root.isGone
+            wasGone = home?.isGone == true
             try? await Task.sleep(for: Self.interval)
         }
     }

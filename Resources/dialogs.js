@@ -153,22 +153,21 @@ export function showKeys() {
 }
 
 export function loginForm() {
-	const user = h("input", {name: "user", autocomplete: "username", required: true, autocapitalize: "none"})
+	const user = !boot.isLink && h("input", {name: "user", autocomplete: "username", required: true, autocapitalize: "none"})
 	const password = h("input", {type: "password", name: "password", autocomplete: "current-password", required: true})
-	const wrong = h("p.danger", {role: "alert"}, boot.message)
+	const wrong = h("p.danger", {role: "alert"})
 	return h("form.login", {onsubmit: async event => {
 		claim(event)
 		wrong.textContent = ""
 		try {
-			await request("POST", apiAddress("login"), {headers: {Accept: "application/json"},
-				body: new URLSearchParams({user: user.value, password: password.value, return: location.pathname})})
+			await request("POST", apiAddress("login"), {body: new URLSearchParams(new FormData(event.target))})
 			location.reload()
 			// Who stays for the sake of uploads goes on with them.
 			setTimeout(app.refresh, 2000)
 		} catch (error) {
-			wrong.textContent = error.status === 401 ? t("User or password is wrong") : error.message
+			wrong.textContent = error.status === 401 ? t(user ? "User or password is wrong" : "Password is wrong") : error.message
 			password.select()
 		}
-	}}, h("h2", t("Log in")), field(t("User"), user), field(t("Password"), password), wrong,
+	}}, h("h2", t("Log in")), user && field(t("User"), user), field(t("Password"), password), wrong,
 	h("button.button.primary", {type: "submit"}, t("Log in")))
 }

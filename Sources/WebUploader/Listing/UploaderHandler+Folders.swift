@@ -253,9 +253,7 @@ extension UploaderHandler {
 
     /// The page on which people log in; who asks for it says with which status.
     public func logInPage(_ prompt: LogInPrompt) -> Response {
-        let place = PagePlace(
-            path: .root, rights: [], status: .unauthorized,
-            message: prompt.isWrong ? "The user or the password is wrong." : nil, logIn: prompt)
+        let place = PagePlace(path: .root, rights: [], status: .unauthorized, logIn: prompt)
         return Response(.ok, fields: pageFields, body: .bytes(page.page(of: place, for: PageVisitor(prompt))))
     }
 

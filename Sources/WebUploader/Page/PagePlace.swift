@@ -15,8 +15,6 @@ struct PagePlace {
     var lockOwners = LockOwners()
     /// 200, or why there is no folder.
     var status = Status.ok
-    /// A line for the person, such as that a password was wrong.
-    var message: String?
     /// Set when the person must log in first.
     var logIn: LogInPrompt?
 

@@ -77,14 +77,7 @@ struct PageWriter: Sendable {
         writer.json(language)
         writer.raw(#","status":"#)
         writer.integer(Int64(place.status.code))
-        if let message = place.message {
-            writer.raw(#","message":"#)
-            writer.json(message)
-        }
-        if let returnTo = place.logIn?.returnTo {
-            writer.raw(#","return":"#)
-            writer.json(returnTo)
-        }
+        if place.logIn?.isForLink == true { writer.raw(#","isLink":true"#) }
         writer.raw(#","rights":"#)
         writer.json(place.rights)
         writer.raw(#","info":"#)
@@ -112,7 +105,7 @@ struct PageWriter: Sendable {
 
     /// What shows without scripts.
     private func fallback(_ place: PagePlace, _ visitor: PageVisitor, _ writer: inout TextWriter) {
-        if let prompt = place.logIn { return logInForm(prompt, place.message, &writer) }
+        if let prompt = place.logIn { return logInForm(prompt, &writer) }
         guard place.status == .ok else {
             if place.status == .forbidden {
                 writer.raw("<h1>You may not look here.</h1>\n<p><a href=\"")
@@ -137,18 +130,21 @@ struct PageWriter: Sendable {
         }
     }
 
-    private func logInForm(_ prompt: LogInPrompt, _ message: String?, _ writer: inout TextWriter) {
-        writer.raw("<h1>Log in</h1>\n")
-        if let message {
+    private func logInForm(_ prompt: LogInPrompt, _ writer: inout TextWriter) {
+        writer.raw(prompt.isForLink ? "<h1>This link has a password</h1>\n" : "<h1>Log in</h1>\n")
+        if prompt.isWrong {
             writer.raw("<p role=\"alert\">")
-            writer.html(message)
+            writer.raw(prompt.isForLink ? "The password is wrong." : "The user or the password is wrong.")
             writer.raw("</p>\n")
         }
         writer.raw("<form method=\"post\" action=\"")
         writer.html(prompt.action)
         writer.raw("\">\n<input type=\"hidden\" name=\"return\" value=\"")
         writer.html(prompt.returnTo)
-        writer.raw("\">\n<label>User <input name=\"user\" autocomplete=\"username\" required></label>\n")
+        writer.raw("\">\n")
+        if !prompt.isForLink {
+            writer.raw("<label>User <input name=\"user\" autocomplete=\"username\" required></label>\n")
+        }
         writer.raw("<label>Password <input name=\"password\" type=\"password\" autocomplete=\"current-password\"")
         writer.raw(" required></label>\n<button class=\"button\">Log in</button>\n</form>\n")
     }

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import time
+import urllib.parse
 
 import pytest
 
@@ -343,6 +344,85 @@ def test_password(shared):
     for encoding in ("utf-8", "latin-1"):
         given = base64.b64encode("x:pä".encode(encoding)).decode()
         assert ask(shared, "GET", f"{place}/a.txt", f"Authorization: Basic {given}").status == 200, encoding
+
+
+BROWSER = ("User-Agent: Mozilla/5.0", "Accept: text/html,*/*;q=0.8")
+
+
+def give(server, place, password, *fields, back=""):
+    form = urllib.parse.urlencode({"password": password, "return": back})
+    return ask(
+        server, "POST", f"{place}/.shareserve/login", "Content-Type: application/x-www-form-urlencoded",
+        *fields, body=form)
+
+
+@pytest.mark.parametrize("options", [[], ["--auth", "anna:x@/:rw"], ["--path-prefix", "/my files"]])
+def test_browsers_give_a_links_password_in_a_page(serve, options):
+    server = serve(*options)
+    (server.root / "album").mkdir()
+    (server.root / "album" / "a.txt").write_text("one")
+    shown = link(server.root / "album", "--root", server.root, "--password", "--upload", input="pä&+%\n").stdout
+    place = urllib.parse.urlsplit(shown.strip()).path.rstrip("/")
+
+    asked = ask(server, "GET", f"{place}/a.txt", *BROWSER)
+    assert asked.status == 401 and asked["WWW-Authenticate"] == 'Session realm="share link"'
+    assert asked["Cache-Control"] == "no-store"
+    assert f'action="{place}/.shareserve/login"' in asked.text and f'value="{place}/a.txt"' in asked.text
+    assert 'name="user"' not in asked.text
+    assets = re.search(r'src="([^"]+app\.js)"', asked.text)[1]
+    assert assets.startswith(place) and ask(server, "GET", assets).status == 200
+    script = ask(server, "GET", f"{place}/?json", "User-Agent: Mozilla/5.0", "Sec-Fetch-Mode: cors")
+    assert script.status == 401 and script["WWW-Authenticate"].startswith("Session") and "<" not in script.text
+    # Programs have no page.
+    assert ask(server, "GET", f"{place}/a.txt")["WWW-Authenticate"].startswith("Basic")
+
+    wrong = give(server, place, "pä", *BROWSER, back=f"{place}/a.txt")
+    assert wrong.status == 401 and "The password is wrong." in wrong.text and f'value="{place}/a.txt"' in wrong.text
+    assert wrong["Set-Cookie"] is None
+    assert give(server, place, "pä").status == 401
+    foreign = give(server, place, "pä&+%", *BROWSER, "Origin: http://evil.example")
+    assert foreign.status == 403 and foreign["Set-Cookie"] is None
+
+    right = give(server, place, "pä&+%", *BROWSER, back=f"{place}/a.txt")
+    assert right.status == 303 and right["Location"] == f"{place}/a.txt"
+    cookie, *attributes = right["Set-Cookie"].split("; ")
+    assert set(attributes) == {f"Path={place}", "HttpOnly", "SameSite=Lax"}
+    assert give(server, place, "pä&+%", *BROWSER, back="//evil.example/")["Location"] == f"{place}/"
+    assert give(server, place, "pä&+%").status == 204
+    assert ask(server, "GET", f"{place}/a.txt", *BROWSER, f"Cookie: x=y; {cookie}").text == "one"
+    assert ask(server, "PUT", f"{place}/b.txt", f"Cookie: {cookie}", body="new").status == 201
+    assert ask(server, "GET", f"{place}/a.txt", f"Cookie: {cookie[:-1]}{'0' if cookie[-1] != '0' else '1'}").status == 401
+
+
+def test_a_links_cookie_opens_no_other_place(shared):
+    one, other = (made(shared.root / name, "--root", shared.root, "--password", input="same\n") for name in ("album", "album"))
+    cookie = "Cookie: " + give(shared, one, "same")["Set-Cookie"].split(";")[0]
+    assert ask(shared, "GET", f"{one}/a.txt", cookie).status == 200
+    assert ask(shared, "GET", f"{other}/a.txt", cookie).status == 401
+    assert ask(shared, "GET", "/album/a.txt", cookie).status == 401
+    session = ask(
+        shared, "POST", "/.shareserve/login", "Content-Type: application/x-www-form-urlencoded",
+        body="user=anna&password=x")["Set-Cookie"].split(";")[0].replace("-session", "-link")
+    assert ask(shared, "GET", f"{one}/a.txt", f"Cookie: {session}").status == 401
+    # Nothing but what asks for the password is open without it.
+    for rest in ("info", "events?in=/", "search?q=a", "uploads", "logout", "login/a", "links", "qr?text=a"):
+        assert ask(shared, "GET", f"{one}/.shareserve/{rest}").status == 401, rest
+    for method in ("PUT", "DELETE", "MKCOL", "PROPFIND"):
+        assert ask(shared, method, f"{one}/.shareserve/login").status in (403, 405), method
+    plain = made(shared.root / "album", "--root", shared.root)
+    assert give(shared, plain, "same").status == 404
+    assert link("--revoke", one.rpartition("/")[2].partition("-")[0], shared.root).returncode == 0
+    assert ask(shared, "GET", f"{one}/a.txt", cookie).status == 404
+    assert give(shared, one, "same").status == 404
+
+
+def test_guesses_in_a_links_page_are_slowed_down(shared):
+    place = made(shared.root / "album", "--root", shared.root, "--password", input="secret\n")
+    known = "Cookie: " + give(shared, place, "secret")["Set-Cookie"].split(";")[0]
+    assert 429 in [give(shared, place, f"guess {n}").status for n in range(30)]
+    assert give(shared, place, "secret").status == 429
+    # Who is in stays in.
+    assert ask(shared, "GET", f"{place}/a.txt", known).status == 200
 
 
 def test_wrong_use(shared):

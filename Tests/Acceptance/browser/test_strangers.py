@@ -4,6 +4,7 @@ import http.server
 import threading
 
 import pytest
+import requests
 from playwright.sync_api import expect
 
 from browser.conftest import picture
@@ -146,6 +147,44 @@ def test_log_in_without_scripts(serve, opened):
     page.locator("input[name=password]").press("Enter")
     page.wait_for_url("**/deep/")
     expect(page.get_by_role("link", name="a.txt")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_links_password_is_asked_for_in_a_page(serve, opened, shot, scripts):
+    server = serve()
+    (server.root / "album").mkdir()
+    (server.root / "album" / "a.txt").write_text("one")
+    (server.root / "alone.txt").write_text("alone")
+    made = lambda path: requests.post(
+        f"{server.url}/.shareserve/links", json={"href": path, "password": "secret", "upload": path[-1] == "/"}, timeout=20).json()["address"]
+    album, alone = made("/album/"), made("/alone.txt")
+    page = opened(java_script_enabled=scripts)
+    page.expected = ["401"]
+    page.goto(server.url + album)
+    expect(page.locator("input[name=user]")).to_have_count(0)
+    page.locator("input[name=password]").fill("guess")
+    page.locator("input[name=password]").press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Password is wrong" if scripts else "The password is wrong.")
+    shot(page, f"link-password-{scripts}")
+    page.locator("input[name=password]").fill("secret")
+    page.locator("input[name=password]").press("Enter")
+    expect(page.get_by_role("link", name="a.txt", exact=True)).to_be_visible()
+    sent = {"name": "b.txt", "mimeType": "text/plain", "buffer": b"sent"}
+    if scripts:
+        page.locator("input[type=file]").first.set_input_files([sent])
+    else:
+        page.locator("input[type=file]").set_input_files([sent])
+        page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_role("link", name="b.txt", exact=True)).to_be_visible()
+    assert (server.root / "album" / "b.txt").read_text() == "sent"
+    assert page.evaluate("document.cookie") == ""
+    # Its own password, for its own cookie.
+    page.goto(server.url + alone)
+    page.locator("input[name=password]").fill("secret")
+    page.locator("input[name=password]").press("Enter")
+    expect(page.locator("body")).to_contain_text("alone")
+    page.goto(server.url + album)
+    expect(page.get_by_role("link", name="a.txt", exact=True)).to_be_visible()
 
 
 def test_forms_without_scripts_work_where_browsers_name_their_origin_alone(serve, opened, folder):

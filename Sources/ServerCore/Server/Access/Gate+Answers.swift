@@ -4,6 +4,8 @@ import DirectoryRoot
 extension Gate {
     /// What a 401 asks pages for: a browser would answer Basic and Digest by a window of its own, over our page.
     static let sessionScheme = "Session realm=\"\(AccessRules.realm)\""
+    /// The same for links.
+    static let linkScheme = "Session realm=\"share link\""
 
     static func misdirected(_ authority: String) -> Response {
         let host = HostNames.host(of: authority)
@@ -22,15 +24,7 @@ extension Gate {
         _ head: RequestHeadView, _ rules: Rules, isStale: Bool = false, isWrong: Bool = false, nonce: String? = nil
     ) -> Response {
         if Self.isBrowser(head), head.fields["authorization"] == nil {
-            var response = Response.text(.unauthorized, "Log in to use this share.")
-            if let page = rules.logInPage, Self.asksForPage(head) {
-                response = page(
-                    logInPrompt(returnTo: RequestHead.text(head.head.target), fields: head.fields, isWrong: false))
-            }
-            response.status = .unauthorized
-            response.fields["Cache-Control"] = "no-store"
-            response.fields["WWW-Authenticate"] = Self.sessionScheme
-            return response
+            return askInPage(head, rules, words: "Log in to use this share.")
         }
         var response = Response.text(
             .unauthorized, isWrong ? "The user or the password is wrong." : "Log in to use this share.")
@@ -46,8 +40,27 @@ extension Gate {
         return response
     }
 
+    /// Asks by the log-in page, or tells the page's script to show its own form.
+    /// - Parameters:
+    ///   - head: what was asked.
+    ///   - rules: those in force.
+    ///   - words: for a script.
+    ///   - link: the address of the link whose password is asked for; nil for accounts.
+    /// - Returns: the answer.
+    func askInPage(_ head: RequestHeadView, _ rules: Rules, words: String, link: String? = nil) -> Response {
+        var response = Response.text(.unauthorized, words)
+        if let page = rules.logInPage, Self.asksForPage(head) {
+            let target = RequestHead.text(head.head.target)
+            response = page(logInPrompt(returnTo: target, fields: head.fields, isWrong: false, link: link))
+        }
+        response.status = .unauthorized
+        response.fields["Cache-Control"] = "no-store"
+        response.fields["WWW-Authenticate"] = link == nil ? Self.sessionScheme : Self.linkScheme
+        return response
+    }
+
     /// Whether a page or its script asks, so that we show our own log-in page.
-    private static func isBrowser(_ head: RequestHeadView) -> Bool {
+    static func isBrowser(_ head: RequestHeadView) -> Bool {
         let fields = head.fields
         // KDE's programs say that they are one, and ask for pages even by PROPFIND; they know no log-in but the usual ones.
         guard let agent = fields["user-agent"], agent.hasPrefix("Mozilla/"), !agent.contains(" KIO/") else {
@@ -61,11 +74,11 @@ extension Gate {
         (head.method == .get || head.method == .head) && head.fields["accept"]?.contains("text/html") == true
     }
 
-    func logInPrompt(returnTo: String, fields: RequestFields, isWrong: Bool) -> LogInPrompt {
-        LogInPrompt(
+    func logInPrompt(returnTo: String, fields: RequestFields, isWrong: Bool, link: String?) -> LogInPrompt {
+        let prefix = link ?? prefix
+        return LogInPrompt(
             action: prefix + "/.shareserve/login", returnTo: LogInHandler.place(returnTo, below: prefix),
-            isWrong: isWrong,
-            acceptLanguage: fields["accept-language"])
+            isForLink: link != nil, isWrong: isWrong, acceptLanguage: fields["accept-language"])
     }
 
     func logInPage(_ prompt: LogInPrompt) -> Response {

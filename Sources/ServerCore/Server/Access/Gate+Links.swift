@@ -25,6 +25,21 @@ extension Gate {
         return rest?.isEmpty == false ? rest?.dropFirst() : nil
     }
 
+    /// The address of the link through which a request came in; nil for the share itself.
+    static func link(of request: Request) -> String? {
+        let prefix = request.prefix
+        return token(of: prefix) == nil ? nil : prefix
+    }
+
+    /// The token at the end of a link's own address.
+    private static func token(of prefix: String) -> LinkToken? {
+        let parts = prefix.utf8.split(separator: UInt8(ascii: "/"))
+        guard parts.count >= 3, parts[parts.count - 3].elementsEqual(".shareserve".utf8),
+            parts[parts.count - 2].elementsEqual("s".utf8)
+        else { return nil }
+        return LinkToken(parts[parts.count - 1])
+    }
+
     private func open(
         _ token: LinkToken, _ head: RequestHeadView, prefix: String, path: SharePath, _ rules: Rules
     ) throws(RootError) -> Admission {
@@ -36,25 +51,67 @@ extension Gate {
             return .refuse(Self.noLink)
         }
         guard let hash = link.passwordHash else { return try open(link, head, prefix: prefix, path: path, rules) }
-        let name = "link \(link.id)"
-        guard case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) else {
-            return .refuse(Self.asksPassword)
+        if Self.isNeededToLogIn(path) {
+            return .allow(Share(root: root, base: link.path, rights: RightsMap(rules: [])), prefix: prefix, path: path)
         }
-        if verified.user(name, password, under: rules.number) != nil {
+        if let cookies = head.fields["cookie"], linkSessions.admits(cookies: cookies, to: link) {
+            return try open(link, head, prefix: prefix, path: path, rules)
+        }
+        guard case .basic(_, let password)? = head.fields["authorization"].map(Credentials.init(field:)) else {
+            return .refuse(asksPassword(head, rules, prefix: prefix))
+        }
+        if verified.user(Self.name(of: link), password, under: rules.number) != nil {
             return try open(link, head, prefix: prefix, path: path, rules)
         }
         return .verify { [self] () throws(RootError) in
-            if let wait = brake.wait(address: address, user: name) {
-                return .refuse(Response(Self.slowDown(wait)))
+            do throws(HTTPError) {
+                try verify(password, hash, of: link, address, rules)
+            } catch {
+                return .refuse(error.status == .unauthorized ? Self.basic() : Response(error))
             }
-            guard verified.user(name, password, under: rules.number) != nil || matches(password, hash) else {
-                brake.fail(address: address, user: name)
-                return .refuse(Self.asksPassword)
-            }
-            brake.succeed(address: address, user: name)
-            verified.remember(name, password, account: name, under: rules.number)
             return try open(link, head, prefix: prefix, path: path, rules)
         }
+    }
+
+    /// Compares a link's password; may take long.
+    /// - Throws: ``HTTPError`` 401 when it is wrong, 429 when the client must wait.
+    private func verify(
+        _ password: [UInt8], _ hash: String, of link: ShareLink, _ address: NetworkAddress?, _ rules: Rules
+    ) throws(HTTPError) {
+        let name = Self.name(of: link)
+        if let wait = brake.wait(address: address, user: name) { throw Self.slowDown(wait) }
+        guard verified.user(name, password, under: rules.number) != nil || matches(password, hash) else {
+            brake.fail(address: address, user: name)
+            throw HTTPError(
+                .unauthorized, "The password is wrong.", fields: ["WWW-Authenticate": Self.linkScheme])
+        }
+        brake.succeed(address: address, user: name)
+        verified.remember(name, password, account: name, under: rules.number)
+    }
+
+    /// Compares a link's password from the page that asks for it; may take long, and waits for the disk.
+    /// - Parameters:
+    ///   - prefix: the link's own address, as ``link(of:)`` says it.
+    ///   - password: as typed.
+    ///   - request: what the page sent.
+    /// - Returns: the `Set-Cookie` field that lets the browser in.
+    /// - Throws: ``HTTPError`` 401 when it is wrong, 404 when the link is over, 429 when the client must wait; what the
+    ///   disk says.
+    func logIn(link prefix: String, password: [UInt8], _ request: Request) throws -> String {
+        guard let token = Self.token(of: prefix), let link = try root.links.link(id: token.id),
+            token.opens(hash: link.secretHash), let hash = link.passwordHash
+        else { throw HTTPError(.notFound, Self.noLinkText) }
+        try verify(password, hash, of: link, NetworkAddress(request.storage.peer), current)
+        return linkSessions.begin(link, prefix: prefix, isSecure: request.scheme == "https")
+    }
+
+    /// How guesses at a link's password are counted.
+    private static func name(of link: ShareLink) -> String { "link \(link.id)" }
+
+    private static func isNeededToLogIn(_ path: SharePath) -> Bool {
+        guard path.bytes.starts(with: reserved) else { return false }
+        let rest = path.bytes.dropFirst(reserved.count)
+        return rest.starts(with: "assets/".utf8) || rest.elementsEqual("login".utf8)
     }
 
     /// Lets in who has the link, and its password where it has one.
@@ -132,7 +189,12 @@ extension Gate {
             || Credentials.inUTF8(password).map { stored.matches($0, user: [], realm: AccessRules.realm) } == true
     }
 
-    private static var asksPassword: Response {
+    private func asksPassword(_ head: RequestHeadView, _ rules: Rules, prefix: String) -> Response {
+        guard Self.isBrowser(head), head.fields["authorization"] == nil else { return Self.basic() }
+        return askInPage(head, rules, words: "This link needs its password.", link: prefix)
+    }
+
+    private static func basic() -> Response {
         var response = Response.text(.unauthorized, "This link needs its password; any user name will do.")
         response.fields["WWW-Authenticate"] = "Basic realm=\"share link\", charset=\"UTF-8\""
         return response
@@ -159,8 +221,9 @@ extension Gate {
     private static let linkPlaces = ["assets/", "info", "search", "events", "uploads", "qr"]
 
     private static var noLink: Response {
-        .text(.notFound, "There is no such link, or it is over. Ask the one who sent it for a new one.")
+        .text(.notFound, noLinkText)
     }
+    private static let noLinkText = "There is no such link, or it is over. Ask the one who sent it for a new one."
 }
 
 extension [UInt8] {

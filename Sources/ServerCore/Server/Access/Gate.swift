@@ -33,6 +33,7 @@ package final class Gate: AccessControl {
 
     let secret: ShareSecret
     let sessions: Sessions
+    let linkSessions: LinkSessions
     let brake: GuessingBrake
     /// For links that are not there: any page can have its readers ask for some, which must not keep them from logging in.
     let linkBrake: GuessingBrake
@@ -63,6 +64,7 @@ package final class Gate: AccessControl {
         setup = Mutex(Setup(rules, bound: bound))
         secret = ShareSecret(root: root)
         sessions = Sessions(secret: secret, ended: root.endedSessions, clock: wall)
+        linkSessions = LinkSessions(secret: secret, clock: wall)
         brake = GuessingBrake(clock: clock)
         linkBrake = GuessingBrake(clock: clock)
         nonces = Nonces(secret: secret, clock: wall)

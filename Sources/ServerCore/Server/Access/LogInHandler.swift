@@ -1,6 +1,7 @@
 import DirectoryRoot
 
-/// Log-in and log-out of browsers: `/.shareserve/login`, `/.shareserve/logout`.
+/// Log-in and log-out of browsers: `/.shareserve/login`, `/.shareserve/logout`; below a link with a password, `login` is
+/// where that is given.
 package struct LogInHandler: Handler {
     private let gate: Gate
     private let sessionEnds: @Sendable () -> Void
@@ -17,7 +18,9 @@ package struct LogInHandler: Handler {
     package var methods: [Method] { [.get, .head, .post] }
 
     package func answer(_ request: Request) -> Answer {
-        guard gate.hasAccounts, request.path.bytes.starts(with: Gate.reserved) else { return .pass }
+        guard request.path.bytes.starts(with: Gate.reserved) else { return .pass }
+        let link = Gate.link(of: request)
+        guard gate.hasAccounts || link != nil else { return .pass }
         switch String(decoding: request.path.bytes, as: UTF8.self) {
         case ".shareserve/login":
             if request.method == .post { return .later(logIn) }
@@ -25,7 +28,7 @@ package struct LogInHandler: Handler {
                 return .now(Self.notAllowed("GET, HEAD, POST"))
             }
             return .now(page(request, returnTo: request.queryValue("return") ?? "", isWrong: false, .ok))
-        case ".shareserve/logout":
+        case ".shareserve/logout" where link == nil:
             guard request.method == .post else { return .now(Self.notAllowed("POST")) }
             return .later(logOut)
         default: return .pass
@@ -38,44 +41,54 @@ package struct LogInHandler: Handler {
         let user = TameText.text(field("user"))
         let place = TameText.text(field("return"))
         let (gate, peer, password) = (gate, request.storage.peer, field("password"))
-        let account: AccountBook.Account
         do {
-            account = try await request.io.verify { try gate.logIn(user: user, password: password, peer: peer) }
+            if let link = Gate.link(of: request) {
+                let cookie = try await request.io.verify { try gate.logIn(link: link, password: password, request) }
+                return leave(request, to: place, cookie: cookie)
+            }
+            let account = try await request.io.verify { try gate.logIn(user: user, password: password, peer: peer) }
+            // Whatever session the browser had, a new one begins: nobody can have planted it.
+            await endSessions(of: request)
+            return leave(request, to: place, cookie: Self.cookie(gate.sessions.begin(for: account), request))
         } catch let error as HTTPError {
             guard Self.wantsPage(request), error.status == .unauthorized else { return Response(error) }
             return page(request, returnTo: place, isWrong: true, .unauthorized)
         }
-        // Whatever session the browser had, a new one begins: nobody can have planted it.
-        await endSessions(of: request)
-        return leave(request, to: place, cookie: gate.sessions.begin(for: account))
     }
 
     private func logOut(_ request: Request) async -> Response {
         await endSessions(of: request)
-        return leave(request, to: "", cookie: nil)
+        return leave(request, to: "", cookie: Self.cookie(nil, request))
+    }
+
+    private static func cookie(_ value: String?, _ request: Request) -> String {
+        Sessions.setCookie(value, prefix: request.prefix, isSecure: request.scheme == "https")
     }
 
     private func endSessions(of request: Request) async {
         if await gate.endSessions(of: request) { sessionEnds() }
     }
 
-    private func leave(_ request: Request, to place: String, cookie: String?) -> Response {
+    private func leave(_ request: Request, to place: String, cookie: String) -> Response {
         var response = Response(.noContent)
         if Self.wantsPage(request) {
             response = Response(.seeOther)
             response.fields["Location"] = Self.place(place, below: request.prefix)
         }
-        response.fields["Set-Cookie"] = Sessions.setCookie(
-            cookie, prefix: request.prefix, isSecure: request.scheme == "https")
+        response.fields["Set-Cookie"] = cookie
         response.fields["Cache-Control"] = "no-store"
         return response
     }
 
     private func page(_ request: Request, returnTo: String, isWrong: Bool, _ status: Status) -> Response {
-        var response = gate.logInPage(gate.logInPrompt(returnTo: returnTo, fields: request.fields, isWrong: isWrong))
+        let link = Gate.link(of: request)
+        var response = gate.logInPage(
+            gate.logInPrompt(returnTo: returnTo, fields: request.fields, isWrong: isWrong, link: link))
         response.status = status
         response.fields["Cache-Control"] = "no-store"
-        if status == .unauthorized { response.fields["WWW-Authenticate"] = Gate.sessionScheme }
+        if status == .unauthorized {
+            response.fields["WWW-Authenticate"] = link == nil ? Gate.sessionScheme : Gate.linkScheme
+        }
         return response
     }
 

@@ -33,9 +33,9 @@ final class Sessions: Sendable {
     /// A cookie in use is replaced by a newer one this long after it was made.
     static let renewal: Int64 = 3_600_000
     /// Another host's clock may be ahead.
-    private static let skew: Int64 = 60_000
+    static let skew: Int64 = 60_000
     private static let idCount = 16
-    private static let sealCount = 32
+    static let sealCount = 32
 
     private let secret: ShareSecret
     private let ended: EndedSessions
@@ -67,7 +67,7 @@ final class Sessions: Sendable {
     ///   - waiting: false to be told where the disk would have to be asked.
     /// - Returns: the first that is good.
     func find(cookies: String, in book: AccountBook, waiting: Bool) -> Finding {
-        for value in Self.values(cookies) {
+        for value in Self.values(of: Self.cookie, in: cookies) {
             guard let (account, ticket) = read(value, book) else { continue }
             do throws(RootError) {
                 let isOver = try ended.contains(
@@ -100,7 +100,7 @@ final class Sessions: Sendable {
     func end(cookies: String, in book: AccountBook) throws(RootError) -> Bool {
         var found = false
         var failure: RootError?
-        for value in Self.values(cookies) {
+        for value in Self.values(of: Self.cookie, in: cookies) {
             guard let (_, ticket) = read(value, book) else { continue }
             found = true
             let now = clock()
@@ -159,12 +159,16 @@ final class Sessions: Sendable {
         return (account, ticket)
     }
 
-    /// The values of our cookie among all; at most four, since a neighbour may set more of the name.
-    private static func values(_ cookies: String) -> [String] {
+    /// The values of one cookie of ours among all; at most four, since a neighbour may set more of the name.
+    /// - Parameters:
+    ///   - name: the cookie's name.
+    ///   - cookies: the `Cookie` field.
+    /// - Returns: the values, in the browser's order.
+    static func values(of name: String, in cookies: String) -> [String] {
         var values: [String] = []
         for pair in cookies.utf8.split(separator: UInt8(ascii: ";")) {
             let parts = Array(pair).split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, ASCII.trimmed(parts[0]).elementsEqual(cookie.utf8) else { continue }
+            guard parts.count == 2, ASCII.trimmed(parts[0]).elementsEqual(name.utf8) else { continue }
             values.append(String(decoding: ASCII.trimmed(parts[1]), as: UTF8.self))
             if values.count == 4 { break }
         }
@@ -175,11 +179,13 @@ final class Sessions: Sendable {
         Timestamp(seconds: milliseconds / 1000, nanoseconds: Int32(truncatingIfNeeded: milliseconds % 1000 * 1_000_000))
     }
 
-    private static func bytes(_ number: Int64) -> [UInt8] {
+    /// Eight bytes, the highest first.
+    static func bytes(_ number: Int64) -> [UInt8] {
         stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> Int64($0)) }
     }
 
-    private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+    /// What ``bytes(_:)`` made eight bytes of.
+    static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
         Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) })
     }
 }

@@ -1,7 +1,14 @@
 import CSyscalls
-import Glibc
 import Logging
 import ServerCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// What the process gives up, so that a mistake in it is worth less to whoever finds it.
 enum Confinement {

@@ -1,8 +1,20 @@
 import ArgumentParser
 import DirectoryRoot
-import FoundationEssentials
-import Glibc
 import ServerCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// `shareserve link PATH`: makes, lists and ends share links of a directory, whether or not a server runs on it.
 struct LinkCommand: ParsableCommand {

@@ -1,5 +1,12 @@
 import Dispatch
-import Glibc
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Asks for a password on the terminal without showing it.
 enum PasswordPrompt {

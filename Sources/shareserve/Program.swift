@@ -1,6 +1,13 @@
 import ArgumentParser
 import CSyscalls
-import Glibc
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// From the words of the command line to the end of the process.
 ///

@@ -1,5 +1,12 @@
 import DirectoryRoot
-import Glibc
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 extension RootPolicy {
     /// The rules about files that the settings name; the rest keep their defaults.

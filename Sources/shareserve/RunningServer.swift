@@ -1,7 +1,14 @@
 import ArgumentParser
 import DirectoryRoot
-import Glibc
 import ServerCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// A shareserve process of this machine, as Linux shows it: which directory it has open, and where it listens.
 ///

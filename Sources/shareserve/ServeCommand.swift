@@ -1,12 +1,17 @@
 import ArgumentParser
 import CSyscalls
 import DirectoryRoot
-import FoundationEssentials
 import Logging
 import ServerCore
 import UnixSignals
 import WebDAV
 import WebUploader
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `shareserve [PATH] …`: reads the settings, opens the directory, serves it.
 ///

@@ -1,9 +1,16 @@
 import CSyscalls
 import Dispatch
-import Glibc
 import Logging
 import ServerCore
 import UnixSignals
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// What the process does when it is told something from outside.
 struct Signals {

@@ -1,5 +1,12 @@
-import Glibc
 import Logging
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Diagnostics on standard error, one line an event; as text for people or as JSON for programs.
 struct StandardErrorLog: LogHandler {

@@ -1,4 +1,10 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Lines for people and scripts, each written whole and at once, so that lines of several threads never mix.
 enum StandardStreams {

@@ -1,7 +1,12 @@
 import DirectoryRoot
-import FoundationEssentials
 import ServerCore
 import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What a person is told when the server listens: every address that reaches it, and whether anything protects it.
 final class Startup: Sendable {

@@ -1,5 +1,12 @@
 import CSyscalls
-import Glibc
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// What the process cannot run without, looked at before it serves: without it, it would end in the middle of its work.
 enum Surroundings {

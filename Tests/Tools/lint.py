@@ -47,8 +47,10 @@ def swift_imports():
             module = match.group(1)
             line = file.read_text()[: match.start(1)].count("\n") + 1
             where = f"{file.relative_to(PROJECT)}:{line}"
-            # On macOS it is a part of the system.
-            is_system = file.read_text()[: match.start()].rstrip().endswith("#if canImport(Darwin)")
+            # On macOS it is a part of the system, and FoundationEssentials is none.
+            before = file.read_text()[: match.start()].rstrip()
+            is_system = before.endswith("#if canImport(Darwin)") or re.search(
+                r"#if canImport\(FoundationEssentials\)\n.*import FoundationEssentials\n#else$", before)
             if (module == "Foundation" and not is_system) or module.startswith("FoundationNetworking"):
                 yield f"{where}: full Foundation costs 45 MB; use FoundationEssentials or Glibc"
             elif module in ROOMS and module not in ROOMS[room] | {room}:

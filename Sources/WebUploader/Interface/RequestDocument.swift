@@ -1,6 +1,11 @@
 import DirectoryRoot
-import FoundationEssentials
 import ServerCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension Request {
     /// The body, at most 1 MiB of JSON, as a value.

@@ -1,5 +1,10 @@
 import Configuration
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A configuration file: one JSON object, its names those of the long options.
 ///

@@ -1,5 +1,12 @@
 import CSyscalls
-import Glibc
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// The process's variables, as far as they may be settings.
 enum Environment {

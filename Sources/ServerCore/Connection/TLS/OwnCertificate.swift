@@ -1,8 +1,13 @@
 internal import Crypto
-internal import FoundationEssentials
 internal import NIOSSL
 internal import SwiftASN1
 internal import X509
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// What the server's own certificate says, and what its clients will mind about it.
 struct OwnCertificate {

@@ -1,8 +1,13 @@
 internal import Crypto
 import DirectoryRoot
-internal import FoundationEssentials
 internal import SwiftASN1
 internal import X509
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// A certificate that the server made for itself, and its key, as PEM.
 struct SelfSignedIdentity {

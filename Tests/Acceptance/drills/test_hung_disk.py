@@ -104,3 +104,20 @@ def test_a_download_waits_alone(serve, folder, disk, below, options):
             received += wire.socket.recv(1 << 20)
     body = received.partition(b"\r\n\r\n")[2]
     assert hashlib.sha256(body).digest() == hashlib.sha256(CONTENT).digest()
+
+
+@pytest.mark.parametrize("options", [[], ["--tls-self-signed"]], ids=["plain", "TLS"])
+def test_who_leaves_a_download_holds_nobody_up(serve, folder, disk, below, options):
+    """To close a file, its disk is asked."""
+    server = serve("--event-loops", "1", *options, root=folder / "share")
+    tls = True if options else None
+    with Wire(server, tls=tls) as wire:
+        wire.request("GET", f"/{below}large")
+        time.sleep(0.3)
+        with disk.hanging():
+            wire.socket.close()
+            time.sleep(0.3)
+            begun = time.monotonic()
+            assert ask(server, "GET", "/.shareserve/health", tls=tls).status == 200
+            assert time.monotonic() - begun < 2
+    assert ask(server, "GET", f"/{below}deep/small", tls=tls).text == "hello"

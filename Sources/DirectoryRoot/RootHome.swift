@@ -108,8 +108,12 @@ final class RootHome: Sendable {
         let isMounted = new.is_mount_root != 0 && (answer < 0 || new.mount != old.mount || new.device != old.device)
         guard answer == 0 && old.links == 0 || isMounted else { return }
         let system = System(of: opened.number, new)
+        // The last descriptor of a file system that was unmounted meanwhile has all of it written back when it goes: for
+        // that nobody waits who asks what is known.
+        let before = try? Descriptor(sys_dup(descriptor), "dup")
         known.withLock { known in
             if sys_replace(descriptor, opened.number) == 0 { known = system }
         }
+        _ = consume before
     }
 }

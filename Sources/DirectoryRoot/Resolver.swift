@@ -87,6 +87,15 @@ package struct Resolver: Sendable {
         return found
     }
 
+    /// Waits until the disk has a file and its name, as far as it can be asked to.
+    /// - Parameter path: from the root.
+    /// - Throws: ``RootError/notFound``; what the disk says.
+    func secure(_ path: SharePath) throws(RootError) {
+        let file = try open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        let folder = try open((file.realPath ?? path).parent, flags: sys_o_path | O_DIRECTORY)
+        try WriteBack.waitForAll(of: file.descriptor.number, in: folder.descriptor.number)
+    }
+
     /// As ``find(_:flags:waiting:)``, in a new directory where the one that was open is gone.
     ///
     /// Where there is none, no name is said to be missing: who keeps a copy would take that for removed.

@@ -131,9 +131,20 @@ extension Share {
     /// Waits until the disk has the name that a file just got: not under the commit lock, since another disk's journal may
     /// take its time.
     private func waitForName(of file: TemporaryFile, at path: SharePath) throws(RootError) {
-        let location = try locateTarget(path, followsLink: true)
-        try WriteBack.waitForNames(at: location.directory.number)
-        try check(sys_fsync(file.descriptor), "fsync")
+        let folder = folder(of: file, at: path)
+        defer { withExtendedLifetime(folder) {} }
+        try WriteBack.waitForAll(of: file.descriptor, in: folder?.number)
+    }
+
+    /// The folder in which a file has just got its name; nil where that is another one by now.
+    private func folder(of file: TemporaryFile, at path: SharePath) -> SharedDescriptor? {
+        do throws(RootError) {
+            let location = try locateTarget(path, followsLink: true)
+            guard let status = location.status, status.isSame(as: try file.status()) else { return nil }
+            return try location.place().directory
+        } catch {
+            return nil
+        }
     }
 
     /// Looks once more, and renames.

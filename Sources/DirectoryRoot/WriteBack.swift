@@ -67,6 +67,23 @@ enum WriteBack {
         try waitForNames(in: opened.number)
     }
 
+    /// Waits until the disk has a file and the name that it just got, whatever its file system is.
+    /// - Parameters:
+    ///   - file: open in any way that is no path only.
+    ///   - directory: that has the name, open for `*at` calls at least; nil where that is not known any more.
+    /// - Throws: what the disk says.
+    static func waitForAll(of file: Int32, in directory: Int32?) throws(RootError) {
+        let opened = directory.map { unsafe sys_openat($0, ".", O_RDONLY | O_DIRECTORY, 0) } ?? -ENOENT
+        if opened >= 0 {
+            let names = Descriptor(owning: opened)
+            try waitForNames(in: names.number)
+        } else {
+            // A folder that takes files and shows none can't be asked, but all that its file system has.
+            try check(sys_sync_all(file), "syncfs")
+        }
+        try check(sys_fsync(file), "fsync")
+    }
+
     /// Waits until the disk has the name that a file just got, where asking its directory does not do.
     ///
     /// A file system in a program of its own (FUSE) may pass on what it is asked of a file, and nothing of a directory;

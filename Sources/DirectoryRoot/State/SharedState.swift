@@ -52,7 +52,11 @@ extension DirectoryRoot {
         // What can't be read of one store is no reason to leave the others as they are.
         var attempts = Attempts()
         attempts.run { () throws(RootError) in
-            try state.uploads.settle { try? resolver.open($0, flags: sys_o_path).descriptor.status() }
+            try state.uploads.settle {
+                try? resolver.open($0, flags: sys_o_path).descriptor.status()
+            } securing: { path throws(RootError) in
+                try resolver.secure(path)
+            }
         }
         attempts.run { () throws(RootError) in try state.uploads.sweep() }
         attempts.run { () throws(RootError) in try state.trash.purge(under: commitLock) }

@@ -231,7 +231,8 @@ public final class ResumableUpload: @unchecked Sendable {
         do throws(RootError) {
             return try finish(as: target, replacing: replacing)
         } catch {
-            guard part.isNamed() else { throw error }
+            // The name of a copy stays until its disk can say whether it has it.
+            guard part.isNamed(), !record.isCopy else { throw error }
             // For another process, too, all of it is there.
             if part.isDamaged { dropUnsettled() } else if settled < offset { try? settle() }
             throw error
@@ -248,8 +249,10 @@ public final class ResumableUpload: @unchecked Sendable {
             let copy = try share.copyAcross(part, for: target, replacing: replacing)
             // By this it is known for done when it has its name and nobody is left to say so.
             let status = if let copy { try copy.status() } else { try part.status() }
-            ending.phase = .committing(inode: status.inode, device: status.device, born: status.birthTime)
-            try part.write(ending, isEnding: true)
+            ending.phase = .committing(
+                inode: status.inode, device: status.device, born: status.birthTime, isCopy: copy != nil)
+            // What takes its time, and was told to have come, must be known after a power cut.
+            try part.write(ending, isEnding: copy == nil && offset <= Self.flushInterval)
             do throws(RootError) {
                 let (attributes, created) = try share.commit(
                     part, as: copy, to: target, replacing: replacing, modified: record.modified)
@@ -263,7 +266,11 @@ public final class ResumableUpload: @unchecked Sendable {
             } catch {
                 // What has its name already is finished for whoever asks, whatever other name it has.
                 if ending.doneTag({ try? share.look(at: $0, waiting: true).status }) != nil {
-                    _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
+                    if copy == nil {
+                        _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
+                    } else {
+                        record = ending
+                    }
                 } else if part.isNamed() {
                     _ = try? part.write(record)
                 }

@@ -67,17 +67,23 @@ extension Share {
         guard !root.policy.isReadOnly else { throw .readOnly }
         try requireRoomToKeepOpen()
         // Bytes that have their name are a file, whatever other name they may still have.
-        let (part, record) = try root.state.uploads.open(id) { mayTouch($0) && settled($0) == nil }
+        let (part, record) = try root.state.uploads.open(id) { record throws(RootError) in
+            guard mayTouch(record) else { return false }
+            return try settled(record) == nil
+        }
         let upload = try ResumableUpload(share: self, part: part, record: record)
         if upload.settled < upload.offset { try upload.settle() }
         return upload
     }
 
     /// What is known of an upload, without taking it over; the only way to ask for a finished one.
-    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's.
+    ///
+    /// Of one that is known for done since its name is on another disk, waits until that has it.
+    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's; what that disk
+    ///   says.
     public func upload(id: String) throws(RootError) -> UploadProgress {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
-        if let finished = settled(found) { return UploadProgress(record: finished, offset: finished.length ?? 0) }
+        if let finished = try settled(found) { return UploadProgress(record: finished, offset: finished.length ?? 0) }
         var status = sys_attributes()
         if unsafe sys_statat(folder.number, id + UploadStore.part, &status) == 0 {
             let offset = found.proven(of: Int64(clamping: status.size), for: root.state.uploads.process)
@@ -99,7 +105,7 @@ extension Share {
     public func uploadsInProgress(below path: SharePath) throws(RootError) -> [UploadProgress] {
         let folder = try absolute(path)
         return try (root.state.uploads.all() + root.writes.all()).compactMap { progress in
-            guard let target = progress.record.target, settled(progress.record) == nil, folder.isAncestor(of: target),
+            guard let target = progress.record.target, named(progress.record) == nil, folder.isAncestor(of: target),
                 granted(at: target).contains(.read), let shown = target.relative(to: base)
             else { return nil }
             var progress = progress
@@ -158,7 +164,15 @@ extension Share {
 
     /// The record of an upload whose bytes have their name: finished, or, when we were killed between the rename and
     /// the last word about it, found out to be; nil of all others.
-    private func settled(_ record: UploadRecord) -> UploadRecord? {
+    /// - Throws: what a disk says that has the name of a copy, and can't keep it.
+    private func settled(_ record: UploadRecord) throws(RootError) -> UploadRecord? {
+        guard let settled = named(record) else { return nil }
+        if record.isCopy, let target = record.target { try root.resolver.secure(target) }
+        return settled
+    }
+
+    /// The same, whether or not the disk has the name already.
+    private func named(_ record: UploadRecord) -> UploadRecord? {
         if record.isFinished { return record }
         guard let tag = record.doneTag({ try? look(at: $0, waiting: true).status }) else { return nil }
         var record = record

@@ -5,8 +5,9 @@ public struct UploadRecord: Equatable, Sendable {
         /// Its bytes are still to come, some or all.
         case receiving
         /// The name was about to change when the record was written; what has it now tells whether it did, also by when
-        /// it was made, where that is known: another file can have the inode later.
-        case committing(inode: UInt64, device: UInt64, born: Timestamp?)
+        /// it was made, where that is known: another file can have the inode later. What is a copy, on another disk,
+        /// counts once that disk has it and its name: until then the upload's own bytes stay.
+        case committing(inode: UInt64, device: UInt64, born: Timestamp?, isCopy: Bool)
         /// Done: the record stays a while, for a client that did not get the answer.
         case finished(entityTag: String, created: Bool)
     }
@@ -92,7 +93,8 @@ extension UploadRecord {
         } else if let inode = record.text("inode").flatMap({ UInt64($0) }),
             let device = record.text("device").flatMap({ UInt64($0) })
         {
-            phase = .committing(inode: inode, device: device, born: record.time("born"))
+            phase = .committing(
+                inode: inode, device: device, born: record.time("born"), isCopy: record.flag("copy"))
         } else {
             phase = .receiving
         }
@@ -119,10 +121,11 @@ extension UploadRecord {
         }
         switch phase {
         case .receiving: break
-        case .committing(let inode, let device, let born):
+        case .committing(let inode, let device, let born, let isCopy):
             record.set("inode", String(inode))
             record.set("device", String(device))
             record.set("born", born)
+            record.set("copy", isCopy)
         case .finished(let tag, let created):
             record.set("etag", tag)
             record.set("new", created)
@@ -138,6 +141,12 @@ extension UploadRecord {
     /// - Returns: so many from the start.
     func proven(of length: Int64, for reader: String) -> Int64 {
         min(length, vouched ?? .max, writer == reader ? .max : settled ?? .max)
+    }
+
+    /// Whether its name was about to go to a copy of its bytes.
+    var isCopy: Bool {
+        if case .committing(_, _, _, isCopy: true) = phase { return true }
+        return false
     }
 
     /// Whether the upload is done.

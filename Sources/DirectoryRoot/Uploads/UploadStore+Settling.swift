@@ -12,16 +12,20 @@ extension UploadStore {
     /// Says the last word about uploads whose bytes have their name, where a process was killed before it did.
     ///
     /// At the start, and every minute: sooner or later another file has the name.
-    /// - Parameter look: what is at a path from the root; nil for nothing.
+    /// - Parameters:
+    ///   - look: what is at a path from the root; nil for nothing.
+    ///   - secure: waits until the disk has what is there, and its name.
     /// - Throws: what the disk says of the first that could not be read or written, once all others are done.
-    func settle(_ look: (SharePath) -> sys_attributes?) throws(RootError) {
+    func settle(
+        _ look: (SharePath) -> sys_attributes?, securing secure: (SharePath) throws(RootError) -> Void
+    ) throws(RootError) {
         guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
         var attempts = Attempts()
         for name in try StateFolder.names(in: folder) where name.hasSuffix(Self.record) {
             let id = String(name.dropLast(Self.record.count))
             attempts.run { () throws(RootError) in
                 if let record = try read(id, in: folder), record.doneTag(look) != nil {
-                    try settle(id, in: folder, look)
+                    try settle(id, in: folder, look, secure)
                 }
             }
         }
@@ -29,7 +33,8 @@ extension UploadStore {
     }
 
     private func settle(
-        _ id: String, in folder: OpenDescriptor, _ look: (SharePath) -> sys_attributes?
+        _ id: String, in folder: OpenDescriptor, _ look: (SharePath) -> sys_attributes?,
+        _ secure: (SharePath) throws(RootError) -> Void
     ) throws(RootError) {
         // Where the bytes have their name and another one, who ends the upload may live, and has the lock.
         let opened = Self.openPart(id, in: folder)
@@ -38,6 +43,8 @@ extension UploadStore {
         if let part, sys_lock(part.number, sys_lock_exclusive, 0) != 0 { return }
         defer { if let part { _ = sys_lock(part.number, sys_lock_none, 0) } }
         guard var record = try read(id, in: folder), let entityTag = record.doneTag(look) else { return }
+        // What the other disk can't keep is here still, and looked at again.
+        if record.isCopy, part != nil, let target = record.target { try secure(target) }
         record.phase = .finished(entityTag: entityTag, created: false)
         record.touched = clock.wall()
         _ = try replace(record, generation: 1, stamp: record.touched, isEnding: true, in: folder)
@@ -51,7 +58,7 @@ extension UploadRecord {
     /// - Parameter look: what is at a path from the root; nil for nothing.
     /// - Returns: its entity tag then; nil of all others.
     func doneTag(_ look: (SharePath) -> sys_attributes?) -> String? {
-        guard case .committing(let inode, let device, let born) = phase, let target, let status = look(target),
+        guard case .committing(let inode, let device, let born, _) = phase, let target, let status = look(target),
             status.inode == inode, status.device == device, born == nil || born == status.birthTime
         else { return nil }
         return FileAttributes(status)?.entityTag.text

@@ -135,16 +135,17 @@ package final class UploadStore: Sendable {
 
     /// Takes an upload over from whoever wrote to it before.
     /// - Throws: ``RootError/unknownToken`` when there is none, or no more.
-    func open(_ id: String, allowing isAllowed: (UploadRecord) -> Bool) throws(RootError) -> (UploadPart, UploadRecord)
-    {
-        guard let (folder, record) = try find(id), isAllowed(record) else { throw .unknownToken }
+    func open(
+        _ id: String, allowing isAllowed: (UploadRecord) throws(RootError) -> Bool
+    ) throws(RootError) -> (UploadPart, UploadRecord) {
+        guard let (folder, record) = try find(id), try isAllowed(record) else { throw .unknownToken }
         let opened = Self.openPart(id, in: folder)
         if opened == -ENOENT { throw .unknownToken }
         let part = UploadPart(
             store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
         return try part.locked { () throws(RootError) in
             // Read again: whoever had it may have finished it just now.
-            guard var record = try self.find(id)?.record, part.isNamed(), isAllowed(record) else { throw .unknownToken }
+            guard var record = try self.find(id)?.record, part.isNamed(), try isAllowed(record) else { throw .unknownToken }
             record.touched = clock.wall()
             if case .committing = record.phase { record.phase = .receiving }
             // Nobody has seen whether what came behind is what its check sum says, or is on the disk at all.

@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import subprocess
+import urllib.parse
 
 import pytest
 import requests
@@ -485,6 +486,29 @@ def xfs(folder):
         pytest.skip(f"this kernel has no XFS: {mounted.stderr!r}")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_an_upload_in_parts_to_a_folder_that_shows_nothing(serve, folder):
+    """On another disk, in a folder where this server may add names and see none."""
+    root = folder / "share"
+    other = root / "other"
+    other.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", other], check=True)
+    try:
+        box = other / "box"
+        box.mkdir()
+        for place in (root, box):
+            os.chown(place, 65534, 65534)
+        box.chmod(0o333)
+        server = serve("--user", "nobody", root=root)
+        made = ask(server, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 5",
+                   "Upload-Metadata: filename ZmlsZQ==,path L290aGVyL2JveA==")
+        assert made.status == 201, made
+        sent = ask(server, "PATCH", urllib.parse.urlsplit(made["Location"]).path, "Tus-Resumable: 1.0.0", "Upload-Offset: 0",
+                   "Content-Type: application/offset+octet-stream", body=b"bytes")
+        assert sent.status == 204 and (box / "file").read_bytes() == b"bytes"
+    finally:
+        subprocess.run(["umount", "-l", other], check=True)
 
 
 def test_folder_of_a_lower_layer(serve, folder, overlay):

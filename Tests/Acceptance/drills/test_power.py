@@ -1,5 +1,6 @@
 """Power cuts behind FUSE: a file system in a program of its own, over a disk, says that it has names which it has not."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -64,6 +65,21 @@ def shown(folder):
     return found
 
 
+def begun_upload(server, length):
+    made = ask(server, "POST", "/.shareserve/uploads", *TUS, f"Upload-Length: {length}",
+               "Upload-Metadata: filename ZmlsZQ==,path L3Bvb2w=")
+    assert made.status == 201, made
+    return urllib.parse.urlsplit(made["Location"]).path
+
+
+def send(server, address, content):
+    return ask(server, "PATCH", address, *TUS, "Upload-Offset: 0", "Content-Type: application/offset+octet-stream", body=content)
+
+
+def parts(pool):
+    return list(pool.place.parent.glob(".shareserve/uploads/*.part"))
+
+
 @pytest.mark.parametrize("trash", [[], ["--trash", "30"]], ids=["", "trash"])
 @pytest.mark.parametrize("old", [False, True], ids=["new", "over"])
 @pytest.mark.parametrize("kind", ["file", "folder"])
@@ -115,13 +131,50 @@ def test_an_upload_in_parts_is_there_or_goes_on(serve, pool):
     """Its bytes have left the root's disk, which was quicker to note that than this one is with names."""
     content = os.urandom(300_000)
     server = serve()
-    made = ask(server, "POST", "/.shareserve/uploads", *TUS, f"Upload-Length: {len(content)}",
-               "Upload-Metadata: filename ZmlsZQ==,path L3Bvb2w=")
-    assert made.status == 201, made
-    address = urllib.parse.urlsplit(made["Location"]).path
-    sent = ask(server, "PATCH", address, *TUS, "Upload-Offset: 0", "Content-Type: application/offset+octet-stream",
-               body=content)
-    assert sent.status == 204 and (pool.place / "file").exists()
+    assert send(server, begun_upload(server, len(content)), content).status == 204
+    assert (pool.place / "file").exists()
+    server.kill()
+    subprocess.run(["sync", "-f", str(pool.place.parent)], check=True)
+    pool.cut_power()
+    server.start()
+    assert ask(server, "GET", "/pool/file").body == content
+
+
+def test_an_upload_in_parts_stays_where_its_other_disk_refuses_the_name(serve, pool):
+    server = serve("--io-threads", "1")
+    address = begun_upload(server, 5)
+    # The first is for the content, the second for the folder.
+    with failing(server, "fsync", when="2+"):
+        assert send(server, address, b"bytes").status == 500
+        assert (pool.place / "file").exists() and parts(pool)
+        assert ask(server, "HEAD", address, *TUS).status == 500
+        assert parts(pool)
+    told = ask(server, "HEAD", address, *TUS)
+    assert told.status == 200 and told["Upload-Complete"] == "?1", told
+    server.stop()
+    server.start()
+    wait_until(lambda: not parts(pool), "the part goes")
+    assert (pool.place / "file").read_bytes() == b"bytes"
+
+
+def test_an_upload_in_parts_is_there_after_a_kill_and_a_power_cut(serve, pool):
+    """Killed between the name and the disk's word about it, the next start asks the disk before the part goes."""
+    content = os.urandom(300_000)
+    server = serve()
+    address = begun_upload(server, len(content))
+
+    def unanswered():
+        with contextlib.suppress(ConnectionClosed, OSError):
+            return send(server, address, content).status
+
+    with slowed(server, fsync=3_000_000):
+        answer = in_background(unanswered)
+        wait_until((pool.place / "file").exists, "it has its name", 30)
+        server.kill()
+        assert answer() is None
+    assert parts(pool)
+    server.start()
+    wait_until(lambda: not parts(pool), "the part goes")
     server.kill()
     subprocess.run(["sync", "-f", str(pool.place.parent)], check=True)
     pool.cut_power()
@@ -131,13 +184,9 @@ def test_an_upload_in_parts_is_there_or_goes_on(serve, pool):
 
 def test_nobody_waits_for_an_upload_in_parts_to_another_disk(serve, pool):
     server = serve()
-    made = ask(server, "POST", "/.shareserve/uploads", *TUS, "Upload-Length: 5",
-               "Upload-Metadata: filename ZmlsZQ==,path L3Bvb2w=")
-    address = urllib.parse.urlsplit(made["Location"]).path
+    address = begun_upload(server, 5)
     with slowed(server, fsync=2_000_000):
-        answer = in_background(lambda: ask(
-            server, "PATCH", address, *TUS, "Upload-Offset: 0", "Content-Type: application/offset+octet-stream",
-            body=b"bytes").status)
+        answer = in_background(lambda: send(server, address, b"bytes").status)
         wait_until((pool.place / "file").exists, "it has its name", 30)
         begun = time.monotonic()
         assert ask(server, "PUT", "/other", body=b"x").status == 201

@@ -95,8 +95,13 @@ final class Startup: Sendable {
                 "Passwords and files cross the network unencrypted: use TLS, or a proxy that does, outside a trusted network."
         }
         let policy = configuration.root.policy
-        // Where the disk refuses changes, the log says so.
-        guard !policy.isReadOnly, configuration.root.obstacle == nil else { return nil }
+        guard !policy.isReadOnly else { return nil }
+        let remedy = access.isOn ? "--read-only, or a rule other than “@/:rw”," : "--read-only or --auth"
+        // Where the disk refuses changes to the shared folder, as the log says, it may take them in folders below.
+        guard configuration.root.obstacle == nil else {
+            return
+                "Whoever reaches these addresses can read the files, and change what the disk lets this server change; \(remedy) prevents that."
+        }
         let rights =
             switch (policy.refusesOverwrite, policy.refusesDelete) {
             case (false, false): "read, change and delete the files"
@@ -104,7 +109,6 @@ final class Startup: Sendable {
             case (true, false): "read, add and delete files"
             case (true, true): "read the files and add others"
             }
-        let remedy = access.isOn ? "--read-only, or a rule other than “@/:rw”," : "--read-only or --auth"
         return "Whoever reaches these addresses can \(rights); \(remedy) prevents that."
     }
 

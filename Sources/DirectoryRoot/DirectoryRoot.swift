@@ -37,6 +37,7 @@ public final class DirectoryRoot: Sendable {
     /// What lives in `.shareserve/`.
     package let state: SharedState
     let writes = WritesUnderWay()
+    let arrivals: Arrivals
     /// Whether the last upload at once met a name that was taken.
     let meetsTakenNames = Atomic<Bool>(false)
 
@@ -80,6 +81,7 @@ public final class DirectoryRoot: Sendable {
         self.abilities = abilities
         state = SharedState(
             root: descriptor, rootDevice: status.device, policy: policy, abilities: abilities, clock: clock)
+        arrivals = Arrivals(clock: clock)
         commitLock = CommitLock(state: state.folder)
         // A write past the file-size limit shall answer an error, not end the process.
         sys_ignore_file_size_signal()

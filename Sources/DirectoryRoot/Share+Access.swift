@@ -77,6 +77,9 @@ extension Share {
             if let real = opened.realPath { try admit(real) }
             let realPath = opened.realPath ?? path
             guard let attributes = FileAttributes(try opened.descriptor.status()) else { throw .notFound }
+            if !mayRead, opened.realPath == nil, flags == sys_o_path, hasBrought(attributes, to: path) {
+                return Visible(descriptor: opened.descriptor, attributes: attributes, realPath: path)
+            }
             guard mayRead || maySee(path, isDirectory: attributes.isDirectory) else { throw refusal(at: path) }
             // Where a link leads, a name that is there is refused as one that is not.
             guard opened.realPath == nil || maySee(realPath, isDirectory: attributes.isDirectory) else {
@@ -84,8 +87,11 @@ extension Share {
             }
             return Visible(descriptor: opened.descriptor, attributes: attributes, realPath: realPath)
         } catch {
+            if mayRead || error == .wouldBlock || error == .rootGone { throw error }
+            // Who may add names finds out anyway whether one is free, and programs look before they do.
+            if error == .notFound, granted(at: path).contains(.create), !leadsToSecrets(path) { throw .notFound }
             // Who may not read here must not learn either what exists.
-            throw mayRead || error == .wouldBlock || error == .rootGone ? error : refusal(at: path)
+            throw refusal(at: path)
         }
     }
 

@@ -30,7 +30,13 @@ extension Share {
     /// - Throws: ``RootError/forbidden`` to a requester without any right there, who must not learn what is there
     ///   either, from a precondition that is looked at before the rights; and what keeps the place from being found.
     func locateTarget(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
-        let location = try locateShown(path, followsLink: followsLink)
+        let location: Location
+        do throws(RootError) {
+            location = try locateShown(path, followsLink: followsLink)
+        } catch .parentMissing where !granted(at: path).contains(.create) {
+            // To make the folder first would be refused, too.
+            throw .forbidden
+        }
         let (real, isDirectory) = (location.path, location.status?.isDirectory == true)
         guard mayKnow(path, isDirectory), path == real || mayKnow(real, isDirectory) else { throw .forbidden }
         return location
@@ -130,11 +136,16 @@ extension Share {
 
     /// Rights and policy for a new or a replaced name.
     func requireReplaceable(_ location: borrowing Location, asked path: SharePath) throws(RootError) {
-        guard location.status != nil else { return try requireNewName(path, location.path, isDirectory: false) }
-        try requireRights(.overwrite, at: path, location.path)
-        guard root.policy.refusesOverwrite, let old = location.status else { return }
+        guard let old = location.status else { return try requireNewName(path, location.path, isDirectory: false) }
         // Mounted drives make a file before they fill it: nothing is lost by that.
-        guard old.isFile, old.size == 0 else { throw .forbidden }
+        let isEmpty = old.isFile && old.size == 0
+        if isEmpty, mayCreate(path, location.path) { return }
+        try requireRights(.overwrite, at: path, location.path)
+        guard isEmpty || !root.policy.refusesOverwrite else { throw .forbidden }
+    }
+
+    private func mayCreate(_ path: SharePath, _ realPath: SharePath) -> Bool {
+        granted(at: path).contains(.create) && (path == realPath || granted(at: realPath).contains(.create))
     }
 
     /// Rights and policy for a new name, of which only files need an allowed extension.

@@ -118,6 +118,7 @@ extension Share {
                     continue
                 }
                 if isDurable, !root.policy.waitsForDisk { try waitForName(of: file, at: path) }
+                noteArrival(result.attributes, at: path)
                 tell(.upload(path))
                 return result
             } catch .exists {

@@ -118,6 +118,7 @@ extension Share {
             try file.keepPermissions(of: old, where: status, hasAccessList: true)
         }
         try file.place(at: location, of: root)
+        noteArrival(attributes, at: location.path)
         return (attributes, location.status == nil)
     }
 }

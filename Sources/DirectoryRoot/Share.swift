@@ -20,6 +20,8 @@ public struct Share: Sendable {
     public var rights: RightsMap
     /// The authenticated user's name, kept as a lock's creator; nil for everybody.
     public var user: String?
+    /// Where the request came from, by which one without a name is known; nil tells nobody apart.
+    package var peer: String?
     /// Lock tokens submitted with the request, already matched with the resources they were submitted for.
     public var tokens: [LockToken]
     /// What else must hold for a write to happen, whatever it is about; nil asks nothing.

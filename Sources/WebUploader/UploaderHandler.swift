@@ -91,12 +91,26 @@ public final class UploaderHandler: Handler {
                 do {
                     let entry = try await request.io.run { try request.share.openToSend(request.path) }
                     return try await finish(answer(request, with: entry), request)
+                } catch RootError.forbidden where request.method == .head {
+                    return try await headOfArrival(request)
                 } catch {
                     return try await finish(refuse(request, error), request)
                 }
             }
+        } catch RootError.forbidden where request.method == .head {
+            return .later { [self] in try await headOfArrival($0) }
         } catch {
             return refuse(request, error)
+        }
+    }
+
+    /// That a file is there which the requester has just brought, and may not read.
+    private func headOfArrival(_ request: Request) async throws -> Response {
+        do {
+            let entry = try await request.io.run { try request.share.openArrival(request.path) }
+            return FileResponder.respond(with: entry, to: request)
+        } catch {
+            return try await finish(refuse(request, error), request)
         }
     }
 

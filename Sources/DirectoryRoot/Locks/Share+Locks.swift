@@ -43,7 +43,10 @@ extension Share {
         // go between the look at what is there and the lock on it.
         let (lock, exists) = try root.commitLock.withLock { () throws(RootError) -> (ActiveLock, Bool) in
             let target = try lockTarget(full)
-            let wanted: Rights = target.exists ? .overwrite : .create
+            // What is empty may be filled by who may make it, and locked for that.
+            let wanted: Rights =
+                target.exists && !granted(at: full).contains(.overwrite) && isEmpty(full)
+                ? .create : target.exists ? .overwrite : .create
             guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
                 throw refusal(at: full)
             }
@@ -95,6 +98,11 @@ extension Share {
     /// The path that the lock table knows: from the root, with links resolved and in one spelling, so that one resource
     /// has one lock by whatever way it is reached.
     func lockPath(_ path: SharePath) throws(RootError) -> SharePath { try lockTarget(absolute(path)).path }
+
+    private func isEmpty(_ full: SharePath) -> Bool {
+        guard let status = try? look(at: full, waiting: true).status else { return false }
+        return status.isFile && status.size == 0
+    }
 
     private func lockTarget(_ full: SharePath) throws(RootError) -> (path: SharePath, exists: Bool) {
         let target = try realTarget(full)

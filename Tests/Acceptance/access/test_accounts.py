@@ -430,3 +430,63 @@ def test_many_wrong_at_once_do_not_stop_the_others(serve):
     for thread in threads:
         thread.join()
     assert set(statuses) <= {401, 429} and 429 in statuses
+
+
+BOB, EVE = basic("bob", "bob"), basic("eve", "eve")
+LOCK = ('<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>')
+
+
+def test_who_brings_a_file_where_nothing_shows_may_see_that_it_came(serve):
+    """Programs look before they write, and at what they have written; nobody else learns of it, and nobody reads it."""
+    server = serve("--auth", "bob:bob@/inbox:w", "--auth", "eve:eve@/inbox:w")
+    inbox = server.root / "inbox"
+    inbox.mkdir()
+    (inbox / "others").write_text("before")
+    look = ("PROPFIND", "/inbox/a", "Depth: 0")
+    for name, status in (("a", 404), ("others", 403)):
+        assert ask(server, "HEAD", f"/inbox/{name}", BOB).status == status
+        assert ask(server, "PROPFIND", f"/inbox/{name}", "Depth: 0", BOB).status == status
+        assert ask(server, "GET", f"/inbox/{name}", BOB).status == status
+    for body, status in ((b"", 201), (b"content", 204)):
+        assert ask(server, "PUT", "/inbox/a", BOB, body=body).status == status
+        head = ask(server, "HEAD", "/inbox/a", BOB)
+        assert head.status == 200 and int(head["Content-Length"]) == len(body)
+        found = ask(server, *look, BOB)
+        assert found.status == 207 and f"<D:getcontentlength>{len(body)}<".encode() in found.body
+        assert ask(server, "GET", "/inbox/a", BOB).status == 403
+        assert ask(server, "GET", "/inbox/a", "Range: bytes=0-", BOB).status == 403
+        assert ask(server, "COPY", "/inbox/a", "Destination: /inbox/b", BOB).status == 403
+        for stranger in (EVE, "X: y"):
+            assert ask(server, "HEAD", "/inbox/a", stranger).status in (401, 403)
+            assert ask(server, *look, stranger).status in (401, 403)
+    # It is full now: it is not replaced, nor locked, and no other file of the name is shown.
+    assert ask(server, "PUT", "/inbox/a", BOB, body=b"more").status == 403
+    assert ask(server, "LOCK", "/inbox/a", BOB, body=LOCK).status == 403
+    assert ask(server, "DELETE", "/inbox/a", BOB).status == 403
+    assert b"/inbox/a" not in ask(server, "PROPFIND", "/inbox/", "Depth: 1", BOB).body
+    (inbox / "new").write_text("somebody's")
+    (inbox / "new").rename(inbox / "a")
+    assert ask(server, "HEAD", "/inbox/a", BOB).status == 403
+    # As mounted drives write.
+    locked = ask(server, "LOCK", "/inbox/b", BOB, body=LOCK)
+    token = locked["Lock-Token"]
+    assert locked.status == 201 and ask(server, "HEAD", "/inbox/b", BOB).status == 200
+    assert ask(server, "PUT", "/inbox/b", EVE, body=b"eve's").status == 423
+    assert ask(server, "PUT", "/inbox/b", BOB, f"If: ({token})", body=b"bob's").status == 204
+    assert ask(server, "UNLOCK", "/inbox/b", BOB, f"Lock-Token: {token}").status == 204
+    assert (inbox / "b").read_text() == "bob's"
+
+
+def test_visitors_are_told_apart_by_their_addresses(serve):
+    server = serve("--auth", "@/:w", "--trusted-proxy", "127.0.0.0/8")
+    one, other = "X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 192.0.2.2"
+    assert ask(server, "PUT", "/a", one, body=b"content").status == 201
+    assert ask(server, "HEAD", "/a", one).status == 200
+    assert ask(server, "HEAD", "/a", other).status == 403
+
+
+def test_who_may_not_make_a_name_is_not_told_to_make_its_folder(serve):
+    server = serve("--auth", "bob:bob@/public:ro")
+    (server.root / "public").mkdir()
+    for method in ("PUT", "MKCOL"):
+        assert ask(server, method, "/public/x/y", BOB).status == 403, method

@@ -214,6 +214,18 @@ def test_rclone(meeting, rclone, folder, vendor):
     assert not (meeting.root / "moved").exists()
 
 
+def test_rclone_into_a_folder_that_shows_nothing(serve, home):
+    """It looks at each file that it has uploaded."""
+    server = serve("--auth", "bob:bob@/inbox:w")
+    (server.root / "inbox").mkdir()
+    (home / "source").mkdir()
+    (home / "source" / "a").write_text("one")
+    hidden = run(rclone_program(), "obscure", "bob").strip()
+    run(rclone_program(), "--config", "", "--retries", "1", "copy", home / "source",
+        f":webdav,url='{server.url}/inbox',user=bob,pass={hidden}:", env=environment(home))
+    assert (server.root / "inbox" / "a").read_text() == "one"
+
+
 @pytest.mark.parametrize("vendor", ["other", "nextcloud"])
 def test_rclone_bisync(meeting, rclone, home, folder, vendor):
     here = folder / "here"
@@ -294,6 +306,25 @@ class TestDavfs2:
         place = mount(f"use_locks {locks}")
         run("cp", "-a", place / "tree", folder / "back", timeout=240)
         assert same_tree(source, folder / "back") == []
+
+    def test_a_folder_that_shows_nothing(self, serve, folder):
+        """davfs2 makes a file, locks it, looks at it, and only then writes to it."""
+        server = serve("--auth", "bob:bob@/inbox:w")
+        (server.root / "inbox").mkdir()
+        cache, place, config, secrets = (folder / name for name in ("cache", "mnt", "davfs2.conf", "secrets"))
+        for new in (cache, place):
+            new.mkdir()
+        shutil.chown(cache, "root", "davfs2")
+        cache.chmod(0o1775)
+        secrets.write_text(f"{place} bob bob\n")
+        secrets.chmod(0o600)
+        config.write_text(f"cache_dir {cache}\nsecrets {secrets}\ndelay_upload 0\nask_auth 0\n")
+        run("mount", "-t", "davfs", "-o", f"conf={config}", server.url + "/inbox/", place, env=environment(folder))
+        try:
+            (place / "a").write_text("for bob's eyes only")
+        finally:
+            run("umount", place, timeout=240)
+        assert (server.root / "inbox" / "a").read_text() == "for bob's eyes only"
 
     def test_append_rename_delete(self, meeting, mount):
         place = mount("use_locks 1")

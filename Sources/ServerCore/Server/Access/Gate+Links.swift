@@ -123,7 +123,8 @@ extension Gate {
             guard Self.linkPlaces.contains(where: { rest.starts(with: $0.utf8) }) else { return .refuse(Self.noLink) }
         }
         guard let rights = rights(of: link, rules) else { return .refuse(Self.noLink) }
-        let share = Share(root: root, base: link.path, rights: rights)
+        var share = Share(root: root, base: link.path, rights: rights)
+        share.peer = head.peer
         var inside = path
         if !path.isRoot, link.path.bytes.hasLast(path.bytes), try share.attributes(of: .root).kind == .file {
             // A file's link may have the file's name behind it, for clients that name what they save after it.

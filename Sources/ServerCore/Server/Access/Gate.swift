@@ -129,7 +129,10 @@ package final class Gate: AccessControl {
         if let misdirected = misdirection(of: head, rules) { return .refuse(misdirected) }
         if !head.method.isSafe, !rules.origins.admits(fields, authority: head.authority) {
             return .refuse(
-                .text(.forbidden, "A page of another site asked for this. Its owner can be allowed to with --cors."))
+                .text(
+                    .forbidden,
+                    "A page of another site asked for this, or a proxy in between does not pass on Host. Sites can be "
+                        + "allowed with --cors."))
         }
         guard !head.target.isAsterisk else {
             return .allow(Share(root: root, rights: RightsMap(rules: [])), prefix: prefix, path: .root)
@@ -158,9 +161,9 @@ package final class Gate: AccessControl {
 
     private func admit(_ head: RequestHeadView, to path: SharePath, _ rules: Rules) -> Admission {
         guard !rules.book.isEmpty else {
-            return .allow(
-                Share(root: root, rights: rules.book.everybody ?? .init(rules: [])), prefix: prefix(in: head),
-                path: path)
+            var share = Share(root: root, rights: rules.book.everybody ?? .init(rules: []))
+            share.peer = head.peer
+            return .allow(share, prefix: prefix(in: head), path: path)
         }
         guard let authorization = head.fields["authorization"] else {
             guard let cookies = head.fields["cookie"] else { return decide(.anonymous, head, path, rules) }
@@ -276,7 +279,9 @@ package final class Gate: AccessControl {
             guard Self.mayEnter(rights, head.method, path) else {
                 return .refuse(challenge(head, rules))
             }
-            return .allow(Share(root: root, rights: rights), prefix: prefix(in: head), path: path)
+            var share = Share(root: root, rights: rights)
+            share.peer = head.peer
+            return .allow(share, prefix: prefix(in: head), path: path)
         }
     }
 

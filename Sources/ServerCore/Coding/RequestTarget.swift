@@ -101,12 +101,13 @@ package struct RequestTarget: Equatable, Sendable {
 
     /// The place in the share that an undecoded absolute path names.
     ///
-    /// Split at `/` first; then each segment is decoded once. Empty segments are skipped.
+    /// Split at `/` first; then each segment is decoded once. Empty segments are skipped, and those that are a dot as it
+    /// is (RFC 3986 §5.2.4): apt joins addresses so that they hold some.
     /// - Parameters:
     ///   - text: starts with a slash, or is empty (the root).
     ///   - prefix: percent-encoded, without a last slash; must come first.
     /// - Returns: the path, and whether the text ended in a slash.
-    /// - Throws: ``HTTPError`` 400 for `.`, `..`, an encoded slash or NUL and a broken escape; 404 outside the prefix;
+    /// - Throws: ``HTTPError`` 400 for `..`, an encoded dot, an encoded slash or NUL and a broken escape; 404 outside the prefix;
     ///   414 for a path longer than a file system takes.
     package static func decode(
         path text: ArraySlice<UInt8>, below prefix: String = ""
@@ -119,7 +120,7 @@ package struct RequestTarget: Equatable, Sendable {
         var start = rest.startIndex
         while start < rest.endIndex {
             let end = rest[(start + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-            if end > start + 1 {
+            if end > start + 1, !(end == start + 2 && rest[start + 1] == UInt8(ascii: ".")) {
                 if !bytes.isEmpty { bytes.append(UInt8(ascii: "/")) }
                 try append(segment: rest[(start + 1)..<end], to: &bytes)
             }
@@ -128,7 +129,8 @@ package struct RequestTarget: Equatable, Sendable {
         guard bytes.count <= SharePath.longestPath else {
             throw HTTPError(.uriTooLong, "This path is longer than a disk can hold.")
         }
-        return (SharePath(unchecked: bytes), rest.last == UInt8(ascii: "/") || rest.isEmpty)
+        let isFolder = rest.isEmpty || rest.last == UInt8(ascii: "/") || rest.suffix(2).elementsEqual("/.".utf8)
+        return (SharePath(unchecked: bytes), isFolder)
     }
 
     /// What an undecoded absolute path has behind a prefix, however either is encoded.

@@ -81,6 +81,15 @@ def test_wget_mirror(server, folder, options):
     assert "sub/a.txt" in files and all(came[name].read_text() == TREE[name] for name in files)
 
 
+def test_a_dot_between_names_is_left_out(server):
+    """As apt asks a repository without a distribution, `deb http://host/apt ./`."""
+    (server.root / "apt").mkdir()
+    (server.root / "apt" / "Packages").write_text("Package: a\n")
+    for target in ("/apt/./Packages", "/./apt/././Packages"):
+        assert curl("--path-as-is", "-f", server.url + target).stdout == b"Package: a\n"
+    assert curl("--path-as-is", "-f", server.url + "/apt/.").stdout == b"Packages\n"
+
+
 def test_rclone_reads_the_tree_by_its_pages(server, folder):
     fill(server.root)
     subprocess.run([rclone_program(), "--config", "", "copy", "--http-url", server.url, ":http:", folder / "copy"], check=True, timeout=60)

@@ -8,14 +8,15 @@ struct HTMLListing: ListingFormat {
 
     /// The folder as a person reads it: `/a/`.
     let path: [UInt8]
-    /// Its percent-encoded address, with the last slash.
-    let address: [UInt8]
+    /// What stands before each name in an address: the folder's own, percent-encoded, with the last slash.
+    var address: [UInt8]
     let rights: Rights
     /// Whether this is a document of its own.
     let isDocument: Bool
     let title: String
-    /// Whether the folder is offered as an archive, which who follows each link would fetch beside the files.
-    var offersArchive = true
+    /// Whether programs read it that go by its links: they take names alone for members, sizes as Apache writes them,
+    /// and an archive of the folder for one more file.
+    var isForPrograms = false
     /// The number of the first member on the page before this one, and on the one after it.
     var previous: Int?
     var next: Int?
@@ -45,7 +46,7 @@ struct HTMLListing: ListingFormat {
     }
 
     func member(_ member: DirectoryMember, _ writer: inout TextWriter) {
-        let isDirectory = member.attributes.isDirectory
+        let (isDirectory, size) = (member.attributes.isDirectory, member.attributes.size)
         writer.raw("<tr><td><a href=\"")
         writer.raw(address)
         writer.address(member.name)
@@ -54,7 +55,7 @@ struct HTMLListing: ListingFormat {
         writer.html(member.name)
         if isDirectory { writer.raw("/") }
         writer.raw("</a></td><td>")
-        if !isDirectory { writer.size(member.attributes.size) }
+        if !isDirectory { isForPrograms ? writer.shortSize(size) : writer.size(size) }
         writer.raw("</td><td>")
         writer.calendar(CalendarTime(seconds: member.attributes.modified.seconds))
         writer.raw("</td></tr>\n")
@@ -65,7 +66,7 @@ struct HTMLListing: ListingFormat {
             writer.raw("</tbody>\n</table>\n<p>")
             link("Previous", to: previous, &writer)
             link("Next", to: next, &writer)
-            if offersArchive { writer.raw("<a href=\"?archive=zip\">ZIP</a>") }
+            if !isForPrograms { writer.raw("<a href=\"?archive=zip\">ZIP</a>") }
             writer.raw("</p>\n")
         }
         if isDocument { writer.raw("</main>\n</body>\n</html>\n") }

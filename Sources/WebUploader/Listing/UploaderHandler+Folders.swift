@@ -59,7 +59,10 @@ extension UploaderHandler {
                 var format = HTMLListing(
                     path: request.path.folderPath, address: request.folderAddress(request.path), rights: $0,
                     isDocument: true, title: title)
-                if case .links = form { format.offersArchive = false }
+                if case .links = form {
+                    format.isForPrograms = true
+                    format.address = []
+                }
                 return format
             }
         case .json, .archive:
@@ -112,8 +115,9 @@ extension UploaderHandler {
     /// yet asks for any media type.
     private static func followsLinks(_ request: Request) -> Bool {
         guard let agent = request.fields["user-agent"]?.lowercased() else { return false }
-        let names = ["wget/", "wget2/", "rclone/", "lftp/", "kodi/", "httpdirfs", "links (", "elinks/"]
-        return names.contains { agent.hasPrefix($0) } || agent.contains("httrack")
+        let beginnings = ["wget/", "wget2/", "rclone/", "lftp/", "kodi", "httpdirfs", "links (", "elinks/", "netsurf/"]
+        // fsspec, which reads data for pandas and others, says only what it is made of.
+        return beginnings.contains { agent.hasPrefix($0) } || ["httrack", "aiohttp/"].contains { agent.contains($0) }
     }
 
     /// The file that stands in for a folder's page, where there is one.

@@ -56,4 +56,23 @@ extension TextWriter {
         }
         raw(units[unit])
     }
+
+    /// Writes a number of bytes as Apache's listings have it, for programs that know those: `312`, `4.7M`.
+    mutating func shortSize(_ bytes: Int64) {
+        var (rest, unit) = (Double(bytes), 0)
+        let units: [StaticString] = ["", "K", "M", "G", "T", "P", "E"]
+        while rest >= 999.5, unit < units.count - 1 {
+            rest /= 1024
+            unit += 1
+        }
+        let tenths = Int64((rest * 10).rounded())
+        if unit > 0, tenths < 100 {
+            integer(tenths / 10)
+            raw(".")
+            integer(tenths % 10)
+        } else {
+            integer(Int64(rest.rounded()))
+        }
+        raw(units[unit])
+    }
 }

@@ -35,12 +35,25 @@ def test_forms_by_accept(server):
     # Who follows links gets them where it does not say what it wants, and nothing that makes it fetch all twice.
     wget = {accept: requests.get(server.url + "/", headers={"User-Agent": "Wget/1.25", "Accept": accept}, timeout=20).text
             for accept in ("*/*", "text/html", "text/plain")}
-    assert wget["*/*"] == wget["text/html"] and 'href="/sub/"' in wget["*/*"] and "archive" not in wget["*/*"]
+    assert wget["*/*"] == wget["text/html"] and 'href="sub/"' in wget["*/*"] and "archive" not in wget["*/*"]
     assert wget["text/plain"] == plain.text
     for agent in ("lftp/4.9.2", "Kodi/21.0 (X11; Linux x86_64)", "HTTPDirFS-1.2.6", "wget2/1.99.1", "ELinks/0.13",
-                  "Links (2.28; Linux 6.1 x86_64)", "Mozilla/4.5 (compatible; HTTrack 3.0x; Windows 98)"):
+                  "Links (2.28; Linux 6.1 x86_64)", "Mozilla/4.5 (compatible; HTTrack 3.0x; Windows 98)",
+                  "KodifromDebian/20.1 (X11; Linux x86_64)", "NetSurf/3.10 (Linux)", "Python/3.11 aiohttp/3.9.5"):
         page = requests.get(server.url + "/", headers={"User-Agent": agent}, timeout=20).text
-        assert 'href="/sub/"' in page and "archive" not in page, agent
+        # Kodi and HTTPDirFS know members by names alone.
+        assert 'href="sub/"' in page and 'href="b.txt"' in page and "archive" not in page, agent
+
+
+def test_sizes_for_programs_that_read_listings(server):
+    """As Apache writes them: Kodi takes no others."""
+    sizes = {0: "0", 999: "999", 1_000: "1.0K", 1_536: "1.5K", 10_189: "10K", 1_047_000: "1.0M", 300_000_000: "286M", 5 << 40: "5.0T"}
+    for size in sizes:
+        with open(server.root / f"f{size}", "wb") as file:
+            file.truncate(size)
+    page = requests.get(server.url + "/", headers={"User-Agent": "Kodi/21.0"}, timeout=20).text
+    for size, shown in sizes.items():
+        assert f'<a href="f{size}">f{size}</a></td><td>{shown}</td>' in page, (size, page)
 
 
 @pytest.mark.parametrize("form", [{}, {"Accept": "application/json"}, {"Accept": "text/html"}, {"User-Agent": "Wget/1.25"}])

@@ -65,7 +65,8 @@ extension MultiStatusWriter {
         case .quotaUsedBytes:
             guard let space else { return false }
             xml.append("<D:quota-used-bytes>")
-            xml.append(number: space.used)
+            // davix takes it for a file's size, and nothing says that it must count others' room, too.
+            xml.append(number: attributes.isDirectory ? space.used : attributes.size)
             xml.append("</D:quota-used-bytes>")
         case .supportedReportSet:
             guard attributes.isDirectory else { return false }

@@ -95,7 +95,8 @@ struct LinkCommand: ParsableCommand {
         guard let shared = try? SharePath(bytes: relative) else {
             throw StartError.usage("\(path) cannot be shared")
         }
-        guard try share.attributes(of: shared).isDirectory || !upload else {
+        let isDirectory = try share.attributes(of: shared).isDirectory
+        guard isDirectory || !upload else {
             throw StartError.usage("upload: '\(path)' is not a folder")
         }
         var life: Duration?
@@ -117,10 +118,12 @@ struct LinkCommand: ParsableCommand {
                 secretHash: secretHash, path: shared, rights: upload ? [.read, .create] : .readOnly,
                 expires: life.map { Timestamp(seconds: Int64(time(nil)) + $0.components.seconds) }, passwordHash: hash,
                 downloadsLeft: maxDownloads))
+        // What saves a file under the last name of its address finds the file's own.
+        let name = isDirectory ? "" : URICharacters.unreservedPath.text(Array(shared.name))
         let base = url.map(Self.withoutSlash) ?? server?.url
         do throws(StartError) {
             try StandardStreams.deliver(
-                "\(base ?? "")/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/")
+                "\(base ?? "")/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/\(name)")
         } catch {
             // Nobody has seen it.
             try opened.links.revoke(id: link.id)

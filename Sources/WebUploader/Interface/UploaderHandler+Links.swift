@@ -66,7 +66,9 @@ extension UploaderHandler {
             return (link, secret, attributes.isDirectory)
         }
         let token = LinkToken.text(id: link.id, secret: secret)
-        let address = request.prefix + "/.shareserve/s/" + token + (isDirectory ? "/" : "")
+        // What saves a file under the last name of its address finds the file's own.
+        let name = isDirectory ? [] : Array(link.path.name)
+        let address = request.prefix + "/.shareserve/s/" + token + "/" + URICharacters.unreservedPath.text(name)
         var writer = TextWriter()
         writer.json(link, from: share.base, address: address)
         writer.raw("\n")

@@ -12,6 +12,7 @@ import time
 import urllib.parse
 
 import pytest
+import requests
 
 from server import binary, free_port, wait_until
 from wire import Wire, ask
@@ -63,7 +64,7 @@ def test_the_whole_address_is_printed_of_a_server_with_a_file_of_settings(serve,
     server = serve("--config", settings)
     (server.root / "a.txt").write_text("one")
     shown = link(server.root / "a.txt").stdout.strip()
-    assert re.fullmatch(rf"https://[^/]+:{server.port}/files/\.shareserve/s/[^/]+/", shown), shown
+    assert re.fullmatch(rf"https://[^/]+:{server.port}/files/\.shareserve/s/[^/]+/a\.txt", shown), shown
 
 
 def test_a_pipe_where_settings_were_does_not_hold_a_link_up(serve, folder):
@@ -162,7 +163,8 @@ def test_destinations_stay_inside(shared, method, destination):
 
 
 def test_a_file_shows_no_siblings(shared):
-    place = made(shared.root / "album" / "a.txt", "--root", shared.root)
+    place, name = made(shared.root / "album" / "a.txt", "--root", shared.root).rsplit("/", 1)
+    assert name == "a.txt"
     assert ask(shared, "GET", place).text == "one"
     assert ask(shared, "GET", f"{place}/a.txt").text == "one"
     for way, disposition in [("", "inline"), ("/", "inline"), ("/?download", "attachment"), ("/a.txt", "inline")]:
@@ -170,6 +172,17 @@ def test_a_file_shows_no_siblings(shared):
         assert answer["Content-Disposition"] == f'{disposition}; filename="a.txt"', "whoever saves it gets the file's own name"
     for way in ("/b.txt", "/inner/b.txt", "/?json", "/?archive=zip"):
         assert "two" not in ask(shared, "GET", f"{place}{way}").text
+
+
+def test_what_saves_a_file_by_its_address_has_its_name(serve, folder):
+    server = serve()
+    (server.root / "ein Bild #1.png").write_text("one")
+    with_page = requests.post(f"{server.url}/.shareserve/links", json={"path": "/ein Bild #1.png"}, timeout=20).json()["address"]
+    for index, address in enumerate([link(server.root / "ein Bild #1.png").stdout.strip(), server.url + with_page]):
+        place = folder / str(index)
+        place.mkdir()
+        subprocess.run(["wget", "-q", address], cwd=place, check=True, timeout=60)
+        assert [path.name for path in place.iterdir()] == ["ein Bild #1.png"]
 
 
 def test_upload_only_where_allowed(shared):

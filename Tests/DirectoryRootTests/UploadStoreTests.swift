@@ -269,6 +269,20 @@ import Testing
         #expect(directory.text("b") == "")
     }
 
+    @Test("Whom nobody has seen for a minute is not shown to others")
+    func left() throws {
+        let time = TestClock()
+        time.turn(by: RootClock.system.wall().seconds - time.clock.wall().seconds)
+        let share = try other(clock: time.clock)
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 6))
+        #expect(try share.uploadsInProgress(below: .root).count == 1)
+        time.pass(90)
+        #expect(try share.uploadsInProgress(below: .root).isEmpty)
+        #expect(try share.upload(id: upload.id).offset == 0)
+        _ = try share.resumeUpload(id: upload.id)
+        #expect(try share.uploadsInProgress(below: .root).count == 1)
+    }
+
     @Test("An upload of a file of the future that was refused its name is given up as any other")
     func expiryInTheFuture() throws {
         let time = TestClock()
@@ -387,7 +401,7 @@ import Testing
         let line = try StateRecord.all(in: StateEnvelope(file: record).payload)[0]
         var ending = try UploadRecord(line, id: upload.id)
         func note(born: Timestamp?) throws {
-            ending.phase = .committing(inode: inode.inode, device: inode.device, born: born)
+            ending.phase = .committing(inode: inode.inode, device: inode.device, born: born, isCopy: false)
             var payload: [UInt8] = []
             ending.record.write(to: &payload)
             try directory.write(

@@ -101,10 +101,10 @@ extension Share {
     }
 
     /// The uploads that go on below a folder where this requester may look, with targets from ``base``: the resumable
-    /// ones of every process, and what this process takes in one request.
+    /// ones of every process that have got bytes within the last minute, and what this process takes in one request.
     public func uploadsInProgress(below path: SharePath) throws(RootError) -> [UploadProgress] {
         let folder = try absolute(path)
-        return try (root.state.uploads.all() + root.writes.all()).compactMap { progress in
+        return try (root.state.uploads.all(within: .seconds(60)) + root.writes.all()).compactMap { progress in
             guard let target = progress.record.target, named(progress.record) == nil, folder.isAncestor(of: target),
                 granted(at: target).contains(.read), let shown = target.relative(to: base)
             else { return nil }

@@ -145,7 +145,9 @@ package final class UploadStore: Sendable {
             store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
         return try part.locked { () throws(RootError) in
             // Read again: whoever had it may have finished it just now.
-            guard var record = try self.find(id)?.record, part.isNamed(), try isAllowed(record) else { throw .unknownToken }
+            guard var record = try self.find(id)?.record, part.isNamed(), try isAllowed(record) else {
+                throw .unknownToken
+            }
             record.touched = clock.wall()
             if case .committing = record.phase { record.phase = .receiving }
             // Nobody has seen whether what came behind is what its check sum says, or is on the disk at all.
@@ -183,7 +185,11 @@ package final class UploadStore: Sendable {
 
     /// All uploads that are not over, in no order, with what has come; but for those whose records can't be read, as
     /// those of an earlier start as another user.
-    func all() throws(RootError) -> [UploadProgress] {
+    /// - Parameter age: how long ago those that wait for somebody to go on with them got their last bytes at most; nil for
+    ///   all.
+    /// - Returns: the uploads.
+    /// - Throws: what the disk says of their folder.
+    func all(within age: Duration? = nil) throws(RootError) -> [UploadProgress] {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return [] }
         var found: [UploadProgress] = []
         for name in try StateFolder.names(in: folder) where name.hasSuffix(Self.record) {
@@ -193,10 +199,18 @@ package final class UploadStore: Sendable {
             let isThere = unsafe sys_statat(folder.number, id + Self.part, &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.
             guard isThere || record.isFinished else { continue }
+            if let age, isThere, !goesOn(record, status, within: age) { continue }
             let offset = isThere ? record.proven(of: Int64(clamping: status.size), for: process) : 0
             found.append(UploadProgress(record: record, offset: offset))
         }
         return found
+    }
+
+    private func goesOn(_ record: UploadRecord, _ part: sys_attributes, within age: Duration) -> Bool {
+        let now = clock.wall()
+        // Bytes that were refused their name have the time that the file was to have.
+        let written = part.modificationTime <= now ? part.modificationTime : record.touched
+        return max(record.touched, written).advanced(by: age) >= now
     }
 
     /// Removes an upload with all that has come.

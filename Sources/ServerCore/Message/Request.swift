@@ -118,7 +118,8 @@ public struct Request: Sendable {
         let target = try RequestTarget(reference, isReference: true)
         guard !target.isAsterisk else { throw HTTPError(.badRequest, "“*” is not an address.") }
         if let other = target.authority, !Self.sameServer(other, authority) {
-            throw HTTPError(.badGateway, "That address is on another server: this one cannot reach it.")
+            throw HTTPError(
+                .badGateway, "That address is on another server, or a proxy in between does not pass on Host.")
         }
         do {
             let decoded = try RequestTarget.decode(path: target.path, below: prefix)

@@ -13,7 +13,10 @@ extension UploaderHandler {
     /// Stores a form's files while they come; each is there as soon as its last byte is, or with a `Content-Digest`
     /// when all of the form has turned out to be what that says.
     private func form(_ request: Request) async throws -> Response {
-        let attributes = try await request.io.run { try request.share.attributes(of: request.path) }
+        let found = try await request.io.run { try request.share.existing(request.path) }
+        guard let attributes = found else {
+            throw HTTPError(.notFound, "There is no folder at this address. To write a file, use PUT.")
+        }
         guard attributes.isDirectory else {
             let reads = "GET, HEAD, OPTIONS, PROPFIND"
             let writes = ", PUT, DELETE, PATCH, PROPPATCH, COPY, MOVE, LOCK, UNLOCK"

@@ -414,7 +414,7 @@ const rank = {failed: 1, missing: 1, paused: 2, waiting: 3, done: 4, skipped: 4}
 function draw() {
 	clearTimeout(drawing)
 	drawing = null
-	const counted = items.filter(item => !isMissing(item)), open = counted.filter(item => !isOver(item)).length
+	const at = document.activeElement, counted = items.filter(item => !isMissing(item)), open = counted.filter(item => !isOver(item)).length
 	const failed = items.filter(hasFailed).length, busy = isBusy(), bytes = counted.reduce((sum, item) => sum + item.size, 0)
 	const sent = counted.reduce((sum, item) => sum + (isOver(item) && !hasFailed(item) ? item.size : item.sent), 0)
 	const share = bytes ? sent / bytes : open ? 0 : 1
@@ -432,11 +432,10 @@ function draw() {
 	const seen = new Set([...items].sort((a, b) => (rank[a.state] ?? 0) - (rank[b.state] ?? 0)).slice(0, 60))
 	for (const item of items) if (item.row && !seen.has(item)) item.row = item.row.remove();
 	[...seen].map(drawItem).forEach((row, i) => { if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null) })
+	if (panel.contains(at)) holdFocus(at.parentNode)
 	showProgress(busy ? formatShare(share) : "", share)
 	if (busy) drawing = setTimeout(draw, 400)
 }
-
-const stateWords = {waiting: t("Waiting"), asking: t("Waiting"), paused: t("Paused"), verifying: t("Verifying")}
 
 function drawItem(item) {
 	const name = shown([...item.folder, item.name].join("/"))
@@ -448,7 +447,7 @@ function drawItem(item) {
 	bar.hidden = isOver(item)
 	how.textContent = isOver(item) || isMissing(item) ? joined(item.size >= 0 && formatSize(item.size), message)
 		: state === "sending" ? joined(formatShare(share), formatSize(item.size), speedOf(item, item.sent))
-			: state === "retrying" ? joined(t("Waiting for the connection"), message) : stateWords[state]
+			: state === "retrying" ? joined(t("Waiting for the connection"), message) : {paused: t("Paused"), verifying: t("Verifying")}[state] ?? t("Waiting")
 	for (const one of buttons.children) one.hidden = !one.which(item)
 	return item.row
 }
@@ -460,8 +459,8 @@ function showProgress(percent, share) {
 	if (prefix === app.titlePrefix) return
 	app.titlePrefix = prefix
 	document.title = prefix + app.folderTitle
-	const ring = (color, part) => `<circle cx="16" cy="16" r="12" fill="none" stroke="${color}" stroke-width="6" pathLength="1" stroke-dasharray="${part} 1"/>`
-	const drawn = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g transform="rotate(-90 16 16)">${ring("#8884", 1)}${ring("#2f7bf0", share)}</g></svg>`
+	const ring = (color, part) => `<circle r="12" fill="none" stroke="${color}" stroke-width="6" pathLength="1" stroke-dasharray="${part} 1"/>`
+	const drawn = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-16 -16 32 32"><g transform="rotate(-90)">${ring("#8884", 1)}${ring("#2f7bf0", share)}</g></svg>`
 	favicon.href = percent ? "data:image/svg+xml," + encodeURIComponent(drawn) : plainIcon
 }
 

@@ -25,7 +25,7 @@ export function send(method, target, {headers, body, report, signal}) {
 		}
 		request.onload = () => {
 			const header = name => request.getResponseHeader(name)
-			if (request.status < 300) resolve({status: request.status, header})
+			if (request.status < 300) resolve({header})
 			else reject(new ApiError(request.status, isPlain(header("Content-Type")) && request.responseText))
 		}
 		request.onloadend = () => {

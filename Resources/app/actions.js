@@ -11,7 +11,7 @@ export const actions = [
 ...scoped("folder", [
 	{id: "upload", label: "Upload files", keys: ["Shift+U"], kind: "primary", run: () => pick("upload", () => showOpenFilePicker({multiple: true}))},
 	{id: "upload-folder", label: "Upload folder", keys: ["Shift+F"], run: () => pick("upload-folder", async () => [await showDirectoryPicker()])},
-	{id: "camera", label: "Take a photo", phone: true, run: () => inputs.camera.click()},
+	{id: "camera", label: "Take a photo", can: () => isPhone() && canCreate(), run: () => inputs.camera.click()},
 	{id: "new-folder", label: "New folder", keys: ["Shift+N"], run: () => create(t("New folder"), t("New folder"), true, makeFolder)},
 	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], can: () => canCreate() && canRead(), run: newText},
 	{id: "paste", label: "Paste", keys: ["Ctrl+V"], can: () => canCreate() && app.clipboard, run: paste},

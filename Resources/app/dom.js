@@ -45,10 +45,10 @@ export const boxOf = element => element.getBoundingClientRect()
 // What an event would do is done here.
 export const claim = event => event.preventDefault()
 
-// After what may have taken the focus away.
-export function holdFocus() {
+// After what may have taken the focus away: to a button `near`, if any.
+export function holdFocus(near) {
 	const {activeElement: at, body} = document
-	if (at === body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? app.list.rows.get(app.list.current))
+	if (at === body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? near?.querySelector("button:not([hidden])") ?? app.list.rows.get(app.list.current))
 }
 
 export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1)

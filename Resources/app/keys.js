@@ -38,7 +38,7 @@ function step(key) {
 	return by && list.focused + by
 }
 
-const isField = element => element.matches?.("input:not([type=checkbox]), textarea, select") ?? false
+const isField = element => element.matches?.("input:not([type=checkbox]), textarea, select")
 const isBusy = event => event.defaultPrevented || isField(event.target) || document.querySelector("dialog[open]")
 
 function watchKeys() {

@@ -27,13 +27,13 @@ app.menuAtFocus = () => {
 }
 
 app.updateBar = () => {
-	const {listing} = app, count = listing.selection.size, phone = isPhone()
-	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (!one.phone || phone) && (one.can() || one.id === "rename" && canDelete()))
+	const {listing} = app, count = listing.selection.size
+	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (one.can() || one.id === "rename" && canDelete()))
 	const signature = [count > 0, ...usable.map(one => one.id + Boolean(one.can()))].join()
 	if (bar.signature !== signature) {
 		bar.signature = signature
 		bar.classList.toggle("selecting", count > 0)
-		bar.replaceChildren(...(count ? [iconButton(t("Clear selection"), "close", () => listing.selectOnly([])), h("span.count")] : []),
+		bar.replaceChildren(...(count ? [iconButton(t("Clear selection"), "close", () => run(action("close"))), h("span.count")] : []),
 			...usable.map(one => buttonFor(one, {kind: one.kind, disabled: !one.can(),
 				title: t(one.label) + (one.keys[0] ? ` (${keyLabel(one.keys[0])})` : "")})))
 		fitBar()
@@ -113,7 +113,10 @@ async function showState(kind, over = covered) {
 	covered = over
 	app.list.element.hidden = kind !== null
 	state.hidden = kind === null
-	if (kind === "login") return state.replaceChildren(await ask("loginForm"))
+	if (kind === "login") {
+		state.replaceChildren(await ask("loginForm"))
+		return isField(document.activeElement) || focusOn(state.querySelector("input"))
+	}
 	const [iconName, title, words, id] = states[kind] ?? []
 	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", t(words)),
 		action(id)?.can() ? buttonFor(action(id), {kind: "primary"}) : ""] : []))
@@ -230,15 +233,16 @@ app.clear = () => {
 
 app.focusFilter = () => filter.select()
 
-function clearFind(quiet) {
+async function clearFind(quiet) {
 	const {isSearch} = app.listing
 	filter.value = app.listing.filter = ""
 	searchAbort?.abort()
 	searching.hidden = true
 	if (quiet) return
 	if (location.hash.startsWith("#search=")) history.replaceState(history.state, "", location.pathname)
-	if (isSearch) load(app.href)
+	if (isSearch) await load(app.href)
 	else app.arrange()
+	holdFocus()
 }
 
 let searchAbort

@@ -30,4 +30,4 @@ function showMenu(items, x, y, label) {
 }
 
 addEventListener("pointerdown", event => { if (!openMenu?.element.contains(event.target)) closeMenu() }, true)
-addEventListener("scroll", () => closeMenu(true), {passive: true})
+addEventListener("scroll", () => closeMenu(true))

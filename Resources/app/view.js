@@ -29,7 +29,7 @@ class ListView {
 		on("dragstart", this.dragStarted)
 		on("pointerdown", this.pressed)
 		this.body.addEventListener("dragend", () => { this.dragged = null })
-		addEventListener("scroll", () => this.layoutSoon(), {passive: true})
+		addEventListener("scroll", () => this.layoutSoon())
 		new ResizeObserver(() => this.layoutSoon()).observe(document.documentElement)
 	}
 
@@ -40,7 +40,7 @@ class ListView {
 			this.focused = this.anchor = 0
 			this.clear()
 		}
-		const before = listing.visible[this.focused]
+		const before = this.current
 		this.view = view
 		listing.arrange(view)
 		const {visible} = listing, now = before ? visible.indexOf(before) : -1
@@ -255,19 +255,16 @@ class ListView {
 	setFocused(index, move) {
 		const {visible} = this.listing
 		if (!visible.length) return
-		const old = this.rows.get(visible[this.focused])
-		if (old) old.tabIndex = -1
 		this.focused = Math.max(0, Math.min(visible.length - 1, index))
-		const row = this.rows.get(visible[this.focused])
-		if (row) row.tabIndex = 0
+		this.rows.forEach(row => { row.tabIndex = row.index === this.focused ? 0 : -1 })
 		if (!move) return
 		for (let i = 0; i < 3; i += 1) {
-			const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - boxOf(this.element.tHead).bottom
-			const below = top + this.rowHeight - innerHeight + 16
-			if (above < 0 || below > 0) scrollBy(0, (above < 0 ? above : below) / this.stretch)
+			const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - Math.max(0, boxOf(bar.parentNode).bottom, boxOf(this.element.tHead).bottom)
+			const below = top + this.rowHeight - innerHeight + 16 + (document.querySelector(".transfers")?.offsetHeight ?? 0)
+			if (above < 0 || below > 0) scrollBy(0, (above < 0 ? above : Math.min(above, below)) / this.stretch)
 		}
 		this.layout()
-		focusOn(this.rows.get(visible[this.focused]))
+		focusOn(this.rows.get(this.current))
 	}
 
 	focusEntry(name) {

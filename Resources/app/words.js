@@ -33,11 +33,8 @@ const sizes = ["", "kilo", "mega", "giga", "tera"].map((prefix, step) => new Int
 
 // `{name}` is filled from `values`, `{s}` by the English plural; others' forms in Intl's order.
 export function t(english, values = {}) {
-	let text = translations[english] ??= words.find(([start]) => start && english.startsWith(start))?.[1] ?? english
-	if (text.includes("|")) {
-		const choice = text.split("|")
-		text = choice[forms.indexOf(plural.select(values.n))] ?? choice.at(-1)
-	}
+	const choice = (translations[english] ??= words.find(([start]) => start && english.startsWith(start))?.[1] ?? english).split("|")
+	const text = choice[forms.indexOf(plural.select(values.n))] ?? choice.at(-1)
 	const all = {s: values.n === 1 ? "" : "s", ...values}
 	return text.replace(/\{(\w+)\}/g, (_, name) => (typeof all[name] === "number" ? number.format(all[name]) : all[name] ?? ""))
 }

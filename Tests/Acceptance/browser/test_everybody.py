@@ -279,6 +279,12 @@ def test_forced_colours_show_every_state(server, opened, folder, shot, scheme):
     page.keyboard.press("ArrowDown")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     select(page, "a.txt")
+    page.get_by_role("button", name="Show as grid").click()
+    edges, ground = page.locator("tbody tr").first.evaluate("one => [getComputedStyle(one).borderColor, getComputedStyle(document.documentElement).backgroundColor]")
+    assert edges == ground, "a tile's edge is the room between tiles, and no frame"
+    assert row(page, "a.txt").evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+    seen("tiles")
+    page.get_by_role("button", name="Show as list").click()
     borders = page.locator(".button:visible").evaluate_all("all => all.map(one => parseFloat(getComputedStyle(one).borderTopWidth))")
     assert borders and min(borders) >= 1
     seen("selection")

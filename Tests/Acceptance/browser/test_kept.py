@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+import requests
 from playwright.sync_api import expect
 
 from browser.conftest import act, make_tree, row, select
@@ -318,3 +319,45 @@ def test_coming_back_keeps_what_is_selected_and_typed_in_a_search(server, opened
     expect(page.locator(".count")).to_have_text("1 selected")
     expect(field).to_have_value("another word")
     expect(page.get_by_text("3 found for “txt”")).to_be_visible()
+
+
+@pytest.mark.parametrize("way", ["address", "menu"])
+def test_a_log_in_form_is_ready_to_be_typed_in(serve, opened, way):
+    server = serve("--auth", "anna:secret@/:rw", *(["--auth", "@/:ro"] if way == "menu" else []))
+    make_tree(server.root, {"a.txt": "a"})
+    page = opened()
+    page.expected.append("401")
+    page.goto(server.url + "/")
+    if way == "menu":
+        page.get_by_role("button", name="More", exact=True).press("Enter")
+        page.get_by_role("menuitem", name="Log in").press("Enter")
+    expect(page.get_by_label("User")).to_be_focused()
+    page.keyboard.type("anna")
+    page.keyboard.press("Tab")
+    page.keyboard.type("secret")
+    page.keyboard.press("Enter")
+    expect(row(page, "a.txt")).to_be_visible()
+    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    if way == "menu":
+        return
+    # But it takes no words that are meant for the search.
+    field = page.get_by_role("searchbox")
+    field.fill("some")
+    page.context.clear_cookies()
+    page.evaluate(COME_BACK)
+    expect(page.get_by_label("User")).to_be_visible()
+    page.wait_for_timeout(200)
+    page.keyboard.type(" words")
+    expect(field).to_have_value("some words")
+
+
+def test_a_links_password_is_ready_to_be_typed_in(server, opened):
+    make_tree(server.root, {"album/a.txt": "a"})
+    link = requests.post(f"{server.url}/.shareserve/links", json={"href": "/album/", "password": "secret"}, timeout=20).json()
+    page = opened()
+    page.expected.append("401")
+    page.goto(server.url + link["address"])
+    expect(page.get_by_label("Password")).to_be_focused()
+    page.keyboard.type("secret")
+    page.keyboard.press("Enter")
+    expect(row(page, "a.txt")).to_be_visible()

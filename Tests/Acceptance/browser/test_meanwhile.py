@@ -5,7 +5,7 @@ import os
 from playwright.sync_api import expect
 
 from browser.conftest import act, make_tree, picture, row, select
-from browser.test_transfers import files_input, panel
+from browser.test_transfers import LOST, files_input, panel
 from server import wait_until
 
 HAS_FOCUS = "() => document.activeElement !== document.body && !document.activeElement.disabled"
@@ -329,3 +329,65 @@ def test_the_focus_is_never_lost(serve, opened, folder):
     press(panel(page).get_by_role("button", name="Close"))
     expect(panel(page)).to_be_hidden()
     kept("the panel's end")
+
+
+def test_the_focus_goes_on_from_buttons_that_go(server, opened):
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b", "folder/b.txt": "b"})
+    page = opened(server.url + "/")
+    keys = page.keyboard
+
+    def press(button):
+        button.focus()
+        keys.press("Enter")
+
+    row(page, "b.txt").focus()
+    keys.press(" ")
+    press(page.get_by_role("button", name="Clear selection"))
+    expect(page.locator(".count")).to_have_count(0)
+    expect(row(page, "b.txt")).to_be_focused()
+    # A filter stays.
+    page.get_by_role("searchbox").fill("b")
+    select(page, "b.txt")
+    press(page.get_by_role("button", name="Clear selection"))
+    expect(row(page, "b.txt")).to_be_focused()
+    expect(page.get_by_role("searchbox")).to_have_value("b")
+
+    for words, found in [("txt", 3), ("nothing", 0)]:
+        page.get_by_role("searchbox").fill(words)
+        page.get_by_role("searchbox").press("Enter")
+        expect(page.get_by_text(f"{found} found for")).to_be_visible()
+        press(page.locator(".searching").get_by_role("button", name="Close"))
+        expect(row(page, "folder")).to_be_focused()
+
+
+def test_the_focus_stays_with_its_upload(server, opened):
+    page, held = opened(server.url + "/"), {}
+    page.expected += LOST
+    page.route("**/*.bin", lambda route: held.update({route.request.url[-5]: route}) if route.request.method == "PUT" else route.continue_())
+    files_input(page).set_input_files([{"name": f"{name}.bin", "mimeType": "text/plain", "buffer": b"x"} for name in "ab"])
+    button = lambda label: panel(page).get_by_role("button", name=label, exact=True)
+    wait_until(lambda: page.wait_for_timeout(20) or len(held) == 2, "both are on their way")
+    for first, second, name in [("Pause: b.bin", "Resume: b.bin", "Enter"), ("Pause all", "Resume all", " ")]:
+        for here, there in [(first, second), (second, first), (first, second)]:
+            button(here).focus()
+            page.keyboard.press(name)
+            expect(button(there)).to_be_focused()
+        if name == "Enter":
+            page.keyboard.press("Enter")
+    held.clear()
+    page.keyboard.press("Enter")
+    wait_until(lambda: page.wait_for_timeout(20) or len(held) == 2, "both are sent again")
+    button("Pause: b.bin").focus()
+    page.keyboard.press("Enter")
+    # What is done goes below what is not, and the rows change their places.
+    held["a"].continue_()
+    expect(panel(page).locator("li").last).to_have_class("done")
+    page.wait_for_timeout(300)
+    expect(button("Resume: b.bin")).to_be_focused()
+    # And from a row that needs no buttons any more.
+    page.unroute("**/*.bin")
+    page.keyboard.press("Enter")
+    expect(panel(page).locator(".done")).to_have_count(2)
+    page.wait_for_timeout(300)
+    assert page.evaluate(HAS_FOCUS)
+    assert page.evaluate("document.activeElement.checkVisibility()")

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser.conftest import PHONE, act, make_tree, names, row, select
+from browser.conftest import PHONE, act, make_tree, names, picture, row, select
 from browser.test_folders import drop
 from browser.test_transfers import LOST, MIB, big_file, files_input, panel
 from server import wait_until
@@ -301,3 +301,146 @@ def test_who_may_only_read_is_offered_no_new_name(serve, opened):
     select(page, "a.txt")
     expect(page.get_by_role("toolbar").get_by_role("button", name="Download")).to_be_visible()
     expect(page.get_by_role("toolbar").get_by_role("button", name=re.compile("Rename"))).to_have_count(0)
+
+
+LONG = "Quarterly report of the southern region 2026 (final, signed by all three).txt"
+
+
+@pytest.mark.parametrize("name", [LONG, "L" * 120 + ".txt"], ids=["words", "one-word"])
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_question_about_a_taken_name_shows_both_files_whole(server, opened, shot, width, name):
+    make_tree(server.root, {name: "old"})
+    page = opened(server.url + "/", viewport={"width": width, "height": 640})
+    files_input(page).set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"newer"})
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    shot(page, f"taken-{width}-{name[0]}")
+    body, sections = dialog.locator(".dialog-body"), dialog.locator(".compare section")
+    assert body.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert inside(page, *sections.all())
+    first, second = (one.bounding_box()["width"] for one in sections.all())
+    assert abs(first - second) < 1
+    for text in sections.locator("bdi").all():
+        box, frame = text.bounding_box(), text.locator("xpath=ancestor::section").bounding_box()
+        assert frame["x"] < box["x"] and box["x"] + box["width"] < frame["x"] + frame["width"]
+    # Nor does the title lie over what is below it.
+    assert dialog.locator(".dialog-head").evaluate("one => one.scrollHeight <= one.clientHeight")
+
+
+@pytest.mark.parametrize("mode", ["list", "grid"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_the_panel_of_transfers_covers_no_row_that_is_wanted(server, opened, shot, device, mode):
+    make_tree(server.root, {f"file {n:02}.txt": "x" for n in range(60)})
+    page = opened(server.url + "/", **(PHONE if device == "phone" else {}))
+    foot = lambda: page.evaluate("innerHeight - document.querySelector('.transfers').getBoundingClientRect().bottom")
+    # In a short folder it stands at the window's foot, and nothing scrolls.
+    page.get_by_role("searchbox").fill("none of these")
+    files_input(page).set_input_files({"name": "sent 0.txt", "mimeType": "text/plain", "buffer": b"x"})
+    expect(panel(page).locator(".done")).to_have_count(1)
+    assert 15 < foot() < 17 and page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    page.get_by_role("searchbox").fill("")
+    if mode == "grid":
+        page.get_by_role("button", name="Show as grid").click()
+    files_input(page).set_input_files([{"name": f"sent {n}.txt", "mimeType": "text/plain", "buffer": b"x"} for n in range(1, 9)])
+    expect(panel(page).locator(".done")).to_have_count(9)
+    expect(page.locator(".summary")).to_contain_text("69 files")
+    # The end of the folder scrolls clear of it,
+    page.evaluate("scrollTo(0, 1e6)")
+    above = lambda one: one.bounding_box()["y"] + one.bounding_box()["height"] <= panel(page).bounding_box()["y"] + 1
+    assert above(row(page, "sent 8.txt")) and above(page.locator(".summary"))
+    shot(page, f"panel-end-{device}-{mode}")
+    assert 15 < foot() < 17
+    # and keys lead to rows in sight.
+    page.evaluate("scrollTo(0, 0)")
+    row(page, "file 00.txt").focus()
+    for key in ["ArrowDown"] * 14 + ["PageDown", "End"]:
+        page.keyboard.press(key)
+        assert above(page.locator("tbody tr:focus")), key
+    below = lambda one: one.bounding_box()["y"] + 1 >= sum(page.locator(".commands").bounding_box()[side] for side in ("y", "height"))
+    for key in ["ArrowUp"] * 14 + ["PageUp"]:
+        page.keyboard.press(key)
+        assert below(page.locator("tbody tr:focus")), key
+
+
+def test_the_panel_of_transfers_leaves_a_tall_tile_its_top(server, opened, shot):
+    """As on a phone that lies on its side."""
+    make_tree(server.root, {f"file {n:02}.txt": "x" for n in range(40)})
+    page = opened(server.url + "/", viewport={"width": 740, "height": 360})
+    page.get_by_role("button", name="Show as grid").click()
+    files_input(page).set_input_files([{"name": f"sent {n}.txt", "mimeType": "text/plain", "buffer": b"x"} for n in range(9)])
+    expect(panel(page).locator(".done")).to_have_count(9)
+    row(page, "file 00.txt").focus()
+    for key in ["ArrowDown"] * 4 + ["End"]:
+        page.keyboard.press(key)
+        assert 0 <= page.locator("tbody tr:focus").bounding_box()["y"] < panel(page).bounding_box()["y"] - 30, key
+    shot(page, "panel-landscape")
+
+
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_a_tiles_new_name_is_typed_in_sight(server, opened, shot, device):
+    make_tree(server.root, {"a.txt": "a", "b.png": picture(), "c/": None})
+    page = opened(server.url + "/", **(PHONE if device == "phone" else {}))
+    page.get_by_role("button", name="Show as grid").click()
+    for name in ["a.txt", "b.png", "c"]:
+        tile = row(page, name)
+        page.get_by_role("button", name=f"Actions for {name}", exact=True).click()
+        page.get_by_role("menuitem", name="Rename").click()
+        field = page.get_by_role("textbox", name=f"New name for {name}", exact=True)
+        expect(field).to_be_focused()
+        shot(page, f"tile-rename-{device}-{name[0]}")
+        tile = page.get_by_role("row").filter(has=field)
+        assert inside(page, field, tile.get_by_role("checkbox"), tile.get_by_role("button"))
+        box, around = field.bounding_box(), tile.bounding_box()
+        assert around["x"] <= box["x"] and box["x"] + box["width"] <= around["x"] + around["width"]
+        assert around["y"] <= box["y"] and box["y"] + box["height"] <= around["y"] + around["height"]
+        field.fill("2 " + name)
+        field.press("Enter")
+        expect(row(page, "2 " + name)).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_text_that_is_edited_keeps_its_name_in_sight(server, opened, shot, width):
+    make_tree(server.root, {"notes for all.md": "# Notes"})
+    page = opened(viewport={"width": width, "height": 700})
+    page.goto(server.url + "/#view=notes%20for%20all.md")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Edit")).to_be_visible()
+    shot(page, f"preview-head-{width}")
+    title = dialog.get_by_role("heading", name="notes for all.md")
+    assert title.evaluate("one => one.scrollWidth <= one.clientWidth")
+    buttons = dialog.locator(".preview-head").get_by_role("button").all()
+    assert len(buttons) == 6 and inside(page, title, *buttons)
+    assert len({round(one.bounding_box()["y"]) for one in buttons}) == 1, "one line of buttons"
+
+
+def test_photos_are_taken_with_phones_where_files_may_be_added(serve, opened):
+    server = serve("--auth", "@/:rw", "--auth", "@/read:ro")
+    make_tree(server.root, {"read/a.txt": "a"})
+    page = opened(server.url + "/")
+    page.get_by_role("button", name="More", exact=True).click()
+    expect(page.get_by_role("menuitem", name="Upload files")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Take a photo")).to_have_count(0)
+    page = opened(server.url + "/", **PHONE)
+    expect(page.get_by_role("toolbar").get_by_role("button", name="Take a photo")).to_be_visible()
+    page.get_by_role("button", name="More", exact=True).click()
+    with page.expect_file_chooser():
+        page.get_by_role("menuitem", name="Take a photo").click()
+    row(page, "read").locator("a").tap()
+    expect(row(page, "a.txt")).to_be_visible()
+    expect(page.get_by_role("toolbar").get_by_role("button", name="Take a photo")).to_have_count(0)
+    page.get_by_role("button", name="More", exact=True).click()
+    expect(page.get_by_role("menuitem", name="QR code")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Take a photo")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_without_scripts_long_names_are_whole(server, opened, shot, width):
+    make_tree(server.root, {"a.txt": "a", LONG: "x", "L" * 200 + ".txt": "x"})
+    page = opened(java_script_enabled=False, viewport={"width": width, "height": 800})
+    page.goto(server.url + "/")
+    shot(page, f"no-script-long-{width}")
+    for name in [LONG, "L" * 200 + ".txt"]:
+        box = page.get_by_role("link", name=name).bounding_box()
+        assert 0 <= box["x"] and box["x"] + box["width"] <= width, box
+    # They leave room for sizes and dates.
+    assert page.get_by_role("row").filter(has=page.get_by_role("link", name="a.txt")).bounding_box()["height"] < 48

@@ -46,6 +46,7 @@ def watched(serve, folder):
         assets.mkdir()
         (assets / "watch.js").write_text(WATCH)
         module = '<script type="module"'
+        assert module in INDEX.read_text(), "the page's script is where it can be watched"
         (assets / "index.html").write_text(INDEX.read_text().replace(module, '<script src="{{assets}}watch.js"></script>\n' + module))
         return serve("--assets", assets, *options)
 

@@ -29,7 +29,7 @@ public final class Entry: Sendable {
 
     deinit {
         if isFar || attributes.size >= Self.large && hasNoName {
-            SlowClose.close(descriptor, on: attributes.device)
+            SlowClose.close(descriptor, on: attributes.device, isFar: isFar)
         } else {
             _ = sys_close(descriptor)
         }

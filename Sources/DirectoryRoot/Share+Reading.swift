@@ -16,6 +16,7 @@ extension Share {
     /// - Returns: what is there, open.
     /// - Throws: ``RootError/notFound``, ``RootError/forbidden``, ``RootError/wouldBlock``.
     public func open(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
+        if waiting, SlowClose.isCrowded { try makeRoom(for: path) }
         // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
         // What was found without waiting is no far one's.
@@ -23,6 +24,14 @@ extension Share {
         return Entry(
             descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath,
             isInMemory: opened.attributes.device == root.memoryDevice, isFar: isFar)
+    }
+
+    /// Waits where more of a far file system is to be closed than there should be.
+    private func makeRoom(for path: SharePath) throws(RootError) {
+        // That it is looked at takes no descriptor that is slow to close.
+        let seen = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
+        guard root.isFar(seen.descriptor.number, seen.attributes) else { return }
+        try SlowClose.makeRoom(on: seen.attributes.device)
     }
 
     /// The same for an answer, which keeps a large file open for as long as its client takes.

@@ -400,8 +400,10 @@ import Testing
         let inode = try share.attributes(of: SharePath("a"))
         let line = try StateRecord.all(in: StateEnvelope(file: record).payload)[0]
         var ending = try UploadRecord(line, id: upload.id)
-        func note(born: Timestamp?) throws {
-            ending.phase = .committing(inode: inode.inode, device: inode.device, born: born, isCopy: false)
+        func note(born: Timestamp?, device: UInt64? = nil, isCopy: Bool = false, length: Int64? = 3) throws {
+            ending.phase = .committing(
+                inode: inode.inode, device: device ?? inode.device, born: born, isCopy: isCopy)
+            ending.length = length
             var payload: [UInt8] = []
             ending.record.write(to: &payload)
             try directory.write(
@@ -411,6 +413,18 @@ import Testing
         try note(born: Timestamp(seconds: 1))
         try share.root.sweep()
         #expect(throws: RootError.unknownToken) { try share.upload(id: upload.id) }
+        // Of a copy, the disk may have been mounted anew.
+        for (isCopy, born, length) in [
+            (false, inode.created, 3), (true, inode.created, 4), (true, nil, 3),
+            (true, Timestamp(seconds: 1), 3),
+        ] as [(Bool, Timestamp?, Int64)] {
+            try note(born: born, device: inode.device &+ 1, isCopy: isCopy, length: length)
+            #expect(throws: RootError.unknownToken) { try share.upload(id: upload.id) }
+        }
+        if inode.created != nil {
+            try note(born: inode.created, device: inode.device &+ 1, isCopy: true)
+            #expect(try share.upload(id: upload.id).record.isFinished)
+        }
         try note(born: inode.created)
         #expect(try share.upload(id: upload.id).record.isFinished)
         #expect(try share.upload(id: upload.id).offset == 3)

@@ -58,9 +58,12 @@ extension UploadRecord {
     /// - Parameter look: what is at a path from the root; nil for nothing.
     /// - Returns: its entity tag then; nil of all others.
     func doneTag(_ look: (SharePath) -> sys_attributes?) -> String? {
-        guard case .committing(let inode, let device, let born, _) = phase, let target, let status = look(target),
-            status.inode == inode, status.device == device, born == nil || born == status.birthTime
+        guard case .committing(let inode, let device, let born, let isCopy) = phase, let target,
+            let status = look(target), status.inode == inode, born == nil || born == status.birthTime
         else { return nil }
+        // Another disk may have another number after it was mounted again.
+        let isSame = isCopy && born != nil && length == Int64(clamping: status.size)
+        guard status.device == device || isSame else { return nil }
         return FileAttributes(status)?.entityTag.text
     }
 }

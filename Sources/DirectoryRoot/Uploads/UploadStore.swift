@@ -199,11 +199,19 @@ package final class UploadStore: Sendable {
             let isThere = unsafe sys_statat(folder.number, id + Self.part, &status) == 0
             // Without bytes and without a last word: killed in its last moment, and done.
             guard isThere || record.isFinished else { continue }
-            if let age, isThere, !goesOn(record, status, within: age) { continue }
+            if let age, isThere, !goesOn(record, status, within: age), !isHeld(id, in: folder) { continue }
             let offset = isThere ? record.proven(of: Int64(clamping: status.size), for: process) : 0
             found.append(UploadProgress(record: record, offset: offset))
         }
         return found
+    }
+
+    /// Whether somebody is about to end it, which may take a while: by a copy to another disk.
+    private func isHeld(_ id: String, in folder: OpenDescriptor) -> Bool {
+        let opened = unsafe sys_openat(folder.number, id + Self.part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+        guard opened >= 0 else { return false }
+        let part = Descriptor(owning: opened)
+        return sys_is_locked(part.number) == 1
     }
 
     private func goesOn(_ record: UploadRecord, _ part: sys_attributes, within age: Duration) -> Bool {

@@ -129,8 +129,12 @@ package struct RequestTarget: Equatable, Sendable {
         guard bytes.count <= SharePath.longestPath else {
             throw HTTPError(.uriTooLong, "This path is longer than a disk can hold.")
         }
-        let isFolder = rest.isEmpty || rest.last == UInt8(ascii: "/") || rest.suffix(2).elementsEqual("/.".utf8)
-        return (SharePath(unchecked: bytes), isFolder)
+        return (SharePath(unchecked: bytes), meansFolder(rest))
+    }
+
+    /// Whether an undecoded path ends in a slash, or in one with a dot behind it.
+    static func meansFolder(_ path: ArraySlice<UInt8>) -> Bool {
+        path.isEmpty || path.last == UInt8(ascii: "/") || path.suffix(2).elementsEqual("/.".utf8)
     }
 
     /// What an undecoded absolute path has behind a prefix, however either is encoded.

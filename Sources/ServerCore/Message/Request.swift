@@ -205,7 +205,7 @@ package final class RequestStorage: @unchecked Sendable {
     ) {
         self.init(
             head: view.head, method: view.method, path: path,
-            hasTrailingSlash: view.target.path.isEmpty || view.target.path.last == UInt8(ascii: "/"),
+            hasTrailingSlash: RequestTarget.meansFolder(view.target.path),
             query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: io,
             prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer)
     }

@@ -88,6 +88,10 @@ def test_a_dot_between_names_is_left_out(server):
     for target in ("/apt/./Packages", "/./apt/././Packages"):
         assert curl("--path-as-is", "-f", server.url + target).stdout == b"Package: a\n"
     assert curl("--path-as-is", "-f", server.url + "/apt/.").stdout == b"Packages\n"
+    # As with a slash alone.
+    for target in ("/apt/Packages/", "/apt/Packages/."):
+        assert curl("--path-as-is", server.url + target).returncode == 22
+        assert curl("--path-as-is", "-T", "-", server.url + target, input=b"x").returncode == 22
 
 
 def test_rclone_reads_the_tree_by_its_pages(server, folder):

@@ -54,6 +54,22 @@ extension Share {
         return false
     }
 
+    /// Whether there is not even a link that leads nowhere, in a folder where this requester may add names.
+    ///
+    /// - Returns: false also where a link on the way leads to where nothing may be added: what is there, or missing, must
+    ///   look alike.
+    private func isFree(_ path: SharePath) -> Bool {
+        do throws(RootError) {
+            let location = try root.locate(path, followsLink: false)
+            guard location.status == nil else { return false }
+            return location.path == path
+                || root.shows(location.path) && base.contains(location.path)
+                    && granted(at: location.path).contains(.create)
+        } catch {
+            return false
+        }
+    }
+
     /// Applies this view's rules to the real path that a link led to.
     func admit(_ path: SharePath) throws(RootError) {
         guard root.shows(path), base.contains(path) else { throw .notFound }
@@ -89,7 +105,10 @@ extension Share {
         } catch {
             if mayRead || error == .wouldBlock || error == .rootGone { throw error }
             // Who may add names finds out anyway whether one is free, and programs look before they do.
-            if error == .notFound, granted(at: path).contains(.create), !leadsToSecrets(path) { throw .notFound }
+            if error == .notFound, granted(at: path).contains(.create) {
+                guard waiting else { throw .wouldBlock }
+                if isFree(path) { throw .notFound }
+            }
             // Who may not read here must not learn either what exists.
             throw refusal(at: path)
         }

@@ -130,22 +130,18 @@ extension Share {
         let status = location.status
         if let status, status.isDirectory { throw .isDirectory }
         try requireMatch(replacing, status)
-        try requireReplaceable(location, asked: path)
+        let mayFill = status.map { location.path == path && self.mayFill($0, at: path) } ?? false
+        if !mayFill { try requireReplaceable(location, asked: path) }
         try checkLocks(status == nil ? WriteUse(bindings: [location.path]) : WriteUse(changes: [location.path]))
     }
 
     /// Rights and policy for a new or a replaced name.
     func requireReplaceable(_ location: borrowing Location, asked path: SharePath) throws(RootError) {
-        guard let old = location.status else { return try requireNewName(path, location.path, isDirectory: false) }
-        // Mounted drives make a file before they fill it: nothing is lost by that.
-        let isEmpty = old.isFile && old.size == 0
-        if isEmpty, mayCreate(path, location.path) { return }
+        guard location.status != nil else { return try requireNewName(path, location.path, isDirectory: false) }
         try requireRights(.overwrite, at: path, location.path)
-        guard isEmpty || !root.policy.refusesOverwrite else { throw .forbidden }
-    }
-
-    private func mayCreate(_ path: SharePath, _ realPath: SharePath) -> Bool {
-        granted(at: path).contains(.create) && (path == realPath || granted(at: realPath).contains(.create))
+        guard root.policy.refusesOverwrite, let old = location.status else { return }
+        // Mounted drives make a file before they fill it: nothing is lost by that.
+        guard old.isFile, old.size == 0 else { throw .forbidden }
     }
 
     /// Rights and policy for a new name, of which only files need an allowed extension.

@@ -82,8 +82,10 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         let space = selection.needsSpace ? try share.space(at: target) : nil
         writer = MultiStatusWriter(
             selection, isMinimal: isMinimal, prefix: prefix, space: space, capacity: listsMembers ? 65_536 : 2048)
+        // Who has brought a file sees that it came, and nothing of who else works on it.
+        let mayRead = try isCollection || share.granted(at: share.absolute(target)).contains(.read)
         locks =
-            selection.needsLocks && plain == nil
+            selection.needsLocks && plain == nil && mayRead
             ? try KnownLocks(at: target, andBelow: listsMembers, in: share) : .none
         hasLocks = !locks.isEmpty
         needsProperties = selection.needsDead || selection.needsChecksums

@@ -107,6 +107,7 @@ public final class UploaderHandler: Handler {
     /// That a file is there which the requester has just brought, and may not read.
     private func headOfArrival(_ request: Request) async throws -> Response {
         do {
+            guard !request.hasTrailingSlash else { throw RootError.forbidden }
             let entry = try await request.io.run { try request.share.openArrival(request.path) }
             return FileResponder.respond(with: entry, to: request)
         } catch {

@@ -43,10 +43,7 @@ extension Share {
         // go between the look at what is there and the lock on it.
         let (lock, exists) = try root.commitLock.withLock { () throws(RootError) -> (ActiveLock, Bool) in
             let target = try lockTarget(full)
-            // What is empty may be filled by who may make it, and locked for that.
-            let wanted: Rights =
-                target.exists && !granted(at: full).contains(.overwrite) && isEmpty(full)
-                ? .create : target.exists ? .overwrite : .create
+            let wanted: Rights = target.exists && !mayFill(full) ? .overwrite : .create
             guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
                 throw refusal(at: full)
             }
@@ -99,9 +96,9 @@ extension Share {
     /// has one lock by whatever way it is reached.
     func lockPath(_ path: SharePath) throws(RootError) -> SharePath { try lockTarget(absolute(path)).path }
 
-    private func isEmpty(_ full: SharePath) -> Bool {
-        guard let status = try? look(at: full, waiting: true).status else { return false }
-        return status.isFile && status.size == 0
+    private func mayFill(_ full: SharePath) -> Bool {
+        guard let found = try? look(at: full, waiting: true), found.realPath == full else { return false }
+        return mayFill(found.status, at: full)
     }
 
     private func lockTarget(_ full: SharePath) throws(RootError) -> (path: SharePath, exists: Bool) {

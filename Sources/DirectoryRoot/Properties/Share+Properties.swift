@@ -77,7 +77,10 @@ extension Share {
         let hints = try root.state.properties.hints()
         if hints.marker == nil { return nil }
         let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
-        guard hints.mayHaveProperties(opened.attributes) else { return nil }
+        // Who has brought a file sees that it came, and nothing that others have noted of it.
+        guard hints.mayHaveProperties(opened.attributes),
+            opened.attributes.isDirectory || granted(at: opened.realPath).contains(.read)
+        else { return nil }
         return (
             try root.state.properties.read(opened.descriptor.number, at: opened.realPath), opened.attributes
         )

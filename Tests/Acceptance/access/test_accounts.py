@@ -464,17 +464,51 @@ def test_who_brings_a_file_where_nothing_shows_may_see_that_it_came(serve):
     assert ask(server, "LOCK", "/inbox/a", BOB, body=LOCK).status == 403
     assert ask(server, "DELETE", "/inbox/a", BOB).status == 403
     assert b"/inbox/a" not in ask(server, "PROPFIND", "/inbox/", "Depth: 1", BOB).body
-    (inbox / "new").write_text("somebody's")
+    (inbox / "new").write_text("content")
     (inbox / "new").rename(inbox / "a")
     assert ask(server, "HEAD", "/inbox/a", BOB).status == 403
+    # What is empty and another's may be about to be written.
+    (inbox / "empty").write_text("")
+    assert ask(server, "PUT", "/inbox/empty", BOB, body=b"mine").status == 403
+    assert ask(server, "LOCK", "/inbox/empty", BOB, body=LOCK).status == 403
+    assert ask(server, "HEAD", "/inbox/empty", BOB).status == 403
     # As mounted drives write.
     locked = ask(server, "LOCK", "/inbox/b", BOB, body=LOCK)
     token = locked["Lock-Token"]
     assert locked.status == 201 and ask(server, "HEAD", "/inbox/b", BOB).status == 200
-    assert ask(server, "PUT", "/inbox/b", EVE, body=b"eve's").status == 423
+    assert ask(server, "PUT", "/inbox/b", EVE, body=b"eve's").status == 403
     assert ask(server, "PUT", "/inbox/b", BOB, f"If: ({token})", body=b"bob's").status == 204
     assert ask(server, "UNLOCK", "/inbox/b", BOB, f"Lock-Token: {token}").status == 204
     assert (inbox / "b").read_text() == "bob's"
+    assert ask(server, "HEAD", "/inbox/b/", BOB).status in (403, 404)
+
+
+def test_what_is_noted_of_a_file_is_not_shown_to_who_brought_it(serve):
+    server = serve("--auth", "bob:bob@/inbox:w", "--auth", "eve:eve@/:rw")
+    (server.root / "inbox").mkdir()
+    assert ask(server, "PUT", "/inbox/a", BOB, body=b"content").status == 201
+    secret = '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="urn:x">secret</x></prop></set></propertyupdate>'
+    assert ask(server, "PROPPATCH", "/inbox/a", EVE, body=secret).status == 207
+    owned = LOCK.replace("</D:lockinfo>", "<D:owner>secret</D:owner></D:lockinfo>")
+    assert ask(server, "LOCK", "/inbox/a", EVE, body=owned).status == 200
+    for body in (None, '<propfind xmlns="DAV:"><prop><x xmlns="urn:x"/><lockdiscovery/></prop></propfind>'):
+        found = ask(server, "PROPFIND", "/inbox/a", "Depth: 0", BOB, body=body)
+        assert found.status == 207 and b"secret" not in found.body, found.body
+
+
+def test_a_link_out_of_a_folder_that_shows_nothing_tells_nothing(serve):
+    server = serve("--auth", "@/:w,/private:none", "--hidden", "out-of-sight")
+    for folder in ("drop", "private", "out-of-sight"):
+        (server.root / folder).mkdir()
+    for folder in ("private", "out-of-sight"):
+        (server.root / folder / "there").write_text("x")
+        (server.root / "drop" / folder).symlink_to(f"../{folder}")
+    for name in ("there", "missing"):
+        (server.root / "drop" / name).symlink_to(f"../private/{name}")
+    for method in ("GET", "HEAD", "PROPFIND"):
+        for place in ("", "private/", "out-of-sight/"):
+            told = [ask(server, method, f"/drop/{place}{name}", "Depth: 0").status for name in ("there", "missing")]
+            assert told[0] == told[1], (method, place, told)
 
 
 def test_visitors_are_told_apart_by_their_addresses(serve):

@@ -370,6 +370,10 @@ def test_mounted_drives_fill_what_they_have_made_where_nothing_is_replaced(serve
         assert wire.ask("PUT", "/new", "Content-Length: 0").status == 201
         answer, token = lock(wire, "/new")
         assert answer.status == 200
+        # As Windows does.
+        stamp = ('<D:propertyupdate xmlns:D="DAV:" xmlns:Z="urn:schemas-microsoft-com:"><D:set><D:prop><Z:Win32LastModifiedTime>'
+                 "Fri, 20 Nov 2026 10:00:00 GMT</Z:Win32LastModifiedTime></D:prop></D:set></D:propertyupdate>")
+        assert wire.ask("PROPPATCH", "/new", f"If: (<{token}>)", body=stamp).status == 207
         assert wire.ask("PUT", "/new", f"If: (<{token}>)", body="content").status == 204
         assert wire.ask("PUT", "/new", f"If: (<{token}>)", body="other").status == 403
         assert wire.ask("COPY", "/new", "Destination: /copy").status == 201

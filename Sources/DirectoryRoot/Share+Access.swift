@@ -93,10 +93,11 @@ extension Share {
             if let real = opened.realPath { try admit(real) }
             let realPath = opened.realPath ?? path
             guard let attributes = FileAttributes(try opened.descriptor.status()) else { throw .notFound }
-            if !mayRead, opened.realPath == nil, flags == sys_o_path, hasBrought(attributes, to: path) {
-                return Visible(descriptor: opened.descriptor, attributes: attributes, realPath: path)
+            let isOwn =
+                !mayRead && opened.realPath == nil && flags == sys_o_path && hasBrought(attributes, to: path)
+            guard mayRead || isOwn || maySee(path, isDirectory: attributes.isDirectory) else {
+                throw refusal(at: path)
             }
-            guard mayRead || maySee(path, isDirectory: attributes.isDirectory) else { throw refusal(at: path) }
             // Where a link leads, a name that is there is refused as one that is not.
             guard opened.realPath == nil || maySee(realPath, isDirectory: attributes.isDirectory) else {
                 throw .notFound

@@ -63,7 +63,17 @@ enum WriteBack {
 
     /// The same for a directory that is open for `*at` calls only.
     static func waitForNames(at directory: Int32) throws(RootError) {
-        let opened = try unsafe Descriptor(sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0), "openat")
+        let answer = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
+        if answer == -EACCES {
+            // A folder that takes names and shows none can't be asked, but all that its file system has.
+            let unnamed = unsafe sys_openat(directory, ".", sys_o_tmpfile | O_RDWR, 0o600)
+            if unnamed >= 0 {
+                let file = Descriptor(owning: unnamed)
+                try check(sys_sync_all(file.number), "syncfs")
+                return
+            }
+        }
+        let opened = try Descriptor(answer, "openat")
         try waitForNames(in: opened.number)
     }
 

@@ -43,7 +43,8 @@ extension Share {
         // go between the look at what is there and the lock on it.
         let (lock, exists) = try root.commitLock.withLock { () throws(RootError) -> (ActiveLock, Bool) in
             let target = try lockTarget(full)
-            let wanted: Rights = target.exists && !mayFill(full) ? .overwrite : .create
+            let isToFill = target.exists && !granted(at: full).contains(.overwrite) && mayFill(full)
+            let wanted: Rights = target.exists && !isToFill ? .overwrite : .create
             guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
                 throw refusal(at: full)
             }

@@ -511,6 +511,21 @@ def test_an_upload_in_parts_to_a_folder_that_shows_nothing(serve, folder):
         subprocess.run(["umount", "-l", other], check=True)
 
 
+def test_names_in_a_folder_that_shows_nothing_are_waited_for(serve, disk):
+    root = disk.place / "share"
+    box = root / "box"
+    box.mkdir(parents=True)
+    for place in (root, box):
+        os.chown(place, 65534, 65534)
+    box.chmod(0o333)
+    server = serve("--user", "nobody", "--fsync", root=root)
+    assert ask(server, "PUT", "/box/file", body=b"bytes").status == 201
+    assert ask(server, "MKCOL", "/box/folder").status == 201
+    assert ask(server, "MOVE", "/box/file", "Destination: /box/moved").status == 201
+    assert ask(server, "DELETE", "/box/moved").status == 204
+    assert os.listdir(box) == ["folder"]
+
+
 def test_folder_of_a_lower_layer(serve, folder, overlay):
     """It can be moved and deleted, but nothing can take its place in one step: that is refused, and all stays as it was."""
     (folder / "lower" / "old" / "inner").mkdir(parents=True)

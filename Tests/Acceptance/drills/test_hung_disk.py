@@ -84,40 +84,43 @@ def test_others_are_answered(serve, folder, disk, below):
     assert ask(server, "GET", f"/{below}deep/small").text == "hello"
 
 
-@pytest.mark.parametrize("options", [[], ["--tls-self-signed"]], ids=["plain", "TLS"])
-def test_a_download_waits_alone(serve, folder, disk, below, options):
-    server = serve("--event-loops", "1", *options, root=folder / "share")
-    tls = True if options else None
+@pytest.fixture(params=[[], ["--tls-self-signed"]], ids=["plain", "TLS"])
+def download(request, serve, folder, disk, below):
+    """A server, a connection on which a large file of the disk has begun to come, and whether it has TLS."""
+    server = serve("--event-loops", "1", *request.param, root=folder / "share")
+    tls = True if request.param else None
     with Wire(server, tls=tls) as wire:
         wire.request("GET", f"/{below}large")
+        # The server has the file open, and the sockets are full.
         time.sleep(0.3)
-        with disk.hanging():
-            # All that the sockets hold, and then it waits for the disk.
-            received = bytearray(wire.socket.recv(3 << 20))
-            wire.socket.settimeout(2)
-            with contextlib.suppress(TimeoutError):
-                while len(received) < len(CONTENT):
-                    received += wire.socket.recv(1 << 20)
-            assert ask(server, "GET", "/.shareserve/health", tls=tls).status == 200
-        wire.socket.settimeout(20)
-        while len(received.partition(b"\r\n\r\n")[2]) < len(CONTENT):
-            received += wire.socket.recv(1 << 20)
+        yield server, wire, tls
+
+
+def test_a_download_waits_alone(download, disk):
+    server, wire, tls = download
+    with disk.hanging():
+        # All that the sockets hold, and then it waits for the disk.
+        received = bytearray(wire.socket.recv(3 << 20))
+        wire.socket.settimeout(2)
+        with contextlib.suppress(TimeoutError):
+            while len(received) < len(CONTENT):
+                received += wire.socket.recv(1 << 20)
+        assert ask(server, "GET", "/.shareserve/health", tls=tls).status == 200
+    wire.socket.settimeout(20)
+    while len(received.partition(b"\r\n\r\n")[2]) < len(CONTENT):
+        received += wire.socket.recv(1 << 20)
     body = received.partition(b"\r\n\r\n")[2]
     assert hashlib.sha256(body).digest() == hashlib.sha256(CONTENT).digest()
 
 
-@pytest.mark.parametrize("options", [[], ["--tls-self-signed"]], ids=["plain", "TLS"])
-def test_who_leaves_a_download_holds_nobody_up(serve, folder, disk, below, options):
+def test_who_leaves_a_download_holds_nobody_up(download, disk, below):
     """To close a file, its disk is asked."""
-    server = serve("--event-loops", "1", *options, root=folder / "share")
-    tls = True if options else None
-    with Wire(server, tls=tls) as wire:
-        wire.request("GET", f"/{below}large")
+    server, wire, tls = download
+    with disk.hanging():
+        wire.socket.close()
+        # The server sees it, and closes the file.
         time.sleep(0.3)
-        with disk.hanging():
-            wire.socket.close()
-            time.sleep(0.3)
-            begun = time.monotonic()
-            assert ask(server, "GET", "/.shareserve/health", tls=tls).status == 200
-            assert time.monotonic() - begun < 2
+        begun = time.monotonic()
+        assert ask(server, "GET", "/.shareserve/health", tls=tls).status == 200
+        assert time.monotonic() - begun < 2
     assert ask(server, "GET", f"/{below}deep/small", tls=tls).text == "hello"

@@ -127,17 +127,22 @@ def test_an_upload_is_there_with_fsync(serve, pool):
     assert (pool.place / "file").read_bytes() == b"new"
 
 
+def after_power_cut(server, pool):
+    """What the uploaded file is, when the root's disk was quicker to note its part than the pool's is with names."""
+    server.kill()
+    subprocess.run(["sync", "-f", str(pool.place.parent)], check=True)
+    pool.cut_power()
+    server.start()
+    return ask(server, "GET", "/pool/file").body
+
+
 def test_an_upload_in_parts_is_there_or_goes_on(serve, pool):
     """Its bytes have left the root's disk, which was quicker to note that than this one is with names."""
     content = os.urandom(300_000)
     server = serve()
     assert send(server, begun_upload(server, len(content)), content).status == 204
     assert (pool.place / "file").exists()
-    server.kill()
-    subprocess.run(["sync", "-f", str(pool.place.parent)], check=True)
-    pool.cut_power()
-    server.start()
-    assert ask(server, "GET", "/pool/file").body == content
+    assert after_power_cut(server, pool) == content
 
 
 def test_an_upload_in_parts_stays_where_its_other_disk_refuses_the_name(serve, pool):
@@ -175,11 +180,7 @@ def test_an_upload_in_parts_is_there_after_a_kill_and_a_power_cut(serve, pool):
     assert parts(pool)
     server.start()
     wait_until(lambda: not parts(pool), "the part goes")
-    server.kill()
-    subprocess.run(["sync", "-f", str(pool.place.parent)], check=True)
-    pool.cut_power()
-    server.start()
-    assert ask(server, "GET", "/pool/file").body == content
+    assert after_power_cut(server, pool) == content
 
 
 def test_nobody_waits_for_an_upload_in_parts_to_another_disk(serve, pool):

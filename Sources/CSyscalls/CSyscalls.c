@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -284,6 +285,12 @@ int sys_is_shared(int descriptor) {
     }
 }
 int sys_is_far(int descriptor) { return sys_is_shared(descriptor); }
+int sys_has_changed(int mounts) {
+    struct pollfd wanted = {.fd = mounts, .events = POLLPRI};
+    int ready = poll(&wanted, 1, 0);
+    return ready < 0 ? -errno : ready;
+}
+uint64_t sys_device(unsigned major, unsigned minor) { return makedev(major, minor); }
 // Of these alone it is known that what the call has written is where the name will lead. A file system over another one, as
 // overlayfs or a program of FUSE, has handed its pages on when it is asked, and they are in memory still.
 enum sys_ordering sys_ordering(int descriptor) {
@@ -482,6 +489,8 @@ int sys_is_far(int descriptor) {
     struct statfs info;
     return fstatfs(descriptor, &info) != 0 || (info.f_flags & MNT_LOCAL) == 0;
 }
+int sys_has_changed(int mounts) { return 0; }
+uint64_t sys_device(unsigned major, unsigned minor) { return makedev(major, minor); }
 enum sys_ordering sys_ordering(int descriptor) { return sys_ordered_by_range; }
 int sys_keeps_names(int descriptor) { return 1; }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {

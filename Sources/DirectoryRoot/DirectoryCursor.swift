@@ -19,6 +19,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let descriptor: Int32
     /// Where it is, from the root and without links.
     let realPath: SharePath
+    /// Whether members may be told from what the kernel knows, should they be the roots of far file systems.
+    private let isNear: Bool
     private let hasUniformRights: Bool
     private let isReadable: Bool
 
@@ -48,6 +50,10 @@ public final class DirectoryCursor: @unchecked Sendable {
         self.attributes = attributes
         self.realPath = realPath
         descriptor = directory.release()
+        let system = share.root.resolver.system
+        isNear =
+            attributes.device == system.device
+            ? !system.isFar : !share.root.farMounts.has(device: attributes.device)
         hasUniformRights = share.rights.isUniform(below: realPath)
         isReadable = share.granted(at: realPath).contains(.read)
         reader = DirectoryReader(descriptor: descriptor, byteCount: 65_536)
@@ -88,12 +94,12 @@ public final class DirectoryCursor: @unchecked Sendable {
         let looksForProperties = looksForProperties
         // One turn of the reader for all of them: each would be checked for another that is under way.
         return try unsafe reader.each { (record) throws(RootError) in
-            var isLink = false
-            guard unsafe canBeMember(record), let attributes = try unsafe attributes(of: record, &isLink) else {
+            var way = Way.named
+            guard unsafe canBeMember(record), let attributes = try unsafe attributes(of: record, &way) else {
                 return true
             }
-            var mayHaveProperties = hints.mayHaveProperties(attributes)
-            if mayHaveProperties, looksForProperties, !isLink {
+            var mayHaveProperties = way != .mounted && hints.mayHaveProperties(attributes)
+            if mayHaveProperties, looksForProperties, way == .named {
                 mayHaveProperties = unsafe share.root.state.properties.mayHold(descriptor, record.name, hints)
             }
             return try unsafe body(record.bytes, attributes, mayHaveProperties)
@@ -153,13 +159,32 @@ public final class DirectoryCursor: @unchecked Sendable {
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 
+    /// How a record leads to what it stands for.
+    private enum Way {
+        case named, linked
+        /// It is the root of a far file system, which nobody asks on behalf of a folder above: who looks at that would
+        /// wait for one that hangs.
+        case mounted
+    }
+
     /// What a record stands for, of a link what that points at; nil when it is none of this share's members.
-    private func attributes(of record: sys_name, _ isLink: inout Bool) throws(RootError) -> FileAttributes? {
+    private func attributes(of record: sys_name, _ way: inout Way) throws(RootError) -> FileAttributes? {
         var status = sys_attributes()
         do throws(RootError) {
-            try unsafe check(sys_statat(descriptor, record.name, &status), "statx")
-            isLink = status.isLink
-            if isLink {
+            let isAtOnce = unsafe isNear && record.type == UInt32(DT_DIR)
+            let answer =
+                unsafe isAtOnce
+                ? sys_statat_now(descriptor, record.name, &status) : sys_statat(descriptor, record.name, &status)
+            try check(answer, "statx")
+            if isAtOnce, status.is_mount_root != 0, share.root.farMounts.has(device: status.device) {
+                way = .mounted
+                // The kernel knows no time of one that it has never asked.
+                if status.modified == 0 {
+                    try unsafe check(sys_statat(descriptor, record.name, &status), "statx")
+                }
+            }
+            if status.isLink {
+                way = .linked
                 let target = try unsafe share.look(at: realPath.appending(record.bytes), waiting: true)
                 guard share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true) else {
                     return nil

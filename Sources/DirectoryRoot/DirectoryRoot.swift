@@ -34,6 +34,8 @@ public final class DirectoryRoot: Sendable {
     /// What this system and file system can do; tests take abilities away.
     package let abilities: Abilities
     let scratch: ScratchFolder
+    /// The file systems below the root that may keep anybody waiting.
+    let farMounts: FarMounts
     /// What lives in `.shareserve/`.
     package let state: SharedState
     let writes = WritesUnderWay()
@@ -70,6 +72,7 @@ public final class DirectoryRoot: Sendable {
         resolver = Resolver(
             root: descriptor, home: RootHome(descriptor: descriptor, status, path: path), method: method,
             doubtsNames: !abilities.tellsNamesApart)
+        farMounts = FarMounts(root: descriptor)
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
         hiddenSpellings = HiddenSpellings(policy.hidden)

@@ -81,6 +81,10 @@ int sys_space(int descriptor, struct sys_space *out);
 int sys_is_shared(int descriptor);
 // Whether a program or another machine is asked for what is there, even for what this kernel knows already.
 int sys_is_far(int descriptor);
+// Whether the system's table of mounts, open as this, was changed since it was last asked; never waits.
+int sys_has_changed(int mounts);
+// The number of a device as sys_attributes has it.
+uint64_t sys_device(unsigned major, unsigned minor);
 // How a directory tells names apart: byte by byte; taking some for others; or it does not say, as of a descriptor that
 // is not open for reading.
 extern const int sys_names_apart, sys_names_confused, sys_names_unknown;

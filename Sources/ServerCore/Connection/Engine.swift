@@ -12,6 +12,8 @@ final class Engine: Sendable {
     let proxies: TrustedProxies
     let pool: PoolThreads
     let io: IOPool
+    let far: FarPools
+    private let root: DirectoryRoot
     private let passwords: WaitingLine
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
@@ -82,15 +84,9 @@ final class Engine: Sendable {
             pool, atOnce: Processors.count / 2, longest: 256,
             full: "Too many people are logging in at once. Try again in a few seconds.")
         self.passwords = passwords
-        let walks = WaitingLine(
-            pool, atOnce: limits.treeWalks > 0 ? limits.treeWalks : pool.count / 2, longest: 256,
-            full: "Too much is being copied and deleted at once. Try again in a few seconds.")
-        // Beside those that copy and delete, so that some threads are left for everybody else.
-        let (looks, spellings) = (Turns(atOnce: pool.count / 4), Turns(atOnce: pool.count / 4))
-        io = IOPool(
-            threads: pool,
-            bounds: IOPool.Bounds(
-                passwords: passwords, walks: walks, looks: looks, spellings: spellings, ranges: limits.ranges))
+        io = IOPool(threads: pool, passwords: passwords, limits)
+        far = other?.far ?? FarPools(beside: pool, passwords: passwords, limits)
+        root = configuration.root
         logger = configuration.logger
         headLimits = HTTP1HeadParser.Limits(limits)
         var methods: Set<Method> = [.options]
@@ -251,8 +247,45 @@ final class Engine: Sendable {
         }
     }
 
-    /// Asks the handlers, for what the disk has where the client's letters are put together otherwise.
+    /// Gives a request the pool of the far disk that it is about, if it is about one.
+    func assignPool(to request: Request) {
+        guard root.hasFarMounts else { return }
+        var device = request.share.farDevice(of: request.path)
+        if device == nil, request.method == .copy || request.method == .move,
+            let reference = request.fields.bytes("destination").first,
+            let target = try? request.resolve(reference: reference).path
+        {
+            device = request.share.farDevice(of: target)
+        }
+        if let device { request.storage.io = far[device] }
+    }
+
+    /// The threads that may wait for a file's disk.
+    func threads(for entry: Entry) -> PoolThreads {
+        guard root.isBehindMount(entry), let threads = far[entry.attributes.device].threads else { return pool }
+        return threads
+    }
+
+    /// Asks the handlers; about a far disk, when it answers.
     private func route(_ request: Request) -> Answer {
+        guard request.io.isFar else { return find(request) }
+        guard !request.io.isCrowded else {
+            return .now(
+                Response(
+                    HTTPError(
+                        .serviceUnavailable, "The disk that this is on does not answer. Try again later.",
+                        fields: ["Retry-After": "10"])))
+        }
+        guard !request.method.isSafe else { return find(request) }
+        // A change holds up all others while it is made.
+        return .later { request in
+            request.share.awaitFarDisk(of: request.path)
+            return try await self.find(request).response(to: request)
+        }
+    }
+
+    /// Asks the handlers, for what the disk has where the client's letters are put together otherwise.
+    private func find(_ request: Request) -> Answer {
         guard request.mayRespell(request.path) else { return handle(request) }
         return .later { request in
             let listed = try await request.listedEquivalent(of: request.path)

@@ -51,7 +51,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         sink.onMore { [weak self] in self?.notifyMore() }
         request.storage.exchange = self
         let engine = engine
-        task = Task(executorPreference: engine.pool) {
+        task = Task(executorPreference: request.io.threads ?? engine.pool) {
             let response: Response
             do {
                 response = Self.withSmallFile(try await work(request), sendsBody)
@@ -71,7 +71,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     ) {
         guard enterFlight() else { return }
         request.storage.exchange = self
-        engine.pool.submit { [self] in
+        let threads = request.io.threads ?? engine.pool
+        threads.submit { [self] in
             let response: Response
             do {
                 response = Self.withSmallFile(try work(request), sendsBody)
@@ -79,7 +80,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
                 response = engine.response(to: error)
             }
             if sendsBody, let writer = Self.streamedBody(of: response) {
-                loop.execute { self.respond(response, writer) }
+                loop.execute { self.respond(response, writer, on: threads) }
             } else {
                 onLoop { $0.respond(response, to: self) }
                 engine.leaveFlight()
@@ -88,11 +89,11 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     }
 
     /// Hands a response to the carrier, and has its stream body written by a task; on the loop.
-    private func respond(_ response: Response, _ writer: @escaping StreamedBody) {
+    private func respond(_ response: Response, _ writer: @escaping StreamedBody, on threads: PoolThreads) {
         guard !isDetached, let carrier else { return engine.leaveFlight() }
         sink.onMore { [weak self] in self?.notifyMore() }
         carrier.respond(response, to: self)
-        task = Task(executorPreference: engine.pool) {
+        task = Task(executorPreference: threads) {
             await self.stream(writer)
             self.engine.leaveFlight()
         }

@@ -210,7 +210,7 @@ extension HTTP1Connection {
         guard !isWarming else { return }
         isWarming = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
-        span.warm(on: engine.pool, room.loop, upTo: copiedPiece) { read in
+        span.warm(on: engine.threads(for: span.entry), room.loop, upTo: copiedPiece) { read in
             let connection = bound.value
             connection.isWarming = false
             connection.outgoing.markWarm(span, read)

@@ -124,8 +124,10 @@ extension HTTP1Connection {
             exchange = made
         }
         pipe = body.pipe
-        return Request(
+        let request = Request(
             storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: engine.io))
+        engine.assignPool(to: request)
+        return request
     }
 
     private func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)? = nil) {

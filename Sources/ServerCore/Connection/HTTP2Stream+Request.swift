@@ -122,8 +122,10 @@ extension HTTP2Stream {
             body = engine.body(of: head, length: head.contentLength, for: exchange)
         }
         pipe = body.pipe
-        return Request(
+        let request = Request(
             storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: engine.io))
+        engine.assignPool(to: request)
+        return request
     }
 
     private func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)? = nil) {

@@ -239,7 +239,7 @@ extension HTTP2Stream {
         guard !isWarming else { return }
         isWarming = true
         let bound = NIOLoopBound(self, eventLoop: room.loop)
-        span.warm(on: engine.pool, room.loop, upTo: load.piece) { read in
+        span.warm(on: engine.threads(for: span.entry), room.loop, upTo: load.piece) { read in
             let stream = bound.value
             stream.isWarming = false
             stream.outgoing.markWarm(span, read)

@@ -63,8 +63,10 @@ final class PoolThreads: TaskExecutor {
         }
     }
 
-    /// Whether there is work that waits for a thread.
-    var isBusy: Bool { waiting.load(ordering: .relaxed) > 0 }
+    /// Pieces of work that wait for a thread.
+    var backlog: Int { waiting.load(ordering: .relaxed) }
+    /// Whether there are any.
+    var isBusy: Bool { backlog > 0 }
 
     /// Lets those who wait for a thread go first, if any do.
     func giveWay() async {

@@ -158,6 +158,7 @@ final class Runtime: Sendable {
         while clock.now < last, engine.isInFlight { try? await clock.sleep(for: .milliseconds(5)) }
         try? await group.shutdownGracefully()
         await engine.pool.shutDown()
+        await engine.far.shutDown()
         engine.accessLog?.flush(within: .seconds(2))
         let waiters = ending.withLock { ending in
             ending.isOver = true

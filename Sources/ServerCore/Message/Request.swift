@@ -151,8 +151,8 @@ public struct Request: Sendable {
 
 /// What all copies of one ``Request`` share.
 ///
-/// Nothing changes after `init` but `exchange`, which is set once, on the loop, before the task or pool job that reads
-/// it begins.
+/// Nothing changes after `init` but `exchange` and `io`, which are set on the loop, before the task or pool job that reads
+/// them begins.
 package final class RequestStorage: @unchecked Sendable {
     let head: RequestHead
     let method: Method
@@ -163,7 +163,8 @@ package final class RequestStorage: @unchecked Sendable {
     let query: Range<Int>?
     let share: Share
     let body: RequestBody
-    let io: IOPool
+    /// For work that waits.
+    var io: IOPool
     let prefix: String
     let scheme: String
     let authority: String

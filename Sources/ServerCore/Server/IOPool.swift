@@ -2,6 +2,7 @@
 public struct IOPool: Sendable {
     let threads: PoolThreads?
     let bounds: Bounds?
+    let isFar: Bool
 
     /// How much of it one kind of work may have.
     final class Bounds: Sendable {
@@ -11,17 +12,40 @@ public struct IOPool: Sendable {
         let spellings: Turns
         let ranges: Int
 
-        init(passwords: WaitingLine, walks: WaitingLine, looks: Turns, spellings: Turns, ranges: Int) {
+        init(_ threads: PoolThreads, passwords: WaitingLine, _ limits: Limits) {
             self.passwords = passwords
-            self.walks = walks
-            self.looks = looks
-            self.spellings = spellings
-            self.ranges = ranges
+            walks = WaitingLine(
+                threads, atOnce: limits.treeWalks > 0 ? limits.treeWalks : threads.count / 2, longest: 256,
+                full: "Too much is being copied and deleted at once. Try again in a few seconds.")
+            // Beside those that copy and delete, so that some threads are left for everybody else.
+            looks = Turns(atOnce: threads.count / 4)
+            spellings = Turns(atOnce: threads.count / 4)
+            ranges = limits.ranges
         }
     }
 
+    private init(threads: PoolThreads?, bounds: Bounds?, isFar: Bool) {
+        self.threads = threads
+        self.bounds = bounds
+        self.isFar = isFar
+    }
+
+    /// A pool of these threads.
+    /// - Parameters:
+    ///   - threads: its own.
+    ///   - passwords: where passwords are hashed.
+    ///   - limits: the server's.
+    ///   - isFar: whether it is for a file system that may keep it waiting for long.
+    init(threads: PoolThreads, passwords: WaitingLine, _ limits: Limits, isFar: Bool = false) {
+        self.init(threads: threads, bounds: Bounds(threads, passwords: passwords, limits), isFar: isFar)
+    }
+
+    /// Whether more waits for a thread than a disk that answers would leave waiting.
+    var isCrowded: Bool { threads.map { $0.backlog > Self.mostBacklog } ?? false }
+    private static let mostBacklog = 256
+
     /// Runs the work at once, on the caller's thread: for tests.
-    package static let inline = IOPool(threads: nil, bounds: nil)
+    package static let inline = IOPool(threads: nil, bounds: nil, isFar: false)
 
     /// Spans of a file that one answer holds at most.
     package var mostRanges: Int { bounds?.ranges ?? RangeSelection.limit }

@@ -124,3 +124,53 @@ def test_who_leaves_a_download_holds_nobody_up(download, disk, below):
         assert ask(server, "GET", "/.shareserve/health", tls=tls).status == 200
         assert time.monotonic() - begun < 2
     assert ask(server, "GET", f"/{below}deep/small", tls=tls).text == "hello"
+
+
+LOCK = b'<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["plain", "TLS"])
+def test_the_rest_of_the_share_goes_on(serve, folder, tls):
+    """More ask for what is on the disk, in every way, than there are threads; nobody else hears of it."""
+    disk = Disk(folder, folder / "share" / "pool")
+    near = folder / "share" / "near"
+    near.mkdir()
+    for number in range(12):
+        (near / str(number)).write_text("here")
+    server = serve(*(["--tls-self-signed"] if tls else []), root=folder / "share")
+    try:
+        # A change of the kernel's table of mounts is known after a second.
+        time.sleep(1.1)
+        with contextlib.ExitStack() as stack, disk.hanging():
+            for number in range(12):
+                for method, target, fields, body in [
+                    ("GET", "/pool/deep/small", [], None),
+                    ("GET", "/pool/large", [], None),
+                    ("PROPFIND", "/pool/", ["Depth: 1"], None),
+                    ("PUT", f"/pool/new{number}", [], b"new"),
+                    ("DELETE", f"/pool/deep/{number}", [], None),
+                    ("MKCOL", f"/pool/folder{number}", [], None),
+                    ("LOCK", f"/pool/locked{number}", [], LOCK),
+                    ("MOVE", f"/near/{number}", [f"Destination: /pool/{number}"], None),
+                    ("COPY", f"/near/{number}", [f"Destination: /pool/copy{number}"], None),
+                ]:
+                    asking = stack.enter_context(Wire(server, tls=tls))
+                    asking.request(method, target, *fields, body=body)
+            time.sleep(0.3)
+            for method, target, fields, expected in [
+                ("GET", "/near/1", [], 200),
+                ("PROPFIND", "/", ["Depth: 1"], 207),
+                ("PROPFIND", "/near/", ["Depth: 1"], 207),
+                ("GET", "/", ["Accept: text/html"], 200),
+                ("GET", "/?json", [], 200),
+                ("MKCOL", "/near/made", [], 201),
+                ("MOVE", "/near/made", ["Destination: /near/moved"], 201),
+                ("COPY", "/near/moved", ["Destination: /near/copied"], 201),
+                ("DELETE", "/near/moved", [], 204),
+            ]:
+                begun = time.monotonic()
+                assert ask(server, method, target, *fields, tls=tls).status == expected, (method, target)
+                assert time.monotonic() - begun < 3, (method, target)
+        assert ask(server, "GET", "/pool/deep/small", tls=tls).text == "hello"
+    finally:
+        disk.release()

@@ -8,23 +8,35 @@ import Synchronization
 /// may learn for a day that it is there, and how large, and fill it while it is empty; nobody else may, and it is read
 /// by nobody.
 final class Arrivals: Sendable {
-    /// Who brings what.
+    /// Who brings what: two hashes, so that long names take no room.
+    ///
+    /// Where two are alike by chance, the tags still tell their files apart.
     struct Key: Hashable {
-        /// A user's name, or the address of somebody without one.
-        let bringer: String
-        let isUser: Bool
-        /// From the root.
-        let path: SharePath
+        fileprivate let bringer: Int
+        fileprivate let path: Int
+
+        /// - Parameters:
+        ///   - bringer: a user's name, or the address of somebody without one.
+        ///   - isUser: which of the two.
+        ///   - path: from the root.
+        init(bringer: String, isUser: Bool, path: SharePath) {
+            var hasher = Hasher()
+            hasher.combine(bringer)
+            hasher.combine(isUser)
+            self.bringer = hasher.finalize()
+            self.path = path.hashValue
+        }
     }
 
     private struct Arrival {
         /// Of no other content, and of no other file that has its number later.
         let tag: EntityTag
+        let isEmpty: Bool
         let time: Duration
     }
 
     /// More are not remembered.
-    static let limit = 4_096
+    static let limit = 65_536
     /// Longer than it takes to fill a large one.
     static let life: Duration = .seconds(86_400)
 
@@ -33,19 +45,30 @@ final class Arrivals: Sendable {
 
     init(clock: RootClock) { self.clock = clock }
 
+    /// Whether nothing is remembered.
+    var isEmpty: Bool { known.withLock { $0.isEmpty } }
+
     func note(_ attributes: FileAttributes, by key: Key) {
         let now = clock.uptime()
         known.withLock { known in
-            if known.count >= Self.limit, known[key] == nil {
-                known = known.filter { now - $0.value.time < Self.life }
-                // The older half: so that this is seldom done.
-                if known.count >= Self.limit {
-                    let times = known.values.map(\.time).sorted()
-                    known = known.filter { $0.value.time > times[times.count / 2] }
-                }
-            }
-            known[key] = Arrival(tag: attributes.entityTag, time: now)
+            if known.count >= Self.limit, known[key] == nil { Self.makeRoom(in: &known, now) }
+            known[key] = Arrival(tag: attributes.entityTag, isEmpty: attributes.size == 0, time: now)
         }
+    }
+
+    /// Forgets what is over, or half of what the one with the most has brought; so this is seldom done, and nobody pushes
+    /// out what others are about to fill.
+    private static func makeRoom(in known: inout [Key: Arrival], _ now: Duration) {
+        known = known.filter { now - $0.value.time < Self.life }
+        guard known.count >= Self.limit else { return }
+        let most = Dictionary(grouping: known, by: \.key.bringer).values.max { $0.count < $1.count } ?? []
+        // Of very many who brought little, all give.
+        let giving = most.count > Self.limit / 64 ? most : Array(known)
+        // What is filled is not waited for by anybody.
+        let inOrder = giving.sorted {
+            $0.value.isEmpty == $1.value.isEmpty ? $0.value.time < $1.value.time : $1.value.isEmpty
+        }
+        for (key, _) in inOrder.prefix((inOrder.count + 1) / 2) { known[key] = nil }
     }
 
     /// Whether this very file was brought there by the one who asks.
@@ -60,9 +83,10 @@ final class Arrivals: Sendable {
 extension Share {
     /// Remembers a file whose bringer may not do everything with it.
     func noteArrival(_ attributes: FileAttributes, at path: SharePath) {
+        guard attributes.kind == .file else { return }
         let rights = granted(at: path)
         let isOfUse = !rights.contains(.read) || attributes.size == 0 && !rights.contains(.overwrite)
-        if isOfUse { root.arrivals.note(attributes, by: arrivalKey(path)) }
+        if isOfUse, let key = arrivalKey(path) { root.arrivals.note(attributes, by: key) }
     }
 
     /// Whether this requester has just made the empty file that is at `path`, from the root, to fill it.
@@ -73,12 +97,24 @@ extension Share {
 
     /// Whether this requester has just brought what is at `path`, from the root.
     func hasBrought(_ attributes: FileAttributes, to path: SharePath) -> Bool {
-        guard attributes.kind == .file, granted(at: path).contains(.create) else { return false }
-        return root.arrivals.has(attributes, by: arrivalKey(path))
+        guard attributes.kind == .file, granted(at: path).contains(.create), let key = arrivalKey(path) else {
+            return false
+        }
+        return root.arrivals.has(attributes, by: key)
     }
 
-    private func arrivalKey(_ path: SharePath) -> Arrivals.Key {
-        Arrivals.Key(bringer: user ?? peer ?? "", isUser: user != nil, path: path)
+    /// Whether a listing shows this requester what is at `path`, from the root, for having brought it.
+    ///
+    /// Of those without a name several may have one address: they are shown what is yet to be filled, alone.
+    func listsArrival(_ attributes: FileAttributes, at path: SharePath) -> Bool {
+        (user != nil || attributes.size == 0) && hasBrought(attributes, to: path)
+    }
+
+    /// Nil for somebody of whom nothing is known: whoever comes by a Unix-domain socket is a proxy.
+    private func arrivalKey(_ path: SharePath) -> Arrivals.Key? {
+        if let user { return Arrivals.Key(bringer: user, isUser: true, path: path) }
+        guard let peer, peer != "unix" else { return nil }
+        return Arrivals.Key(bringer: peer, isUser: false, path: path)
     }
 
     /// What this requester has just brought, for an answer that says what it is; its content can't be read from it.

@@ -28,6 +28,9 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let policy: RootPolicy
     /// Ask the disk about every member that may have properties, so that only those that do say so.
     package var looksForProperties = false
+    /// Show what the requester has just brought and may not read: a mounted drive that does not find what it is about to
+    /// fill takes it for deleted.
+    package var listsArrivals = false
     private var reader: DirectoryReader
     /// How this directory tells names apart; nil until one is like a hidden one.
     private var names: FolderNames?
@@ -98,7 +101,7 @@ public final class DirectoryCursor: @unchecked Sendable {
             guard unsafe canBeMember(record), let attributes = try unsafe attributes(of: record, &way) else {
                 return true
             }
-            var mayHaveProperties = way != .mounted && hints.mayHaveProperties(attributes)
+            var mayHaveProperties = way.leadsToProperties && hints.mayHaveProperties(attributes)
             if mayHaveProperties, looksForProperties, way == .named {
                 mayHaveProperties = unsafe share.root.state.properties.mayHold(descriptor, record.name, hints)
             }
@@ -165,6 +168,10 @@ public final class DirectoryCursor: @unchecked Sendable {
         /// It is the root of a far file system, which nobody asks on behalf of a folder above: who looks at that would
         /// wait for one that hangs.
         case mounted
+        /// The requester has brought it, and may not read what is kept with it.
+        case brought
+
+        var leadsToProperties: Bool { self == .named || self == .linked }
     }
 
     /// What a record stands for, of a link what that points at; nil when it is none of this share's members.
@@ -196,9 +203,12 @@ public final class DirectoryCursor: @unchecked Sendable {
             guard error.meansAbsent else { throw error }
             return nil
         }
-        guard let attributes = FileAttributes(status),
-            unsafe isVisible(record.bytes, isDirectory: attributes.isDirectory)
+        guard let attributes = FileAttributes(status) else { return nil }
+        if unsafe isVisible(record.bytes, isDirectory: attributes.isDirectory) { return attributes }
+        guard listsArrivals, way == .named, let path = try? unsafe realPath.appending(record.bytes),
+            share.listsArrival(attributes, at: path)
         else { return nil }
+        way = .brought
         return attributes
     }
 

@@ -66,7 +66,8 @@ extension Share {
                 || root.shows(location.path) && base.contains(location.path)
                     && granted(at: location.path).contains(.create)
         } catch {
-            return false
+            // Where there is not even a folder, nothing is in it.
+            return error == .parentMissing && granted(at: path.parent).contains(.create) && isFree(path.parent)
         }
     }
 

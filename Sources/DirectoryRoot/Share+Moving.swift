@@ -171,6 +171,7 @@ extension Share {
         _ from: borrowing Location, _ to: borrowing Location, _ kept: Trash.Kept = .nothing
     ) throws(RootError) {
         didMove(from.path, from.status, to: to.path, replacing: to.status)
+        if let moved = from.status.flatMap({ FileAttributes($0) }) { noteArrival(moved, at: to.path) }
         guard root.policy.waitsForDisk else { return }
         try syncDirectory(of: to, kept)
         try from.syncDirectory()

@@ -129,10 +129,26 @@ extension Share {
     ) throws(RootError) {
         let status = location.status
         if let status, status.isDirectory { throw .isDirectory }
-        try requireMatch(replacing, status)
         let mayFill = status.map { location.path == path && self.mayFill($0, at: path) } ?? false
+        if status != nil, !mayFill, !granted(at: path).contains(.read) {
+            do throws(RootError) {
+                try requireReplaceable(location, asked: path)
+            } catch {
+                // Whether a condition holds for another's file would tell about it: here it holds, or not, for any.
+                try requireMatch(replacing, Self.unknownFile)
+                throw error
+            }
+        }
+        try requireMatch(replacing, status)
         if !mayFill { try requireReplaceable(location, asked: path) }
         try checkLocks(status == nil ? WriteUse(bindings: [location.path]) : WriteUse(changes: [location.path]))
+    }
+
+    /// A file of which nothing is told.
+    private static var unknownFile: sys_attributes {
+        var status = sys_attributes()
+        status.mode = UInt32(S_IFREG)
+        return status
     }
 
     /// Rights and policy for a new or a replaced name.

@@ -131,6 +131,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
 
     private func enter(_ path: SharePath, _ cursor: DirectoryCursor) {
         cursor.looksForProperties = needsProperties
+        cursor.listsArrivals = true
         self.cursor = cursor
         folder = path
         folderBytes = shown(path).bytes

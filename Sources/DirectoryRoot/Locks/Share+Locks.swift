@@ -13,12 +13,16 @@ extension Share {
 
     /// The locks that cover `path`, and those on anything below it: all that a listing of it has to show.
     ///
-    /// Those below show where the asker looks, also when a symbolic link lies between.
+    /// Those below show where the asker looks, also when a symbolic link lies between; not those of what the asker may
+    /// not read.
     public func locks(within path: SharePath) throws(RootError) -> [ActiveLock] {
         if try root.state.locks.isEmpty() { return [] }
         let full = try absolute(path)
         let real = try lockPath(path)
-        return try root.state.locks.around(real).map { lock in
+        let found = try root.state.locks.around(real).filter { lock in
+            !real.isAncestor(of: lock.root) || granted(at: lock.root).contains(.read)
+        }
+        return found.map { lock in
             var lock = lock
             if real != full, let below = lock.root.relative(to: real), let shown = try? full.appending(below) {
                 lock.root = shown

@@ -463,7 +463,10 @@ def test_who_brings_a_file_where_nothing_shows_may_see_that_it_came(serve):
     assert ask(server, "PUT", "/inbox/a", BOB, body=b"more").status == 403
     assert ask(server, "LOCK", "/inbox/a", BOB, body=LOCK).status == 403
     assert ask(server, "DELETE", "/inbox/a", BOB).status == 403
-    assert b"/inbox/a" not in ask(server, "PROPFIND", "/inbox/", "Depth: 1", BOB).body
+    # Its folder lists it to him, and nothing else to anybody.
+    listed = [ask(server, "PROPFIND", "/inbox/", "Depth: 1", who).body for who in (BOB, EVE)]
+    assert [body.count(b"<D:response>") for body in listed] == [2, 1] and b"/inbox/a<" in listed[0]
+    assert "/a" not in ask(server, "GET", "/inbox/?json", BOB).text
     (inbox / "new").write_text("content")
     (inbox / "new").rename(inbox / "a")
     assert ask(server, "HEAD", "/inbox/a", BOB).status == 403
@@ -494,6 +497,32 @@ def test_what_is_noted_of_a_file_is_not_shown_to_who_brought_it(serve):
     for body in (None, '<propfind xmlns="DAV:"><prop><x xmlns="urn:x"/><lockdiscovery/></prop></propfind>'):
         found = ask(server, "PROPFIND", "/inbox/a", "Depth: 0", BOB, body=body)
         assert found.status == 207 and b"secret" not in found.body, found.body
+        found = ask(server, "PROPFIND", "/inbox/", "Depth: 1", BOB, body=body)
+        assert b"/inbox/a<" in found.body and b"secret" not in found.body, found.body
+
+
+def test_conditions_tell_nothing_of_what_may_not_be_read(serve):
+    server = serve("--auth", "bob:bob@/inbox:w")
+    (server.root / "inbox").mkdir()
+    (server.root / "inbox" / "a").write_text("another's")
+    for fields in (["If-Unmodified-Since: Sat, 01 Jan 2000 00:00:00 GMT"],
+                   ["If-Unmodified-Since: Thu, 01 Jan 2099 00:00:00 GMT"], []):
+        assert ask(server, "PUT", "/inbox/a", BOB, *fields, body=b"x").status == 403
+    for fields in (["If-None-Match: *"], ['If-Match: "x"']):
+        assert ask(server, "PUT", "/inbox/a", BOB, *fields, body=b"x").status == 412
+    # Nor of folders that are not there, but that they are not.
+    assert ask(server, "HEAD", "/inbox/none/deep/a", BOB).status == 404
+
+
+def test_what_is_copied_to_where_nothing_shows_has_come(serve):
+    server = serve("--auth", "bob:bob@/inbox:w,/open:rw")
+    for folder in ("inbox", "open"):
+        (server.root / folder).mkdir()
+    for method, name in (("COPY", "a"), ("MOVE", "b")):
+        (server.root / "open" / name).write_text("content")
+        assert ask(server, method, f"/open/{name}", f"Destination: /inbox/{name}", BOB).status == 201
+        assert ask(server, "HEAD", f"/inbox/{name}", BOB).status == 200
+        assert ask(server, "GET", f"/inbox/{name}", BOB).status == 403
 
 
 def test_a_link_out_of_a_folder_that_shows_nothing_tells_nothing(serve):
@@ -517,6 +546,10 @@ def test_visitors_are_told_apart_by_their_addresses(serve):
     assert ask(server, "PUT", "/a", one, body=b"content").status == 201
     assert ask(server, "HEAD", "/a", one).status == 200
     assert ask(server, "HEAD", "/a", other).status == 403
+    # Several may have one address: what is full is not listed to any.
+    assert ask(server, "PUT", "/empty", one, body=b"").status == 201
+    listed = ask(server, "PROPFIND", "/", "Depth: 1", one).body
+    assert b"/empty<" in listed and b"/a<" not in listed
 
 
 def test_who_may_not_make_a_name_is_not_told_to_make_its_folder(serve):

@@ -221,9 +221,10 @@ def test_rclone_into_a_folder_that_shows_nothing(serve, home):
     (home / "source").mkdir()
     (home / "source" / "a").write_text("one")
     hidden = run(rclone_program(), "obscure", "bob").strip()
-    run(rclone_program(), "--config", "", "--retries", "1", "copy", home / "source",
-        f":webdav,url='{server.url}/inbox',user=bob,pass={hidden}:", env=environment(home))
-    assert (server.root / "inbox" / "a").read_text() == "one"
+    for place in ("", "made/deep"):
+        run(rclone_program(), "--config", "", "--retries", "1", "copy", home / "source",
+            f":webdav,url='{server.url}/inbox',user=bob,pass={hidden}:{place}", env=environment(home))
+        assert (server.root / "inbox" / place / "a").read_text() == "one"
 
 
 @pytest.mark.parametrize("vendor", ["other", "nextcloud"])
@@ -307,8 +308,9 @@ class TestDavfs2:
         run("cp", "-a", place / "tree", folder / "back", timeout=240)
         assert same_tree(source, folder / "back") == []
 
-    def test_a_folder_that_shows_nothing(self, serve, folder):
-        """davfs2 makes a file, locks it, looks at it, and only then writes to it."""
+    @pytest.mark.parametrize("delay", [0, 4])
+    def test_a_folder_that_shows_nothing(self, serve, folder, delay):
+        """davfs2 makes a file, locks it, looks at it, lists its folder, and only then writes to it."""
         server = serve("--auth", "bob:bob@/inbox:w")
         (server.root / "inbox").mkdir()
         cache, place, config, secrets = (folder / name for name in ("cache", "mnt", "davfs2.conf", "secrets"))
@@ -318,13 +320,18 @@ class TestDavfs2:
         cache.chmod(0o1775)
         secrets.write_text(f"{place} bob bob\n")
         secrets.chmod(0o600)
-        config.write_text(f"cache_dir {cache}\nsecrets {secrets}\ndelay_upload 0\nask_auth 0\n")
+        config.write_text(f"cache_dir {cache}\nsecrets {secrets}\ndelay_upload {delay}\nask_auth 0\n")
         run("mount", "-t", "davfs", "-o", f"conf={config}", server.url + "/inbox/", place, env=environment(folder))
         try:
-            (place / "a").write_text("for bob's eyes only")
+            (place / "made").mkdir()
+            for name in ("a", "b", "c"):
+                (place / "made" / name).write_text("for bob's eyes only")
+                # davfs2 takes what it knows of a folder for true for a second.
+                time.sleep(1.5 if delay else 0)
         finally:
             run("umount", place, timeout=240)
-        assert (server.root / "inbox" / "a").read_text() == "for bob's eyes only"
+        for name in ("a", "b", "c"):
+            assert (server.root / "inbox" / "made" / name).read_text() == "for bob's eyes only"
 
     def test_append_rename_delete(self, meeting, mount):
         place = mount("use_locks 1")

@@ -24,7 +24,7 @@ extension UploaderHandler {
         if case .archive(let format, let isCompressed) = form {
             return .later { [self] in try await archive($0, format: format, isCompressed: isCompressed) }
         }
-        if needsSlash(form), !request.hasTrailingSlash, !request.path.isRoot {
+        if !request.hasTrailingSlash, needsSlash(form, isRoot: request.path.isRoot) {
             var address = request.href(request.path, isDirectory: true)
             if let query = request.query { address += "?" + query }
             return .now(Response(.temporaryRedirect, fields: ["Location": address, "Vary": Self.formVaries]))
@@ -104,9 +104,14 @@ extension UploaderHandler {
     private static let formVaries = "Accept, User-Agent"
 
     /// Whether addresses within the answer count from a slash at the end.
-    private func needsSlash(_ form: FolderForm) -> Bool {
+    /// - Parameters:
+    ///   - form: of the answer.
+    ///   - isRoot: whether it is about the share, or a link, as such: their pages know their own address.
+    /// - Returns: whether to send the client there.
+    private func needsSlash(_ form: FolderForm, isRoot: Bool) -> Bool {
         switch form {
-        case .page, .links: true
+        case .page: !isRoot
+        case .links: true
         case .text, .json, .html, .archive: false
         }
     }

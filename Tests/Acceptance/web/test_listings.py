@@ -220,3 +220,13 @@ def test_locks_are_shown(server):
     assert answer.status_code == 423
     answer = requests.post(server.url + "/", files=[("conflict", (None, "replace")), ("files", ("a", b"y"))], timeout=20)
     assert answer.status_code == 423 and (server.root / "a").read_text() == "x"
+
+
+def test_who_follows_links_comes_to_a_folder_with_its_slash(serve):
+    """Theirs are bare names, which count from there."""
+    server = serve("--path-prefix", "/files")
+    (server.root / "sub").mkdir()
+    made = requests.post(server.url + "/.shareserve/links", json={"path": "/sub"}, timeout=20)
+    for address in (server.url, server.url + "/sub", server.url.removesuffix("/files") + made.json()["address"].rstrip("/")):
+        answer = requests.get(address, headers={"User-Agent": "Wget/1.25"}, timeout=20)
+        assert answer.history[0].status_code == 307 and answer.url == address + "/" and answer.status_code == 200

@@ -111,6 +111,17 @@ int sys_set_times_at(
     struct timespec times[2] = {time_or_omit(accessed, accessed_ns), time_or_omit(modified, modified_ns)};
     return RETRY(utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW));
 }
+int sys_note_change(int descriptor) {
+    struct stat info;
+    if (fstat(descriptor, &info) != 0) return -errno;
+#ifdef __linux__
+    struct timespec times[2] = {info.st_atim, {.tv_nsec = UTIME_OMIT}};
+    return RETRY(utimensat(descriptor, "", times, AT_EMPTY_PATH));
+#else
+    struct timespec times[2] = {info.st_atimespec, {.tv_nsec = UTIME_OMIT}};
+    return RETRY(futimens(descriptor, times));
+#endif
+}
 int sys_rewind(int descriptor) { return lseek(descriptor, 0, SEEK_SET) == -1 ? -errno : 0; }
 int sys_matches(const char *pattern, const void *name, size_t count) {
     char text[256];

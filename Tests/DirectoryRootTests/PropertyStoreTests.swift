@@ -303,6 +303,28 @@ import Testing
         #expect(try share.properties(of: path) == [property("b", "2")])
     }
 
+    @Test("What is kept beside a resource changes its change time: who copies it meanwhile sees that")
+    func changeTime() throws {
+        let share = try share()
+        let path = SharePath("file0")
+        let large = String(repeating: "x", count: 20_000)
+        func stamp() throws -> FileStamp {
+            // Longer than a tick of the kernel's clock.
+            usleep(20_000)
+            var status = sys_attributes()
+            try #require(sys_stat(directory.path(of: "file0"), &status) == 0)
+            return FileStamp(status)
+        }
+        let before = try stamp()
+        try share.updateProperties(of: path, [.set(property("a", large))])
+        let first = try stamp()
+        try share.updateProperties(of: path, [.set(property("a", large + "y"))])
+        let second = try stamp()
+        try share.updateProperties(of: path, [.remove(property("a", "").name)])
+        #expect(try Set([before, first, second, stamp()]).count == 4)
+        #expect(try share.properties(of: path).isEmpty)
+    }
+
     @Test("A process killed while it sets two properties leaves both old or both new")
     func kills() throws {
         let share = try share()

@@ -134,6 +134,8 @@ int sys_chown(int descriptor, uint32_t owner, uint32_t group);
 int sys_set_times(int descriptor, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns);
 int sys_set_times_at(
     int directory, const char *name, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns);
+// Sets the time of change alone, for who owns the file.
+int sys_note_change(int descriptor);
 
 // Directory records as the kernel packs them; walk them with sys_next_name.
 ssize_t sys_getdents(int descriptor, void *buffer, size_t count);

@@ -184,7 +184,9 @@ package final class PropertyStore: Sendable {
         } else {
             marker = try mark(now, sidecar: true, lock)
             try sidecar.write(set, for: resource)
+            // The higher number counts: what can't be removed is passed over.
             _ = unsafe sys_remove_attribute(descriptor, Self.attribute)
+            noteChange(of: descriptor)
         }
         if state.waitsForDisk {
             // The descriptor may be one that is only a place.
@@ -210,6 +212,18 @@ package final class PropertyStore: Sendable {
         if own != nil && attributeFirst { try removeAttribute(descriptor) }
         if beside != nil { try sidecar.remove(inode: resource.inode, device: resource.device) }
         if own != nil && !attributeFirst { try removeAttribute(descriptor) }
+        if beside != nil { noteChange(of: descriptor) }
+    }
+
+    /// Has the disk note a change of the resource itself: nothing else tells who is copying it to another disk that what
+    /// is kept beside it is not as it was.
+    private func noteChange(of descriptor: Int32) {
+        guard sys_note_change(descriptor) != 0 else { return }
+        // Who does not own it may have the right to set an attribute. Without either, nothing can be done.
+        let name = Self.attribute + ".change"
+        if unsafe sys_set_attribute(descriptor, name, "", 0) == 0 {
+            _ = unsafe sys_remove_attribute(descriptor, name)
+        }
     }
 
     private func removeAttribute(_ descriptor: Int32) throws(RootError) {

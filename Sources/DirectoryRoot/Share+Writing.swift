@@ -148,7 +148,7 @@ extension Share {
         }
     }
 
-    /// Looks once more, and renames.
+    /// Looks once more, and renames; under the commit lock.
     ///
     /// - Parameters:
     ///   - file: with all its bytes.
@@ -158,7 +158,7 @@ extension Share {
     ///     name needs nothing of the kind: it is never made where there is one.
     /// - Returns: nil for a file that would be replaced and must not be without that.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
-    private func place(
+    func place(
         _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool)? {
         var location = try locateTarget(path, followsLink: true)

@@ -38,14 +38,48 @@ extension Share {
         let full = try absolute(path)
         guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
-        let table = root.state.locks
         // Before the writes are held up: in a deep folder it takes a while.
-        let likely = try lockTarget(full).path
+        let likely = try lockTarget(full)
         guard !granted(at: full).isDisjoint(with: [.create, .overwrite]) else { throw refusal(at: full) }
-        let isLikelyRespelled = root.mayRespell(likely)
+        let isLikelyRespelled = root.mayRespell(likely.path)
+        var file = likely.exists ? nil : try emptyFile(for: path)
+        for _ in 0..<8 {
+            do throws(RootError) {
+                let (lock, made) = try lock(full, request, making: file) {
+                    $0 == likely.path ? isLikelyRespelled : root.mayRespell($0)
+                }
+                if let made {
+                    noteArrival(made, at: lock.root)
+                    tell(.upload(full))
+                }
+                return (seen(lock), made != nil)
+            } catch .exists {
+                // Another program took the free name between our look and our link: look again.
+                continue
+            } catch .notFound where file == nil {
+                // What was there has gone.
+                file = try emptyFile(for: path)
+            }
+        }
+        throw .tooMany
+    }
+
+    /// Takes the lock, and gives the file its name before: whoever is killed in between leaves an empty file, and no lock
+    /// on what is not there, which nobody could see or end.
+    /// - Parameters:
+    ///   - full: from the root.
+    ///   - request: what is asked for.
+    ///   - file: for a name that is free.
+    ///   - mayRespell: whether the disk may know a path by other spellings.
+    /// - Returns: the lock, and the attributes of what was made.
+    /// - Throws: ``RootError/exists`` when the name was taken just now, and ``RootError/notFound`` when there is nothing at
+    ///   it, and no file; else as ``lock(_:_:)``.
+    private func lock(
+        _ full: SharePath, _ request: LockRequest, making file: TemporaryFile?, mayRespell: (SharePath) -> Bool
+    ) throws(RootError) -> (ActiveLock, made: FileAttributes?) {
         // No write that has asked for locks before may change a name after this one is taken, and nothing may come or
         // go between the look at what is there and the lock on it.
-        let (lock, exists) = try root.commitLock.withLock { () throws(RootError) -> (ActiveLock, Bool) in
+        try root.commitLock.withLock { () throws(RootError) in
             let target = try lockTarget(full)
             let isToFill = target.exists && !granted(at: full).contains(.overwrite) && mayFill(full)
             let wanted: Rights = target.exists && !isToFill ? .overwrite : .create
@@ -53,31 +87,42 @@ extension Share {
                 throw refusal(at: full)
             }
             try checkPrecondition()
-            // Without a folder around it, the lock would not keep others from bringing one, and would end with that.
+            var made: FileAttributes?
             if !target.exists {
                 guard !leadsToSecrets(full) else { throw refusal(at: full) }
-                _ = try root.locate(target.path, followsLink: false)
+                guard let file else { throw .notFound }
+                made = try place(file, at: full, replacing: .nothing, isAlone: true)?.attributes
             }
-            let isRespelled = target.path == likely ? isLikelyRespelled : root.mayRespell(target.path)
-            let lock = try translated { () throws(RootError) in
-                try table.take(target.path, request, user: user, isRespelled: isRespelled)
+            do throws(RootError) {
+                let lock = try translated { () throws(RootError) in
+                    try root.state.locks.take(
+                        target.path, request, user: user, isRespelled: mayRespell(target.path))
+                }
+                return (lock, made)
+            } catch {
+                // Why it can't be locked matters more than an empty file that can't be taken back.
+                if made != nil, let file { try? takeBack(file, at: full) }
+                throw error
             }
-            return (lock, target.exists)
         }
-        if exists { return (seen(lock), false) }
-        do throws(RootError) {
-            var holder = self
-            holder.tokens.append(lock.token)
-            holder.precondition = nil
-            _ = try holder.beginUpload(to: path, replacing: .nothing, size: 0).commit()
-            return (seen(lock), true)
-        } catch {
-            // Somebody else made it just now: a lock on what exists.
-            if error == .exists || error == .isDirectory { return (seen(lock), false) }
-            // Why the file could not be made matters more. Nobody has heard of this lock: it ends with its time-out.
-            try? table.release(lock.root, token: lock.token, user: user, isUnknown: true)
-            throw error
-        }
+    }
+
+    /// A file without content for a name that is free.
+    private func emptyFile(for path: SharePath) throws(RootError) -> TemporaryFile {
+        let path = try writable(path, orElse: .isDirectory)
+        let location = try locateTarget(path, followsLink: true)
+        try ask(.upload(path))
+        let file = try TemporaryFile(in: root, near: location.directory)
+        try file.setModified(nil)
+        try file.order(durably: root.policy.waitsForDisk)
+        return file
+    }
+
+    /// Removes a file that was just made; under the commit lock.
+    private func takeBack(_ file: TemporaryFile, at path: SharePath) throws(RootError) {
+        let location = try locateTarget(path, followsLink: true)
+        guard let now = location.status, try now.isSame(as: file.status()) else { return }
+        try check(unsafe location.withName { unsafe sys_unlinkat(location.directory.number, $0, 0) }, "unlink")
     }
 
     /// Restarts the time-out of those submitted locks that cover `path`.

@@ -1,5 +1,6 @@
 """An upload whose server is killed in its last step is done, or can be gone on with: never unknown, never done twice."""
 
+import contextlib
 import os
 
 import pytest
@@ -9,10 +10,11 @@ from server import wait_until
 from test_limits import disk
 from test_tus import Tus
 from tracing import Trace, failing, killing
-from wire import ask
+from wire import ConnectionClosed, ask
 
 __all__ = ["disk"]
 CONTENT = b"content" * 1000
+LOCK = b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>"
 
 
 def killed_at_its_end(server, path, call, step):
@@ -100,3 +102,19 @@ def test_an_upload_that_keeps_both_is_copied_once(serve, disk, folder):
     assert trace.calls["copy_file_range"] <= 2
     refused = tus.create(9 << 20, path="/disk", filename="large", status=507)
     assert refused.status_code == 507
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("call", ["linkat", "renameat"])
+def test_a_killed_server_leaves_no_lock_without_its_file(serve, call):
+    """Nobody could see that lock, or end it."""
+    server = serve()
+    assert ask(server, "PUT", "/first", body=b"x").status == 201
+    with killing(server, call, 1):
+        with contextlib.suppress(OSError, ConnectionClosed):
+            ask(server, "LOCK", "/new", body=LOCK)
+        wait_until(lambda: not server.alive(), "the server is killed")
+    server.start()
+    found = ask(server, "PROPFIND", "/new", "Depth: 0")
+    stored = ask(server, "PUT", "/new", body=b"content")
+    assert stored.status in (201, 204) or b"locktoken" in found.body, (call, found.status, stored.status)

@@ -170,14 +170,18 @@ extension Share {
 }
 
 extension DirectoryRoot {
+    /// Bytes that uploads leave free.
+    var freeSpaceReserve: Int64 { max(0, policy.minFreeSpace, state.folder.heldBack) }
+
     /// Refuses what would not fit, or would touch the reserve of free space; nothing where the file system does not
     /// say.
     func requireSpace(for size: Int64, at descriptor: Int32) throws(RootError) {
-        guard size > 0 || policy.minFreeSpace > 0 else { return }
+        let reserve = freeSpaceReserve
+        guard size > 0 || reserve > 0 else { return }
         var space = sys_space()
         try unsafe check(sys_space(descriptor, &space), "fstatvfs")
         guard space.is_known != 0 else { return }
-        let (needed, overflow) = max(0, size).addingReportingOverflow(max(0, policy.minFreeSpace))
+        let (needed, overflow) = max(0, size).addingReportingOverflow(reserve)
         guard !overflow, UInt64(needed) <= space.available else { throw .noSpace }
     }
 }

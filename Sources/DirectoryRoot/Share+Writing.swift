@@ -54,7 +54,7 @@ extension Share {
         try ask(.upload(path))
         if let size { try root.policy.requireSize(size) }
         // A small one finds out when it is written.
-        if size ?? 0 > Self.smallUpload || root.policy.minFreeSpace > 0 {
+        if size ?? 0 > Self.smallUpload || root.freeSpaceReserve > 0 {
             try root.requireSpace(for: size ?? 0, at: location.directory.number)
         }
         if size ?? .max > Self.smallUpload { try requireRoomToKeepOpen() }

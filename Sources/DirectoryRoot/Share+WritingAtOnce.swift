@@ -96,7 +96,7 @@ extension Share {
         _ content: [UInt8], near location: borrowing Location, _ modified: Timestamp?
     ) throws(RootError) -> TemporaryFile {
         try root.policy.requireSize(Int64(content.count))
-        if root.policy.minFreeSpace > 0 {
+        if root.freeSpaceReserve > 0 {
             try root.requireSpace(for: Int64(content.count), at: location.directory.number)
         }
         let file = try TemporaryFile(in: root, near: location.directory)

@@ -13,7 +13,8 @@ import Synchronization
 /// and no lock, link or session could be ended.
 ///
 /// `.shareserve/spare/` holds sixteen files of 16 KiB. Whenever such a note finds no room one of them goes, which frees
-/// blocks and an inode. Several, since others who write at that moment may be quicker.
+/// blocks and an inode. From then on until they are all there again uploads leave some room free, which they would use
+/// up otherwise.
 extension StateFolder {
     private static let spareFolder = "spare"
     private static let spareCount = 16
@@ -73,7 +74,11 @@ extension StateFolder {
             isFull = error == .noSpace && names.isEmpty
         }
         hasNoRoom.store(isFull, ordering: .relaxed)
+        if names.count >= Self.spareCount { isTight.store(false, ordering: .relaxed) }
     }
+
+    /// Bytes of the disk that uploads leave free.
+    var heldBack: Int64 { isTight.load(ordering: .relaxed) ? Int64(Self.ampleRoom) : 0 }
 
     private static func makeSpareFile(_ name: String, in spare: OpenDescriptor) throws(RootError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
@@ -98,6 +103,7 @@ extension StateFolder {
         guard let spare = try? subfolder(Self.spareFolder, creating: false), let names = try? Self.names(in: spare)
         else { return false }
         // Another process may have taken the first of them at this moment.
+        isTight.store(true, ordering: .relaxed)
         return names.contains { unsafe sys_unlinkat(spare.number, $0, 0) == 0 }
     }
 }

@@ -31,6 +31,8 @@ package final class StateFolder: Sendable {
     private let lockFile = Mutex<OpenDescriptor?>(nil)
     /// Whether the disk had no room left for a note, and no spare file: what is deleted now can't be had back.
     let hasNoRoom = Atomic<Bool>(false)
+    /// Whether a spare file was given up and is not made again yet: what that frees is not for uploads.
+    let isTight = Atomic<Bool>(false)
 
     /// Whether it may be there and closed to us, most likely another user's: then nobody knows what is locked in it.
     private let mayBeClosed = Atomic<Bool>(true)

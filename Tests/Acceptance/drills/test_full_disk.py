@@ -5,12 +5,13 @@ import errno
 import json
 import os
 import subprocess
+import threading
 
 import pytest
 
 from server import wait_until
 from test_kill import Disk
-from wire import ask
+from wire import Wire, ask
 
 pytestmark = pytest.mark.root
 
@@ -128,6 +129,45 @@ def test_uploads_leave_the_room_that_is_kept(serve, root):
     statuses = [ask(server, "PUT", "/replaced", body=b"").status for _ in range(100)]
     assert statuses[-1] == 507 and len(list(spare.iterdir())) == 16, statuses
     assert ask(server, "DELETE", "/other").status == 204
+
+
+@pytest.mark.parametrize("what", ["delete", "unlock"])
+def test_uploads_take_nothing_of_the_room_that_is_kept(serve, folder, what):
+    """What is freed for a note is not for who uploads all the time."""
+    disk = Disk(folder, megabytes=32, features=("-m", "0"))
+    try:
+        server, spare = ready(serve, disk.place)
+        names = [f"/{number}" for number in range(60)]
+        for name in names:
+            assert ask(server, "PUT", name, body=b"x" * 5000).status == 201
+        tokens = {name: ask(server, "LOCK", name, body=EXCLUSIVE)["Lock-Token"] for name in names if what == "unlock"}
+        fill(disk.place / "fill")
+        stored = []
+        over = threading.Event()
+
+        def upload():
+            with Wire(server) as wire:
+                while not over.is_set():
+                    stored.append(wire.ask("PUT", f"/by-{threading.get_ident()}", body=b"y" * 3000).status)
+
+        writers = [threading.Thread(target=upload) for _ in range(3)]
+        for writer in writers:
+            writer.start()
+        try:
+            for name in names:
+                if what == "delete":
+                    assert not discard(server, name)["failures"], name
+                else:
+                    assert ask(server, "UNLOCK", name, f"Lock-Token: {tokens[name]}").status == 204, name
+        finally:
+            over.set()
+            for writer in writers:
+                writer.join(30)
+        assert stored.count(507) > len(stored) / 2
+        assert ask(server, "DELETE", "/fill/").status == 204
+        assert ask(server, "PUT", "/new", body=b"x" * 20_000).status == 201
+    finally:
+        disk.release()
 
 
 def test_what_is_in_the_trash_can_go(serve, folder):

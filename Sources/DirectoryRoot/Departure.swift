@@ -19,8 +19,10 @@ final class Departure {
     private var hidings: [Hiding] = []
     /// Whether what becomes of the source now, and of its copy, is nobody's to undo.
     private var isSettled = false
-    /// Where the source from the root is.
+    /// Where the source is, from the root.
     let path: SharePath
+    /// Whether it is a folder.
+    var isDirectory: Bool { status.isDirectory }
 
     /// Where a folder may go out of everybody's sight, noted as what comes back.
     private struct Hiding {

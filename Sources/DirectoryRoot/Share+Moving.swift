@@ -210,6 +210,7 @@ extension Share {
                 isAway = true
                 // The copy has its name, and the source has none: what is kept about it ends by itself.
                 if left?.isInPlace != true { didRemove(departure.path, nil) }
+                if departure.isDirectory { try? root.state.links.follow(departure.path, to: target) }
                 if root.policy.waitsForDisk { try departure.syncDirectory() }
             }
         } catch {

@@ -55,6 +55,27 @@ public final class LinkStore: Sendable {
         }
     }
 
+    /// Has the links to a folder that was moved, and to all below it, lead to where it is now.
+    ///
+    /// A file's link stays with its name: programs that save a file move the old one away first.
+    /// - Parameters:
+    ///   - source: where the folder was, from the root.
+    ///   - target: where it is.
+    /// - Throws: what the disk says.
+    func follow(_ source: SharePath, to target: SharePath) throws(RootError) {
+        guard try current().values.contains(where: { source.contains($0.path) }) else { return }
+        try file.state.usingSpareRoom { () throws(RootError) in
+            try change { (links) throws(RootError) in
+                for (id, link) in links {
+                    guard let rest = link.path.relative(to: source), let path = try? target.appending(rest) else {
+                        continue
+                    }
+                    links[id]?.path = path
+                }
+            }
+        }
+    }
+
     /// Counts a download, given that one is left: of several that ask for the last one at a time, one gets it.
     /// - Throws: ``RootError/unknownToken`` when the link is over or has no download left.
     public func countDownload(id: String) throws(RootError) {

@@ -52,6 +52,32 @@ def test_a_folder(shared):
     assert b"two" in ask(shared, "GET", f"{place}/?archive=tar").body
 
 
+@pytest.mark.parametrize("way", ["here", pytest.param("another disk", marks=pytest.mark.root)])
+def test_it_follows_a_folder_that_is_moved(shared, way):
+    """And does not open what takes its name later. A file's stays with the name: who saves one moves the old away."""
+    disk = shared.root / "disk"
+    disk.mkdir()
+    if way == "another disk":
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(disk)], check=True)
+    try:
+        folder, inner, file = (made(shared.root / path, "--root", shared.root)
+                               for path in ("album", "album/inner/b.txt", "album/a.txt"))
+        anna = "Authorization: Basic " + base64.b64encode(b"anna:x").decode()
+        moved = ask(shared, "MOVE", "/album/", "Destination: /disk/renamed/", anna)
+        assert moved.status == 201, moved
+        (shared.root / "album").mkdir()
+        (shared.root / "album" / "secret.txt").write_text("secret")
+        assert ask(shared, "GET", f"{folder}/a.txt").text == "one" and ask(shared, "GET", inner).text == "two"
+        assert ask(shared, "GET", f"{folder}/secret.txt").status == 404
+        for source, target in (("a.txt", "a.bak"), ("inner/b.txt", "a.txt")):
+            moved = ask(shared, "MOVE", f"/disk/renamed/{source}", f"Destination: /disk/renamed/{target}", anna)
+            assert moved.status == 201, moved
+        assert ask(shared, "GET", file).text == "two"
+    finally:
+        if way == "another disk":
+            subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
 def test_the_running_server_is_found(shared):
     shown = link(shared.root / "album" / "a.txt", "--expires", "2d").stdout.strip()
     assert shown.startswith(f"{shared.url}/.shareserve/s/")

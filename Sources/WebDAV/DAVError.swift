@@ -10,7 +10,6 @@ struct DAVError: Error {
         case lockTokenMatchesRequestURI
         case noConflictingLock
         case propfindFiniteDepth
-        case cannotModifyProtectedProperty
         case numberOfMatchesWithinLimits
         case validSyncToken
         case supportedReport
@@ -67,7 +66,6 @@ struct DAVError: Error {
         case .noConflictingLock: element("<D:no-conflicting-lock>", "</D:no-conflicting-lock>", &xml)
         case .lockTokenMatchesRequestURI: xml.append("<D:lock-token-matches-request-uri/>")
         case .propfindFiniteDepth: xml.append("<D:propfind-finite-depth/>")
-        case .cannotModifyProtectedProperty: xml.append("<D:cannot-modify-protected-property/>")
         case .numberOfMatchesWithinLimits: xml.append("<D:number-of-matches-within-limits/>")
         case .validSyncToken: xml.append("<D:valid-sync-token/>")
         case .supportedReport: xml.append("<D:supported-report/>")

@@ -96,18 +96,26 @@ package struct ReprDigest: Equatable, Sendable {
     /// - Throws: ``HTTPError`` 400 when a known algorithm's digest is malformed.
     package init(field: String) throws(HTTPError) {
         var digests: [DigestAlgorithm: [UInt8]] = [:]
-        for member in field.utf8.split(separator: UInt8(ascii: ",")) {
-            let parts = Array(member).split(
-                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(decoding: ASCII.trimmed(parts[0]), as: UTF8.self).lowercased()
-            guard let algorithm = DigestAlgorithm(rawValue: name) else { continue }
-            let value = parts.count > 1 ? Self.item(parts[1]) : []
+        for (algorithm, value) in Self.members(of: field) {
+            let value = value ?? []
             guard value.count >= 2, value.first == UInt8(ascii: ":"), value.last == UInt8(ascii: ":"),
                 let digest = Base64.decode(value.dropFirst().dropLast()), digest.count == algorithm.length
-            else { throw HTTPError(.badRequest, "The digest field is malformed: write \(name)=:base64:.") }
+            else {
+                throw HTTPError(.badRequest, "The digest field is malformed: write \(algorithm.rawValue)=:base64:.")
+            }
             digests[algorithm] = digest
         }
         self.digests = digests
+    }
+
+    /// The members of a field that name an algorithm which is known, with their values.
+    private static func members(of field: String) -> [(DigestAlgorithm, ArraySlice<UInt8>?)] {
+        field.utf8.split(separator: UInt8(ascii: ",")).compactMap { member in
+            let parts = Array(member).split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(decoding: ASCII.trimmed(parts[0]), as: UTF8.self).lowercased()
+            return DigestAlgorithm(rawValue: name).map { ($0, parts.count > 1 ? item(parts[1]) : nil) }
+        }
     }
 
     /// A member's value without the parameters that may follow it: none means anything here.
@@ -160,13 +168,8 @@ package struct ReprDigest: Equatable, Sendable {
     /// - Returns: nil when nothing known is wanted.
     package static func wanted(field: String) -> DigestAlgorithm? {
         var best: (algorithm: DigestAlgorithm, weight: Int64)?
-        for member in field.utf8.split(separator: UInt8(ascii: ",")) {
-            let parts = Array(member).split(
-                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(decoding: ASCII.trimmed(parts[0]), as: UTF8.self).lowercased()
-            guard let algorithm = DigestAlgorithm(rawValue: name), parts.count > 1,
-                let weight = ASCII.decimal(Self.item(parts[1])), (1...10).contains(weight)
-            else { continue }
+        for (algorithm, value) in Self.members(of: field) {
+            guard let value, let weight = ASCII.decimal(value), (1...10).contains(weight) else { continue }
             if weight > best?.weight ?? 0 { best = (algorithm, weight) }
         }
         return best?.algorithm

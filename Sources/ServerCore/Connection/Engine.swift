@@ -116,6 +116,13 @@ final class Engine: Sendable {
         return false
     }
 
+    /// Gives back what a connection was counted for that ``takes(_:in:)`` let in.
+    func release(_ member: any LoopMember, from room: LoopRoom) {
+        room.leave(member)
+        counters.closed()
+        perAddress.leave(member.network)
+    }
+
     /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` in any case.
     /// - Returns: whether there may be one more: where there are too many, an idle one from there goes, or one that does not
     ///   go on.

@@ -93,7 +93,7 @@ struct FileSpan {
     /// What ``read(upTo:with:)`` finds.
     enum Read {
         case bytes(ByteBuffer)
-        /// The disk would have to be waited for: see ``warm()``.
+        /// The disk would have to be waited for: see ``warm(on:_:upTo:_:)``.
         case cold
         /// The file was cut while it was sent.
         case gone
@@ -131,7 +131,7 @@ struct FileSpan {
         return .bytes(piece)
     }
 
-    /// What ``warm()`` did, and has read, is known here.
+    /// What ``warm(on:_:upTo:_:)`` did, and has read, is known here.
     mutating func markWarm(_ read: ByteBuffer?) {
         warmUntil = pieceEnd
         held = read

@@ -51,11 +51,7 @@ extension HTTP1Connection {
     func becomeClosed() {
         if phase == .exchange { recordBrokenOff() }
         phase = .closed
-        if roomIndex >= 0 {
-            room.leave(self)
-            engine.counters.closed()
-            engine.perAddress.leave(network)
-        }
+        if roomIndex >= 0 { engine.release(self, from: room) }
         socket = -1
         lease?.fail(.bodyBrokenOff)
         lease = nil

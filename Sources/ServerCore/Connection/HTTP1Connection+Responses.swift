@@ -92,12 +92,7 @@ extension HTTP1Connection {
         if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
         let out = room.out
         if out.room < 32 * 1_024 { flush(more: true) }
-        let status = response.status
-        out.append("HTTP/1.1 ")
-        out.append(decimal: Int64(status.code))
-        out.append(byte: 0x20)
-        out.append(status.reason)
-        out.append("\r\n")
+        writeStatusLine(response.status, to: out)
         room.writeDate(to: out)
         for line in response.fields.lines where !Self.isOwn(line.name) {
             writeField(line.name, line.value, to: out)
@@ -112,14 +107,18 @@ extension HTTP1Connection {
         guard exchange === self.exchange, phase == .exchange, !isAnswering, head.minorVersion == 1 else { return }
         let out = room.out
         if out.room < 8 * 1_024 { flush(more: true) }
+        writeStatusLine(status, to: out)
+        for line in fields.lines { writeField(line.name, line.value, to: out) }
+        out.append("\r\n")
+        flush(more: false)
+    }
+
+    private func writeStatusLine(_ status: Status, to out: OutBuffer) {
         out.append("HTTP/1.1 ")
         out.append(decimal: Int64(status.code))
         out.append(byte: 0x20)
         out.append(status.reason)
         out.append("\r\n")
-        for line in fields.lines { writeField(line.name, line.value, to: out) }
-        out.append("\r\n")
-        flush(more: false)
     }
 
     /// Writes a field line.

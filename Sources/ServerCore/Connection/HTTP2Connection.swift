@@ -129,9 +129,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     private func leave() {
         guard roomIndex >= 0 else { return }
-        room.leave(self)
-        engine.counters.closed()
-        engine.perAddress.leave(network)
+        engine.release(self, from: room)
         _ = holdHead(0)
         queue.removeAll()
         context = nil

@@ -34,7 +34,7 @@ enum LimitOptions: SettingsSection {
         .text("limit-rate", as: "size", "Bytes a second for each connection; default: no limit."),
         .text("limit-total-rate", as: "size", "Bytes a second for all connections together; default: no limit."),
         .text("max-ranges", as: "number", "Spans of a file in one answer; default: 64."),
-        .text("max-form-parts", as: "number", "Files of one form; default: 20000."),
+        .text("max-form-parts", as: "number", "Files and fields of one form; default: 20000."),
         .text("max-archives", as: "number", "Archives being sent at once; default: 64, fewer below 1 GiB of memory."),
         .text("max-searches", as: "number", "Searches at once; default: 16."),
         .text(

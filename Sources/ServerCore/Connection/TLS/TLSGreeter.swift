@@ -88,9 +88,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
 
     private func leave() {
         guard roomIndex >= 0 else { return }
-        room.leave(self)
-        engine.counters.closed()
-        engine.perAddress.leave(network)
+        engine.release(self, from: room)
     }
 
     // MARK: - The room's calls

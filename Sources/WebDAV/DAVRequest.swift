@@ -20,7 +20,14 @@ struct DAVRequest: Sendable {
         self.service = service
         ifHeader = try request.fields["if"].map(IfHeader.init(header:))
         conditions = Conditions(request.fields)
-        share = ifHeader.map { request.submitting($0).share } ?? request.share
+        var share = ifHeader.map { request.submitting($0).share } ?? request.share
+        // Word 2016 says so that it has the lock, and not by `If`.
+        if ifHeader == nil, request.method == .put,
+            let header = try? LockTokenHeader(header: request.fields["lock-token"])
+        {
+            share.tokens = [header.token]
+        }
+        self.share = share
     }
 
     /// The body as it came, within its limit.

@@ -159,8 +159,12 @@ def test_office_saves_under_a_lock(wire, server):
     refreshed = wire.ask("LOCK", "/a.docx", *office, f"If: (<{token}>)", "Timeout: Second-3600")
     assert refreshed.status == 200 and token in refreshed.text
     assert wire.ask("PUT", "/a.docx", *office, f"If: (<{token}>)", body="new").status == 204
-    assert wire.ask("UNLOCK", "/a.docx", *office, f"Lock-Token: <{token}>").status == 204
     assert (server.root / "a.docx").read_text() == "new"
+    # Word 2016 names its lock as UNLOCK does.
+    assert wire.ask("PUT", "/a.docx", *office, f"Lock-Token: <{token}>", body="newer").status == 204
+    assert wire.ask("PUT", "/a.docx", *office, "Lock-Token: <urn:uuid:other>", body="x").status == 423
+    assert wire.ask("UNLOCK", "/a.docx", *office, f"Lock-Token: <{token}>").status == 204
+    assert (server.root / "a.docx").read_text() == "newer"
 
 
 def test_keepass_moves_a_temporary_file_over_the_old_one(wire, server):

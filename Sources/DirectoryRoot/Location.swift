@@ -54,9 +54,6 @@ struct Location: ~Copyable {
         return ScratchPlace(directory: SharedDescriptor(copy), name: name)
     }
 
-    /// Makes name changes in the directory durable.
-    func syncDirectory() throws(RootError) { try WriteBack.waitForNames(at: directory.number) }
-
     /// Whether what is there may have extended attributes that ``Belongings`` carries.
     var mayHaveAttributes: Bool {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { names in

@@ -145,9 +145,16 @@ extension Share {
     /// place.
     ///
     /// Only after the whole change: a replaced folder is out of its place until then.
-    func syncDirectory(of location: borrowing Location, _ kept: Trash.Kept) throws(RootError) {
+    /// - Parameters:
+    ///   - location: where names have changed.
+    ///   - kept: what the trash has now.
+    ///   - file: that just got the name, open; nil for none.
+    /// - Throws: what the disk says.
+    func syncDirectory(
+        of location: borrowing Location, _ kept: Trash.Kept = .nothing, having file: Int32? = nil
+    ) throws(RootError) {
         if !kept.isNothing { try root.state.trash.settle() }
-        try location.syncDirectory()
+        try WriteBack.waitForNames(at: location.directory.number, having: file)
     }
 
     /// Called for each thing that is removed with a tree; nil when nobody keeps anything about it.

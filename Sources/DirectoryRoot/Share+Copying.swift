@@ -118,7 +118,7 @@ extension Share {
         isDone = true
         do throws(RootError) {
             if request.isDurable(root) {
-                try syncDirectory(of: location, kept)
+                try syncDirectory(of: location, kept, having: file.descriptor)
                 try WriteBack.waitForName(of: file.descriptor)
             }
             if let departure, !departure.isTheCopy {

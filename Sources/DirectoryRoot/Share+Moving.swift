@@ -174,7 +174,7 @@ extension Share {
         if let moved = from.status.flatMap({ FileAttributes($0) }) { noteArrival(moved, at: to.path) }
         guard root.policy.waitsForDisk else { return }
         try syncDirectory(of: to, kept)
-        try from.syncDirectory()
+        try syncDirectory(of: from)
     }
 
     /// The long way across file systems: the source goes only when the copy stands.

@@ -28,7 +28,7 @@ extension Share {
             try checkLocks(WriteUse(bindings: [location.path]))
             try root.requireSpace(for: 0, at: location.directory.number)
             try unsafe check(location.withName { unsafe sys_mkdirat(location.directory.number, $0, 0o777) }, "mkdirat")
-            if root.policy.waitsForDisk { try location.syncDirectory() }
+            if root.policy.waitsForDisk { try syncDirectory(of: location) }
         }
         tell(.createDirectory(path))
     }
@@ -180,7 +180,7 @@ extension Share {
         let kept = try replace(&location, by: file)
         if let old, mayHaveProperties { forgetProperties(of: old) }
         if root.policy.waitsForDisk {
-            try syncDirectory(of: location, kept)
+            try syncDirectory(of: location, kept, having: file.descriptor)
             try WriteBack.waitForName(of: file.descriptor)
         }
         return (attributes, old == nil)

@@ -61,20 +61,13 @@ enum WriteBack {
         if answer != -EINVAL, answer != -ENOSYS, answer != -EOPNOTSUPP { try check(answer, "fsync a directory") }
     }
 
-    /// The same for a directory that is open for `*at` calls only.
-    static func waitForNames(at directory: Int32) throws(RootError) {
-        let answer = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
-        if answer == -EACCES {
-            // A folder that takes names and shows none can't be asked, but all that its file system has.
-            let unnamed = unsafe sys_openat(directory, ".", sys_o_tmpfile | O_RDWR, 0o600)
-            if unnamed >= 0 {
-                let file = Descriptor(owning: unnamed)
-                try check(sys_sync_all(file.number), "syncfs")
-                return
-            }
-        }
-        let opened = try Descriptor(answer, "openat")
-        try waitForNames(in: opened.number)
+    /// The same for a directory that is open for `*at` calls only; see ``NameSync``.
+    /// - Parameters:
+    ///   - directory: whose names have changed.
+    ///   - file: that just got one of them, open in any way that is no path only; nil for none.
+    /// - Throws: what the disk says.
+    static func waitForNames(at directory: Int32, having file: Int32? = nil) throws(RootError) {
+        try NameSync(of: directory, having: file)?.wait()
     }
 
     /// Waits until the disk has a file and the name that it just got, whatever its file system is.
@@ -83,12 +76,9 @@ enum WriteBack {
     ///   - directory: that has the name, open for `*at` calls at least; nil where that is not known any more.
     /// - Throws: what the disk says.
     static func waitForAll(of file: Int32, in directory: Int32?) throws(RootError) {
-        let opened = directory.map { unsafe sys_openat($0, ".", O_RDONLY | O_DIRECTORY, 0) } ?? -ENOENT
-        if opened >= 0 {
-            let names = Descriptor(owning: opened)
-            try waitForNames(in: names.number)
+        if let names = directory.flatMap({ try? NameSync(of: $0, having: file) }) {
+            try names.wait()
         } else {
-            // A folder that takes files and shows none can't be asked, but all that its file system has.
             try check(sys_sync_all(file), "syncfs")
         }
         try check(sys_fsync(file), "fsync")

@@ -526,6 +526,54 @@ def test_names_in_a_folder_that_shows_nothing_are_waited_for(serve, disk):
     assert os.listdir(box) == ["folder"]
 
 
+def changes_in(server, folder):
+    """Makes every change there is in a folder; gives how each was answered."""
+    lock = ask(server, "LOCK", f"{folder}/locked", body=EXCLUSIVE)
+    return {
+        "LOCK": lock.status,
+        "PUT": ask(server, "PUT", f"{folder}/file", body=b"bytes").status,
+        "MKCOL": ask(server, "MKCOL", f"{folder}/folder").status,
+        "COPY": ask(server, "COPY", "/source", f"Destination: {folder}/copied").status,
+        "COPY of a folder": ask(server, "COPY", "/sources", f"Destination: {folder}/copies").status,
+        "MOVE": ask(server, "MOVE", f"{folder}/file", f"Destination: {folder}/moved").status,
+        "MOVE away": ask(server, "MOVE", f"{folder}/moved", "Destination: /moved").status,
+        "MOVE to it": ask(server, "MOVE", "/moved", f"Destination: {folder}/moved").status,
+        "DELETE": ask(server, "DELETE", f"{folder}/moved").status,
+    }
+
+
+DONE = {
+    "LOCK": 201, "PUT": 201, "MKCOL": 201, "COPY": 201, "COPY of a folder": 201, "MOVE": 201, "MOVE away": 201,
+    "MOVE to it": 201, "DELETE": 204,
+}
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o300], ids=["", "nor does what is around it"])
+def test_changes_in_a_folder_of_another_program_that_shows_nothing(serve, folder, mode):
+    """There are no unnamed files there, by which the file system could be asked; what was done is said to be done."""
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("needs FUSE")
+    root, behind = folder / "share", folder / "behind"
+    place = root / "fuse"
+    place.mkdir(parents=True)
+    box = behind / "box"
+    box.mkdir(parents=True)
+    (root / "sources").mkdir()
+    (root / "source").write_text("x")
+    for path in (root, root / "sources", behind, box):
+        os.chown(path, 65534, 65534)
+    behind.chmod(mode)
+    box.chmod(0o300)
+    subprocess.run(["bindfs", "-o", "allow_other", str(behind), str(place)], check=True)
+    try:
+        server = serve("--user", "nobody", "--fsync", root=root)
+        assert changes_in(server, "/fuse/box") == DONE
+        assert sorted(os.listdir(box)) == ["copied", "copies", "folder", "locked"]
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
 def test_folder_of_a_lower_layer(serve, folder, overlay):
     """It can be moved and deleted, but nothing can take its place in one step: that is refused, and all stays as it was."""
     (folder / "lower" / "old" / "inner").mkdir(parents=True)

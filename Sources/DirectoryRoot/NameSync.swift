@@ -1,0 +1,75 @@
+import CSyscalls
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What to wait for until the disk has the names in a directory.
+///
+/// Found out as soon as they have changed, and waited for there or later. A folder that takes names and shows none can't
+/// be asked, but all that its file system has, which may be much: by whatever of it can be opened. Where that is nothing,
+/// there is nobody to ask, as on disks that have nothing to say about directories: a change that was made is not called
+/// refused.
+struct NameSync: Sendable {
+    private let opened: SharedDescriptor
+    /// Whether it is for all that the file system has.
+    let isOfAll: Bool
+
+    /// Folders above that are tried.
+    private static let mostFolders = 64
+
+    /// - Parameters:
+    ///   - directory: open for `*at` calls at least.
+    ///   - file: on its file system, open in any way that is no path only; nil for none.
+    /// - Throws: what opening the directory met, but that it shows nothing.
+    init?(of directory: Int32, having file: Int32? = nil) throws(RootError) {
+        let answer = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
+        guard answer == -EACCES || answer == -EPERM else {
+            opened = SharedDescriptor(try Descriptor(answer, "openat"))
+            isOfAll = false
+            return
+        }
+        guard let other = Self.anything(beside: directory, file) else { return nil }
+        opened = other
+        isOfAll = true
+    }
+
+    /// Waits for the disk.
+    /// - Throws: what it says.
+    func wait() throws(RootError) {
+        guard isOfAll else { return try WriteBack.waitForNames(in: opened.number) }
+        try check(sys_sync_all(opened.number), "syncfs")
+    }
+
+    /// Anything open on a directory's file system; nil where nothing can be.
+    private static func anything(beside directory: Int32, _ file: Int32?) -> SharedDescriptor? {
+        if let file, let copy = try? Descriptor(sys_dup(file), "dup") { return SharedDescriptor(copy) }
+        let unnamed = unsafe sys_openat(directory, ".", sys_o_tmpfile | O_RDWR, 0o600)
+        if unnamed >= 0 { return SharedDescriptor(Descriptor(owning: unnamed)) }
+        return folder(above: directory)
+    }
+
+    /// A folder above another one, on the same file system, that lets itself be read.
+    ///
+    /// It is not read: it may be above the share.
+    private static func folder(above directory: Int32) -> SharedDescriptor? {
+        var status = sys_attributes()
+        guard unsafe sys_fstat(directory, &status) == 0 else { return nil }
+        var way = ".."
+        for _ in 0..<mostFolders {
+            let answer = unsafe sys_openat(directory, way, O_RDONLY | O_DIRECTORY, 0)
+            if answer >= 0 {
+                let found = Descriptor(owning: answer)
+                guard let above = try? found.status(), above.device == status.device else { return nil }
+                return SharedDescriptor(found)
+            }
+            guard answer == -EACCES || answer == -EPERM else { return nil }
+            way += "/.."
+        }
+        return nil
+    }
+}

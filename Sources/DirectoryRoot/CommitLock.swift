@@ -16,6 +16,8 @@ final class CommitLock: Sendable {
     let state: StateFolder
     let inProcess = Mutex(Kept())
     private let finishing = Mutex<(@Sendable () -> Bool)?>(nil)
+    /// What the holder has yet to wait for; empty where nobody holds the lock.
+    private let owed = Mutex<[NameSync]>([])
 
     /// What the last holder in this process left for the next.
     struct Kept {
@@ -50,7 +52,9 @@ final class CommitLock: Sendable {
     func withLock<Answer>(
         creating: Bool, patience: Duration = StateFolder.patience, _ body: (Bool) throws(RootError) -> Answer
     ) throws(RootError) -> Answer {
-        try inProcess.withLock { (kept) throws(RootError) -> Answer in
+        var left: [NameSync] = []
+        let answer = try inProcess.withLock { (kept) throws(RootError) -> Answer in
+            defer { left = takeOwed() }
             // A read-only share changes no name.
             guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
             let lock: StateLock
@@ -64,6 +68,33 @@ final class CommitLock: Sendable {
             if lock.isMarked, let finish = finishing.withLock({ $0 }), finish() { unmark() }
             return try body(true)
         }
+        for names in left { try names.wait() }
+        return answer
+    }
+
+    private func takeOwed() -> [NameSync] {
+        owed.withLock { owed in
+            defer { owed = [] }
+            return owed
+        }
+    }
+
+    /// Waits until the disk has the names in a directory; under the lock.
+    ///
+    /// Where that takes as long as to write all that the file system has, it is put off until the lock is given back, with
+    /// what is to be waited for behind it: ``withLock(patience:_:)`` returns, or throws what the disk says, only then.
+    /// - Parameters:
+    ///   - directory: open for `*at` calls at least.
+    ///   - file: that just got one of the names, open; nil for none.
+    /// - Throws: what the disk says.
+    func waitForNames(at directory: Int32, having file: Int32?) throws(RootError) {
+        guard let names = try NameSync(of: directory, having: file) else { return }
+        let isLater = owed.withLock { owed in
+            guard names.isOfAll || !owed.isEmpty else { return false }
+            owed.append(names)
+            return true
+        }
+        if !isLater { try names.wait() }
     }
 
     /// Sets what is done, under the lock, before anything else when a holder was killed that had marked the lock.

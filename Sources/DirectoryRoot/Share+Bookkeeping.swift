@@ -144,17 +144,22 @@ extension Share {
     /// Makes a change of names durable; what it put into the trash first, or after a power cut that could be in neither
     /// place.
     ///
-    /// Only after the whole change: a replaced folder is out of its place until then.
+    /// Only after the whole change: a replaced folder is out of its place until then. Under the commit lock.
     /// - Parameters:
     ///   - location: where names have changed.
     ///   - kept: what the trash has now.
     ///   - file: that just got the name, open; nil for none.
+    ///   - atOnce: whether it is waited for here in any case, and not when the lock is given back, as
+    ///     ``CommitLock/waitForNames(at:having:)`` may: a folder's name is to be on the disk before that of anything that
+    ///     others put into it.
     /// - Throws: what the disk says.
     func syncDirectory(
-        of location: borrowing Location, _ kept: Trash.Kept = .nothing, having file: Int32? = nil
+        of location: borrowing Location, _ kept: Trash.Kept = .nothing, having file: Int32? = nil, atOnce: Bool = false
     ) throws(RootError) {
         if !kept.isNothing { try root.state.trash.settle() }
-        try WriteBack.waitForNames(at: location.directory.number, having: file)
+        let directory = location.directory.number
+        if atOnce { return try WriteBack.waitForNames(at: directory, having: file) }
+        try root.commitLock.waitForNames(at: directory, having: file)
     }
 
     /// Called for each thing that is removed with a tree; nil when nobody keeps anything about it.

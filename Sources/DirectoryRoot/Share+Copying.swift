@@ -118,7 +118,8 @@ extension Share {
         isDone = true
         do throws(RootError) {
             if request.isDurable(root) {
-                try syncDirectory(of: location, kept, having: file.descriptor)
+                // The source goes only then.
+                try syncDirectory(of: location, kept, having: file.descriptor, atOnce: request.isMove)
                 try WriteBack.waitForName(of: file.descriptor)
             }
             if let departure, !departure.isTheCopy {

@@ -85,7 +85,9 @@ extension Share {
             }
             isPlaced = true
             do throws(RootError) {
-                if request.isDurable(root) { try syncDirectory(of: location, kept, having: top.number) }
+                if request.isDurable(root) {
+                    try syncDirectory(of: location, kept, having: top.number, atOnce: true)
+                }
                 if let departure {
                     if WriteBack.mayLackNames(at: top.number) {
                         arrival = noteArrival(from: place, at: location.path, note)

@@ -173,8 +173,9 @@ extension Share {
         didMove(from.path, from.status, to: to.path, replacing: to.status)
         if let moved = from.status.flatMap({ FileAttributes($0) }) { noteArrival(moved, at: to.path) }
         guard root.policy.waitsForDisk else { return }
-        try syncDirectory(of: to, kept)
-        try syncDirectory(of: from)
+        let isFolder = from.status?.isDirectory == true
+        try syncDirectory(of: to, kept, atOnce: isFolder)
+        try syncDirectory(of: from, atOnce: isFolder)
     }
 
     /// The long way across file systems: the source goes only when the copy stands.

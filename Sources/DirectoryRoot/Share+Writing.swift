@@ -28,7 +28,7 @@ extension Share {
             try checkLocks(WriteUse(bindings: [location.path]))
             try root.requireSpace(for: 0, at: location.directory.number)
             try unsafe check(location.withName { unsafe sys_mkdirat(location.directory.number, $0, 0o777) }, "mkdirat")
-            if root.policy.waitsForDisk { try syncDirectory(of: location) }
+            if root.policy.waitsForDisk { try syncDirectory(of: location, atOnce: true) }
         }
         tell(.createDirectory(path))
     }

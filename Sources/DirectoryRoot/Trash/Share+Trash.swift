@@ -151,7 +151,7 @@ extension Share {
             if replaced.isAway { root.dropLocks(below: location.path) }
             // The item is back: a record without one is nothing.
             try? root.state.trash.forget(id)
-            if root.policy.waitsForDisk { try syncDirectory(of: location, replaced) }
+            if root.policy.waitsForDisk { try syncDirectory(of: location, replaced, atOnce: isDirectory) }
         }
     }
 

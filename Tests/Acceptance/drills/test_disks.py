@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import subprocess
+import time
 import urllib.parse
 
 import pytest
@@ -572,6 +573,33 @@ def test_changes_in_a_folder_of_another_program_that_shows_nothing(serve, folder
         server.stop()
     finally:
         subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_folder_that_shows_nothing_keeps_nobody_waiting(serve, disk):
+    """All of its disk is waited for, but only by who changed something in it; and who is told that it was done has it."""
+    root = disk.place / "share"
+    box = root / "box"
+    box.mkdir(parents=True)
+    for place in (root, box):
+        os.chown(place, 65534, 65534)
+    (root / "source").write_text("x")
+    (root / "sources").mkdir()
+    os.chown(root / "sources", 65534, 65534)
+    box.chmod(0o333)
+    server = serve("--user", "nobody", "--fsync", root=root)
+    with slowed(server, syncfs=3_000_000):
+        begun = time.monotonic()
+        answer = in_background(lambda: ask(server, "PUT", "/box/file", body=b"bytes").status)
+        wait_until((box / "file").exists, "it has its name")
+        assert ask(server, "PUT", "/other", body=b"bytes").status == 201
+        assert time.monotonic() - begun < 2
+        assert answer() == 201 and time.monotonic() - begun > 2.9
+    with failing(server, "syncfs"):
+        assert set(changes_in(server, "/box").values()) == {500}
+    shutil.rmtree(box / "copies")
+    for name in os.listdir(box):
+        (box / name).rmdir() if (box / name).is_dir() else (box / name).unlink()
+    assert changes_in(server, "/box") == DONE
 
 
 def test_folder_of_a_lower_layer(serve, folder, overlay):

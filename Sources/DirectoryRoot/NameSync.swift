@@ -25,12 +25,13 @@ struct NameSync: Sendable {
     /// - Parameters:
     ///   - directory: open for `*at` calls at least.
     ///   - file: on its file system, open in any way that is no path only; nil for none.
+    ///   - andAll: whether all that the file system has is to be waited for, too.
     /// - Throws: what opening the directory met, but that it shows nothing.
-    init?(of directory: Int32, having file: Int32? = nil) throws(RootError) {
+    init?(of directory: Int32, having file: Int32? = nil, andAll: Bool = false) throws(RootError) {
         let answer = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
         guard answer == -EACCES || answer == -EPERM else {
             opened = SharedDescriptor(try Descriptor(answer, "openat"))
-            isOfAll = false
+            isOfAll = andAll
             return
         }
         guard let other = Self.anything(beside: directory, file) else { return nil }

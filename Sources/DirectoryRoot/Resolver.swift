@@ -91,9 +91,18 @@ package struct Resolver: Sendable {
     /// - Parameter path: from the root.
     /// - Throws: ``RootError/notFound``; what the disk says.
     func secure(_ path: SharePath) throws(RootError) {
-        let file = try open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
-        let folder = try open((file.realPath ?? path).parent, flags: sys_o_path | O_DIRECTORY)
-        try WriteBack.waitForAll(of: file.descriptor.number, in: folder.descriptor.number)
+        let place = try open(path, flags: sys_o_path)
+        let real = place.realPath ?? path
+        let folder = try open(real.parent, flags: sys_o_path | O_DIRECTORY)
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        let answer = unsafe CString.with(real.name) { unsafe sys_openat(folder.descriptor.number, $0, flags, 0) }
+        guard answer != -EACCES else {
+            // It has the bits of what it has replaced, and is closed to us.
+            try NameSync(of: folder.descriptor.number, andAll: true)?.wait()
+            return
+        }
+        let file = try Descriptor(answer, "openat")
+        try WriteBack.waitForAll(of: file.number, in: folder.descriptor.number)
     }
 
     /// As ``find(_:flags:waiting:)``, in a new directory where the one that was open is gone.

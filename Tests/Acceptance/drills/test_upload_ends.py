@@ -7,6 +7,7 @@ import pytest
 import requests
 
 from server import wait_until
+from test_faults import as_nobody
 from test_limits import disk
 from test_tus import Tus
 from tracing import Trace, failing, killing
@@ -17,10 +18,10 @@ CONTENT = b"content" * 1000
 LOCK = b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>"
 
 
-def killed_at_its_end(server, path, call, step):
+def killed_at_its_end(server, path, call, step, **pairs):
     """Uploads a file, and is killed; gives the upload's address, or nothing when there was no such step."""
     tus = Tus(server)
-    address = tus.create(len(CONTENT), path="/" + os.path.dirname(path), filename=os.path.basename(path))
+    address = tus.create(len(CONTENT), path="/" + os.path.dirname(path), filename=os.path.basename(path), **pairs)
     with killing(server, call, step):
         try:
             assert tus.patch(address, 0, CONTENT).status_code == 204
@@ -61,6 +62,30 @@ def test_an_upload_killed_in_its_last_step(serve, disk, call, place):
         target.unlink()
     assert kills or (call, place) not in (("renameat", "file"), ("unlinkat", "disk/file"))
     assert not list(server.root.glob(".shareserve/uploads/*.part"))
+
+
+@pytest.mark.root
+def test_an_upload_in_place_of_what_nobody_may_read(serve, disk):
+    """Its copy on another disk has the bits of that, and is closed to the server itself."""
+    target = disk / "file"
+    for place in (disk.parent, disk):
+        os.chown(place, 65534, 65534)
+    server = serve(preexec=as_nobody)
+    kills = 0
+    for step in range(1, 20):
+        target.write_text("old")
+        os.chown(target, 65534, 65534)
+        target.chmod(0o200)
+        tus, address = killed_at_its_end(server, "disk/file", "unlinkat", step, conflict="replace")
+        if address is None:
+            break
+        kills += target.read_bytes() == CONTENT
+        head = tus.head(requests.compat.urljoin(tus.store, address))
+        assert head.status_code == 200, (step, head.status_code)
+        wait_until(lambda: not list(server.root.glob(".shareserve/uploads/*.part")), "its last word is said")
+        target.unlink()
+    assert kills
+    assert "could not tidy" not in server.logged()
 
 
 @pytest.mark.root

@@ -494,6 +494,19 @@ import Testing
         #expect(small.read("a")?.count == Int(again.offset))
     }
 
+    @Test("Few are asked about at a time, and each by one")
+    func asking() throws {
+        let uploads = share.root.state.uploads
+        try uploads.asking(about: "a") { () throws(RootError) -> Void in
+            #expect(throws: RootError.tooMany) { try uploads.asking(about: "a") {} }
+            try uploads.asking(about: "b") { () throws(RootError) -> Void in
+                #expect(throws: RootError.tooMany) { try uploads.asking(about: "c") {} }
+            }
+            try uploads.asking(about: "c") {}
+        }
+        try uploads.asking(about: "a") {}
+    }
+
     @Test("A record whose numbers are less than nothing is damaged", arguments: ["length", "vouched", "settled"])
     func negativeNumber(_ key: String) throws {
         let line = Array("created=1.0\ttouched=1.0\t\(key)=".utf8)

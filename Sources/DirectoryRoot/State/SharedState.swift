@@ -52,9 +52,10 @@ extension DirectoryRoot {
         // What can't be read of one store is no reason to leave the others as they are.
         var attempts = Attempts()
         attempts.run { () throws(RootError) in
-            try state.uploads.settle {
+            // They keep the root open for as long as it takes.
+            try state.uploads.settle { [self] in
                 try? resolver.open($0, flags: sys_o_path).descriptor.status()
-            } securing: { path throws(RootError) in
+            } securing: { [self] path throws(RootError) in
                 try resolver.secure(path)
             }
         }

@@ -69,7 +69,7 @@ extension Share {
         // Bytes that have their name are a file, whatever other name they may still have.
         let (part, record) = try root.state.uploads.open(id) { record throws(RootError) in
             guard mayTouch(record) else { return false }
-            return try settled(record) == nil
+            return try asking(about: record) { named(record) == nil }
         }
         let upload = try ResumableUpload(share: self, part: part, record: record)
         if upload.settled < upload.offset { try upload.settle() }
@@ -80,7 +80,7 @@ extension Share {
     ///
     /// Of one that is known for done since its name is on another disk, waits until that has it.
     /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's; what that disk
-    ///   says.
+    ///   says; ``RootError/tooMany`` while it is asked already.
     public func upload(id: String) throws(RootError) -> UploadProgress {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
         if let finished = try settled(found) { return UploadProgress(record: finished, offset: finished.length ?? 0) }
@@ -105,8 +105,8 @@ extension Share {
     public func uploadsInProgress(below path: SharePath) throws(RootError) -> [UploadProgress] {
         let folder = try absolute(path)
         return try (root.state.uploads.all(within: .seconds(60)) + root.writes.all()).compactMap { progress in
-            guard let target = progress.record.target, named(progress.record) == nil, folder.isAncestor(of: target),
-                granted(at: target).contains(.read), let shown = target.relative(to: base)
+            guard let target = progress.record.target, folder.isAncestor(of: target),
+                granted(at: target).contains(.read), let shown = target.relative(to: base), isUnnamed(progress.record)
             else { return nil }
             var progress = progress
             progress.record.target = shown
@@ -164,11 +164,30 @@ extension Share {
 
     /// The record of an upload whose bytes have their name: finished, or, when we were killed between the rename and
     /// the last word about it, found out to be; nil of all others.
-    /// - Throws: what a disk says that has the name of a copy, and can't keep it.
+    /// - Throws: what a disk says that has the name of a copy, and can't keep it; ``RootError/tooMany`` while it is asked
+    ///   already.
     private func settled(_ record: UploadRecord) throws(RootError) -> UploadRecord? {
-        guard let settled = named(record) else { return nil }
-        if record.isCopy, let target = record.target { try root.resolver.secure(target) }
-        return settled
+        try asking(about: record) { () throws(RootError) in
+            guard let settled = named(record) else { return nil }
+            if record.isCopy, let target = record.target { try root.resolver.secure(target) }
+            return settled
+        }
+    }
+
+    private func isUnnamed(_ record: UploadRecord) -> Bool {
+        do throws(RootError) {
+            return try asking(about: record) { named(record) == nil }
+        } catch {
+            // Its disk has yet to say.
+            return true
+        }
+    }
+
+    /// Runs what asks the disk that an upload's bytes are copied to, if they are.
+    private func asking<Answer>(
+        about record: UploadRecord, _ body: () throws(RootError) -> Answer
+    ) throws(RootError) -> Answer {
+        record.isCopy ? try root.state.uploads.asking(about: record.id, body) : try body()
     }
 
     /// The same, whether or not the disk has the name already.

@@ -1,4 +1,6 @@
 import CSyscalls
+import Dispatch
+import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -11,25 +13,67 @@ import CSyscalls
 extension UploadStore {
     /// Says the last word about uploads whose bytes have their name, where a process was killed before it did.
     ///
-    /// At the start, and every minute: sooner or later another file has the name.
+    /// At the start, and every minute: sooner or later another file has the name. For those whose name is on another disk,
+    /// which may hang, waits no longer than most disks take; they are gone on with.
     /// - Parameters:
     ///   - look: what is at a path from the root; nil for nothing.
     ///   - secure: waits until the disk has what is there, and its name.
-    /// - Throws: what the disk says of the first that could not be read or written, once all others are done.
+    /// - Throws: what the disk says of the first that could not be read or written, once all others are done; of another
+    ///   disk maybe the next time.
     func settle(
-        _ look: (SharePath) -> sys_attributes?, securing secure: (SharePath) throws(RootError) -> Void
+        _ look: @escaping @Sendable (SharePath) -> sys_attributes?,
+        securing secure: @escaping @Sendable (SharePath) throws(RootError) -> Void
     ) throws(RootError) {
         guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
         var attempts = Attempts()
+        var copies: [String] = []
         for name in try StateFolder.names(in: folder) where name.hasSuffix(Self.record) {
             let id = String(name.dropLast(Self.record.count))
             attempts.run { () throws(RootError) in
-                if let record = try read(id, in: folder), record.doneTag(look) != nil {
+                guard let record = try read(id, in: folder) else { return }
+                if record.isCopy {
+                    copies.append(id)
+                } else if record.doneTag(look) != nil {
                     try settle(id, in: folder, look, secure)
                 }
             }
         }
+        attempts.run { () throws(RootError) in
+            try aside(copies) { [self] (id) throws(RootError) in
+                if try read(id, in: folder)?.doneTag(look) != nil { try settle(id, in: folder, look, secure) }
+            }
+        }
         try attempts.finish()
+    }
+
+    /// Runs `settle` for each of these uploads on a thread of its own, unless that is at some already.
+    /// - Throws: what went wrong since somebody last heard of it.
+    private func aside(
+        _ ids: [String], _ settle: @escaping @Sendable (String) throws(RootError) -> Void
+    ) throws(RootError) {
+        let isFree = settling.withLock { settling in
+            guard !ids.isEmpty, !settling.isUnderWay else { return false }
+            settling.isUnderWay = true
+            return true
+        }
+        if isFree {
+            let done = DispatchSemaphore(value: 0)
+            // A queue of its own has a thread of its own.
+            DispatchQueue(label: "settle").async { [self] in
+                var attempts = Attempts()
+                for id in ids { attempts.run { () throws(RootError) in try settle(id) } }
+                var failure: RootError?
+                do throws(RootError) { try attempts.finish() } catch { failure = error }
+                settling.withLock { $0 = (false, failure) }
+                done.signal()
+            }
+            _ = done.wait(timeout: .now() + .seconds(1))
+        }
+        let failure = settling.withLock { settling in
+            defer { settling.failure = nil }
+            return settling.failure
+        }
+        if let failure { throw failure }
     }
 
     private func settle(

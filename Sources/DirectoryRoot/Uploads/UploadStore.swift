@@ -38,6 +38,12 @@ package final class UploadStore: Sendable {
     private let swept = Mutex<Duration?>(nil)
     /// Whose the uploads are, once that was asked: each is a file to read.
     private let owners = Mutex<[String: Owner]>([:])
+    /// Those whose copy's disk is being asked about them, by their ids.
+    private let asked = Mutex<Set<String>>([])
+    /// So many at a time: of the threads that everybody waits for, a disk that hangs keeps no more.
+    private static let mostAsked = 2
+    /// Whether a thread says the last word about copies, and what went wrong that nobody has heard of yet.
+    let settling = Mutex<(isUnderWay: Bool, failure: RootError?)>((false, nil))
     /// A full store is swept no more often than this, however many uploads are refused: each record is a file to read.
     static let sweepInterval: Duration = .seconds(10)
 
@@ -249,6 +255,19 @@ package final class UploadStore: Sendable {
         } else if isStray(name, of: id, in: folder) {
             _ = unsafe sys_unlinkat(folder.number, name, 0)
         }
+    }
+
+    /// Runs what asks the disk that an upload was copied to, which may take its time, or hang.
+    /// - Parameters:
+    ///   - id: of the upload.
+    ///   - body: what asks.
+    /// - Returns: what `body` gives.
+    /// - Throws: ``RootError/tooMany`` while it is asked about that upload, or about too many; what `body` throws.
+    func asking<Answer>(about id: String, _ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
+        let isFree = asked.withLock { $0.count < Self.mostAsked && $0.insert(id).inserted }
+        guard isFree else { throw .tooMany }
+        defer { asked.withLock { _ = $0.remove(id) } }
+        return try body()
     }
 
     /// The moment at which an upload is given up when nobody goes on with it.

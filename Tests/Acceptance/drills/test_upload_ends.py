@@ -2,23 +2,25 @@
 
 import contextlib
 import os
+import time
 
 import pytest
 import requests
 
 from server import wait_until
 from test_faults import as_nobody
+from test_hung_disk import Disk
 from test_limits import disk
 from test_tus import Tus
 from tracing import Trace, failing, killing
-from wire import ConnectionClosed, ask
+from wire import ConnectionClosed, Wire, ask
 
 __all__ = ["disk"]
 CONTENT = b"content" * 1000
 LOCK = b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>"
 
 
-def killed_at_its_end(server, path, call, step, **pairs):
+def killed_at_its_end(server, path, call, step, restarts=True, **pairs):
     """Uploads a file, and is killed; gives the upload's address, or nothing when there was no such step."""
     tus = Tus(server)
     address = tus.create(len(CONTENT), path="/" + os.path.dirname(path), filename=os.path.basename(path), **pairs)
@@ -28,7 +30,8 @@ def killed_at_its_end(server, path, call, step, **pairs):
             return tus, None
         except requests.exceptions.ConnectionError:
             wait_until(lambda: not server.alive(), "the server is killed")
-    server.start()
+    if restarts:
+        server.start()
     return Tus(server), address
 
 
@@ -86,6 +89,42 @@ def test_an_upload_in_place_of_what_nobody_may_read(serve, disk):
         target.unlink()
     assert kills
     assert "could not tidy" not in server.logged()
+
+
+@pytest.mark.root
+def test_nobody_waits_for_the_disk_of_an_upload_that_is_asked_for(serve, folder):
+    """Whether it has its copy is asked by few, and by none of those who tidy."""
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("needs FUSE")
+    pool = Disk(folder, folder / "share" / "pool")
+    try:
+        server = serve()
+        address = None
+        for step in range(1, 20):
+            (pool.place / "file").unlink(missing_ok=True)
+            tus, address = killed_at_its_end(server, "pool/file", "unlinkat", step, restarts=False)
+            assert address is not None, "there is no such step"
+            if (pool.place / "file").exists() and list(server.root.glob(".shareserve/uploads/*.part")):
+                break
+            server.start()
+        spare = server.root / ".shareserve" / "spare" / "0"
+        spare.unlink(missing_ok=True)
+        with contextlib.ExitStack() as stack, pool.hanging():
+            server.start()
+            wait_until(spare.exists, "the share is tidied")
+            target = "/.shareserve/uploads/" + address.rsplit("/", 1)[1]
+            for _ in range(12):
+                asking = stack.enter_context(Wire(server))
+                asking.request("HEAD", target, "Tus-Resumable: 1.0.0")
+            begun = time.monotonic()
+            assert ask(server, "PUT", "/near", body=b"near").status == 201
+            assert ask(server, "HEAD", target, "Tus-Resumable: 1.0.0").status == 503
+            assert time.monotonic() - begun < 2
+        wait_until(lambda: not list(server.root.glob(".shareserve/uploads/*.part")), "its last word is said")
+        head = ask(server, "HEAD", target, "Tus-Resumable: 1.0.0")
+        assert head.status == 200 and head["Upload-Offset"] == str(len(CONTENT))
+    finally:
+        pool.release()
 
 
 @pytest.mark.root

@@ -31,8 +31,13 @@ enum SlowClose {
     fileprivate static let workers = 4
     /// Who opens more of a file system than it closes waits, or is refused: else its descriptors would be everybody's.
     private static let mostWaiting = 32
-    /// A file system that closed nothing for so long hangs.
+    /// Who waits long enough, or finds enough others waiting, opens one more all the same, up to so many.
+    private static let mostOfAll = 256
+    /// A file system that closed nothing for so long hangs; one that closes some is waited for as long.
     private static let patience: Duration = .seconds(3)
+    /// Half of the threads that there are at least.
+    private static let mostWaiters = 4
+    private static let waiters = Atomic(0)
 
     /// Closes a descriptor soon; waits for nothing.
     /// - Parameters:
@@ -65,14 +70,23 @@ enum SlowClose {
 
     /// Lets what was opened of a file system be closed before more of it is.
     ///
-    /// Waits as long as it closes some.
+    /// Waits while it closes some, but only a few seconds, and on a few threads: what else these are for may have nothing
+    /// to do with it.
     /// - Parameter device: of the file system.
-    /// - Throws: ``RootError/tooMany`` when it hangs.
+    /// - Throws: ``RootError/tooMany`` when it hangs, or far too much is to be closed.
     static func makeRoom(on device: UInt64) throws(RootError) {
-        while let moved = lines.withLock({ lines in
-            lines[device].flatMap { $0.waiting.count > mostWaiting ? $0.moved : nil }
-        }) {
-            guard ContinuousClock.now - moved < patience else { throw .tooMany }
+        let end = ContinuousClock.now + patience
+        let mayWait = waiters.wrappingAdd(1, ordering: .relaxed).newValue <= mostWaiters
+        defer { waiters.wrappingSubtract(1, ordering: .relaxed) }
+        while let (count, moved) = lines.withLock({ lines in lines[device].map { ($0.waiting.count, $0.moved) } }),
+            count > mostWaiting
+        {
+            let now = ContinuousClock.now
+            guard now - moved < patience else { throw .tooMany }
+            if !mayWait || now >= end {
+                guard count < mostOfAll, sys_may_keep_open() else { throw .tooMany }
+                return
+            }
             usleep(5_000)
         }
     }

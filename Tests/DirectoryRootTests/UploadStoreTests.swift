@@ -494,6 +494,20 @@ import Testing
         #expect(small.read("a")?.count == Int(again.offset))
     }
 
+    @Test("A damaged record is said to be kept aside only where it is", arguments: [false, true])
+    func damagedRecord(isReadOnly: Bool) throws {
+        let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 3))
+        try directory.write("nonsense", to: ".shareserve/uploads/\(upload.id).record")
+        var policy = RootPolicy()
+        policy.isReadOnly = isReadOnly
+        let reader = try other(policy)
+        #expect(throws: RootError.unknownToken) { try reader.upload(id: upload.id) }
+        let names = directory.names(in: ".shareserve/uploads")
+        #expect(names.contains("\(upload.id).damaged") != isReadOnly)
+        let told = StateIncident.damagedFile(name: "\(upload.id).record", keptAs: "\(upload.id).damaged")
+        #expect(reader.root.takeIncidents() == (isReadOnly ? [] : [told]))
+    }
+
     @Test("Few are asked about at a time, and each by one")
     func asking() throws {
         let uploads = share.root.state.uploads

@@ -298,8 +298,10 @@ package final class UploadStore: Sendable {
                 return nil
             }
             let kept = "\(id).damaged"
-            if !state.isReadOnly { _ = unsafe sys_renameat(folder.number, id + Self.record, folder.number, kept) }
-            state.incidents.report(.damagedFile(name: id + Self.record, keptAs: kept))
+            let isKept =
+                unsafe !state.isReadOnly && sys_renameat(folder.number, id + Self.record, folder.number, kept) == 0
+            // What stays under its name is looked at again, and another process may have put it away.
+            if isKept { state.incidents.report(.damagedFile(name: id + Self.record, keptAs: kept)) }
             return nil
         }
     }

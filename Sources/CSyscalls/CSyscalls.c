@@ -122,6 +122,7 @@ int sys_note_change(int descriptor) {
     return RETRY(futimens(descriptor, times));
 #endif
 }
+int sys_touch(int descriptor) { return RETRY(futimens(descriptor, NULL)); }
 int sys_rewind(int descriptor) { return lseek(descriptor, 0, SEEK_SET) == -1 ? -errno : 0; }
 int sys_matches(const char *pattern, const void *name, size_t count) {
     char text[256];

@@ -136,6 +136,8 @@ int sys_set_times_at(
     int directory, const char *name, int64_t accessed, int64_t accessed_ns, int64_t modified, int64_t modified_ns);
 // Sets the time of change alone, for who owns the file.
 int sys_note_change(int descriptor);
+// Stamps what is open with this moment, which everybody may who may write to it, and not its owner alone.
+int sys_touch(int descriptor);
 
 // Directory records as the kernel packs them; walk them with sys_next_name.
 ssize_t sys_getdents(int descriptor, void *buffer, size_t count);

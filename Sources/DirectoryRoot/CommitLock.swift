@@ -88,7 +88,7 @@ final class CommitLock: Sendable {
     ///   - file: that just got one of the names, open; nil for none.
     /// - Throws: what the disk says.
     func waitForNames(at directory: Int32, having file: Int32?) throws(RootError) {
-        guard let names = try NameSync(of: directory, having: file) else { return }
+        guard let names = try NameSync(of: directory, below: state.root, having: file) else { return }
         let isLater = owed.withLock { owed in
             guard names.isOfAll || !owed.isEmpty else { return false }
             owed.append(names)

@@ -143,7 +143,7 @@ final class Departure {
         }
         do throws(RootError) {
             // Before the copy goes, which may be all that is on a disk.
-            try syncDirectory()
+            try syncDirectory(in: root)
         } catch {
             isSettled = true
             throw error == .tooMany ? .system(errno: EMFILE, call: "put back the source of a move") : error
@@ -160,5 +160,9 @@ final class Departure {
     }
 
     /// Makes it durable that the name is gone.
-    func syncDirectory() throws(RootError) { try WriteBack.waitForNames(at: place.directory.number) }
+    /// - Parameter root: the share's.
+    /// - Throws: what the disk says.
+    func syncDirectory(in root: DirectoryRoot) throws(RootError) {
+        try WriteBack.waitForNames(at: place.directory.number, below: root.descriptor)
+    }
 }

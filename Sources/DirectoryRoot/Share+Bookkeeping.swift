@@ -158,7 +158,7 @@ extension Share {
     ) throws(RootError) {
         if !kept.isNothing { try root.state.trash.settle() }
         let directory = location.directory.number
-        if atOnce { return try WriteBack.waitForNames(at: directory, having: file) }
+        if atOnce { return try WriteBack.waitForNames(at: directory, below: root.descriptor, having: file) }
         try root.commitLock.waitForNames(at: directory, having: file)
     }
 

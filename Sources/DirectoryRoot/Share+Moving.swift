@@ -212,7 +212,7 @@ extension Share {
                 // The copy has its name, and the source has none: what is kept about it ends by itself.
                 if left?.isInPlace != true { didRemove(departure.path, nil) }
                 if departure.isDirectory { try? root.state.links.follow(departure.path, to: target) }
-                if root.policy.waitsForDisk { try departure.syncDirectory() }
+                if root.policy.waitsForDisk { try departure.syncDirectory(in: root) }
             }
         } catch {
             if let left { _ = try? takeApart(left) }

@@ -64,10 +64,11 @@ enum WriteBack {
     /// The same for a directory that is open for `*at` calls only; see ``NameSync``.
     /// - Parameters:
     ///   - directory: whose names have changed.
+    ///   - root: the share's, at or above it.
     ///   - file: that just got one of them, open in any way that is no path only; nil for none.
     /// - Throws: what the disk says.
-    static func waitForNames(at directory: Int32, having file: Int32? = nil) throws(RootError) {
-        try NameSync(of: directory, having: file)?.wait()
+    static func waitForNames(at directory: Int32, below root: Int32, having file: Int32? = nil) throws(RootError) {
+        try NameSync(of: directory, below: root, having: file)?.wait()
     }
 
     /// Waits until the disk has a file and the name that it just got, whatever its file system is.

@@ -38,6 +38,35 @@ import Testing
         _ = try upload.commit()
     }
 
+    /// Makes a file where one is about to be uploaded.
+    private struct Rival: ShareObserver {
+        let directory: TemporaryDirectory
+
+        func mayHappen(_ change: ShareChange, by user: String?) -> Bool {
+            if case .upload(let path) = change {
+                try? directory.write("theirs", to: String(path.description.dropFirst()))
+            }
+            return true
+        }
+    }
+
+    @Test("Who may only add names gets no lock on what somebody else makes just then", arguments: [false, true])
+    func lockOfAnothersFile(mayOverwrite: Bool) throws {
+        let directory = try TemporaryDirectory()
+        var policy = RootPolicy()
+        policy.observer = Rival(directory: directory)
+        var share = Share(root: try DirectoryRoot(path: directory.path, policy: policy))
+        share.rights = RightsMap(rules: [(.root, mayOverwrite ? .readWrite : .dropBox)])
+        let request = LockRequest(isExclusive: true, isRecursive: false, owner: [], timeout: nil)
+        if mayOverwrite {
+            #expect(try !share.lock(path("a"), request).created)
+        } else {
+            #expect(throws: RootError.forbidden) { try share.lock(path("a"), request) }
+        }
+        #expect(try share.root.state.locks.isEmpty() != mayOverwrite)
+        #expect(directory.text("a") == "theirs")
+    }
+
     @Test("each change is told once, when it has happened")
     func told() throws {
         let (a, b, folder) = (try path("a"), try path("b"), try path("folder"))

@@ -77,34 +77,49 @@ extension Share {
     private func lock(
         _ full: SharePath, _ request: LockRequest, making file: TemporaryFile?, mayRespell: (SharePath) -> Bool
     ) throws(RootError) -> (ActiveLock, made: FileAttributes?) {
-        // No write that has asked for locks before may change a name after this one is taken, and nothing may come or
-        // go between the look at what is there and the lock on it.
-        try root.commitLock.withLock { () throws(RootError) in
-            let target = try lockTarget(full)
-            let isToFill = target.exists && !granted(at: full).contains(.overwrite) && mayFill(full)
-            let wanted: Rights = target.exists && !isToFill ? .overwrite : .create
-            guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
-                throw refusal(at: full)
-            }
-            try checkPrecondition()
-            var made: FileAttributes?
-            if !target.exists {
-                guard !leadsToSecrets(full) else { throw refusal(at: full) }
-                guard let file else { throw .notFound }
-                made = try place(file, at: full, replacing: .nothing, isAlone: true)?.attributes
-            }
-            do throws(RootError) {
-                let lock = try translated { () throws(RootError) in
-                    try root.state.locks.take(
-                        target.path, request, user: user, isRespelled: mayRespell(target.path))
+        var taken: ActiveLock?
+        do throws(RootError) {
+            // No write that has asked for locks before may change a name after this one is taken, and nothing may come
+            // or go between the look at what is there and the lock on it.
+            return try root.commitLock.withLock { () throws(RootError) in
+                let target = try lockTarget(full)
+                let made = try requireLockable(target, at: full, making: file)
+                do throws(RootError) {
+                    let lock = try translated { () throws(RootError) in
+                        try root.state.locks.take(
+                            target.path, request, user: user, isRespelled: mayRespell(target.path))
+                    }
+                    taken = lock
+                    return (lock, made)
+                } catch {
+                    // Why it can't be locked matters more than an empty file that can't be taken back.
+                    if made != nil, let file { try? takeBack(file, at: full) }
+                    throw error
                 }
-                return (lock, made)
-            } catch {
-                // Why it can't be locked matters more than an empty file that can't be taken back.
-                if made != nil, let file { try? takeBack(file, at: full) }
-                throw error
             }
+        } catch {
+            // The disk could not be waited for. Nobody has heard of this lock: it ends with its time-out otherwise.
+            if let taken { try? root.state.locks.release(taken.root, token: taken.token, user: user, isUnknown: true) }
+            throw error
         }
+    }
+
+    /// Sees that a lock may be taken, on a file that is made for it where the name is free; under the commit lock.
+    /// - Returns: the attributes of what was made.
+    /// - Throws: as ``lock(_:_:making:mayRespell:)``.
+    private func requireLockable(
+        _ target: (path: SharePath, exists: Bool), at full: SharePath, making file: TemporaryFile?
+    ) throws(RootError) -> FileAttributes? {
+        let isToFill = target.exists && !granted(at: full).contains(.overwrite) && mayFill(full)
+        let wanted: Rights = target.exists && !isToFill ? .overwrite : .create
+        guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
+            throw refusal(at: full)
+        }
+        try checkPrecondition()
+        guard !target.exists else { return nil }
+        guard !leadsToSecrets(full) else { throw refusal(at: full) }
+        guard let file else { throw .notFound }
+        return try place(file, at: full, replacing: .nothing, isAlone: true)?.attributes
     }
 
     /// A file without content for a name that is free.

@@ -8,15 +8,17 @@ function side(heading, {name, size, modified, href, file, kind}) {
 		h("span", modified && formatDate(modified)))
 }
 
-export async function askConflict({ours, theirs = {name: ours.name}, folder, several, mayReplace}) {
+// `policy`: the answer to all questions of a batch.
+export async function askConflict(batch, {ours, theirs = {name: ours.name}, folder, mayReplace}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(t("“{name}” is already there", {name: shown(theirs.name)}),
 		[h("p", t("The name is taken in “{folder}”. Which one do you want?", {folder: folderName(folder)})),
-			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), several && h("label.choice", all, t("Do this for all conflicts"))],
+			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), batch.size > 1 && h("label.choice", all, t("Do this for all conflicts"))],
 		[closing(t("Skip"), "skip"), mayReplace && closing(t("Replace"), "replace", {kind: "danger"}),
 			closing(t("Keep both"), "keep", {kind: "primary", autofocus: true})], {kind: "wide", keep: true}).answer
 	// Giving up is no answer for the others.
-	return choice ? {choice, all: all.checked} : {choice: "skip"}
+	if (choice && all.checked) batch.policy = choice
+	return choice || "skip"
 }
 
 export function chooseFolder(method, items) {

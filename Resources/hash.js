@@ -1,21 +1,21 @@
 // A worker: SHA-256, FIPS 180-4.
 
 const primes = []
-for (let n = 2; primes.length < 64; n += 1) if (primes.every(prime => n % prime)) primes.push(n)
+for (let n = 2; primes.length < 64; n++) if (primes.every(prime => n % prime)) primes.push(n)
 const fraction = x => ((x % 1) * 2 ** 32) | 0
 const K = Int32Array.from(primes, prime => fraction(Math.cbrt(prime)))
 const start = Int32Array.from(primes.slice(0, 8), prime => fraction(Math.sqrt(prime)))
 const W = new Int32Array(64), turn = (x, n) => x >>> n | x << 32 - n
 
 function block(state, bytes, at) {
-	for (let i = 0; i < 16; i += 1, at += 4) W[i] = bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]
-	for (let i = 16; i < 64; i += 1) {
+	for (let i = 0; i < 16; i++, at += 4) W[i] = bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]
+	for (let i = 16; i < 64; i++) {
 		const x = W[i - 15], y = W[i - 2]
 		W[i] = W[i - 16] + (turn(x, 7) ^ turn(x, 18) ^ x >>> 3)
 			+ W[i - 7] + (turn(y, 17) ^ turn(y, 19) ^ y >>> 10) | 0
 	}
 	let [a, b, c, d, e, f, g, h] = state
-	for (let i = 0; i < 64; i += 1) {
+	for (let i = 0; i < 64; i++) {
 		const one = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + (e & f ^ ~e & g) + K[i] + W[i] | 0
 		const two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + (a & b ^ a & c ^ b & c) | 0
 		h = g; g = f; f = e; e = d + one | 0

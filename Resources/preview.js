@@ -1,6 +1,6 @@
 // What is shown is never run.
 
-import {address, app, boxOf, bring, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, parentOf, placeToasts, request, save, shown, t, tagOf} from "./app.js"
+import {address, app, boxOf, bring, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, parentOf, placeToasts, request, save, shown, t, tagOf, tried} from "./app.js"
 
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
@@ -44,11 +44,8 @@ async function show(one, edit) {
 	stop()
 	entry = one
 	abort = new AbortController()
-	try {
-		if (location.hash.startsWith("#view=")) history.replaceState(history.state, "", hashOf(entry))
-	} catch {
-		// WebKit takes a hundred in ten seconds.
-	}
+	// WebKit takes a hundred in ten seconds.
+	if (location.hash.startsWith("#view=")) tried(() => history.replaceState(history.state, "", hashOf(entry)))
 	title.textContent = shown(entry.name)
 	about.textContent = formatSize(Math.max(0, entry.size))
 	const at = siblings().indexOf(entry)

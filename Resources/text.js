@@ -1,6 +1,6 @@
 // Text, saved over the version that was read. Markdown becomes elements by name: no file is markup.
 
-import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, joined, parentOf, request, shown, t, tagOf, toast} from "./app.js"
+import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, joined, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
 
 const lineEnd = /\r\n?|\n/g
 
@@ -8,17 +8,15 @@ const lineEnd = /\r\n?|\n/g
 function withLineEnds(value, text) {
 	const ends = text.match(lineEnd) ?? [], old = text.split(lineEnd), now = value.split("\n"), most = Math.min(old.length, now.length)
 	let first = 0, last = 0
-	while (first < most && old[first] === now[first]) first += 1
-	while (last < most - first && old.at(-1 - last) === now.at(-1 - last)) last += 1
+	while (first < most && old[first] === now[first]) first++
+	while (last < most - first && old.at(-1 - last) === now.at(-1 - last)) last++
 	const endOf = i => ends[i < first ? i : i < now.length - last ? 0 : i + old.length - now.length] ?? ends[0] ?? "\n"
 	return now.map((line, i) => (i ? endOf(i - 1) : "") + line).join("")
 }
 
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
-	let text
-	try {
-		text = new TextDecoder("utf-8", {fatal: whole}).decode(bytes)
-	} catch {
+	let text = tried(() => new TextDecoder("utf-8", {fatal: whole}).decode(bytes))
+	if (text === null) {
 		text = new TextDecoder("windows-1252").decode(bytes)
 		whole = false
 	}
@@ -158,25 +156,25 @@ function render(text, place) {
 	let at = 0
 	const take = test => {
 		const from = at
-		while (at < lines.length && test(lines[at])) at += 1
+		while (at < lines.length && test(lines[at])) at++
 		return lines.slice(from, at)
 	}
 	while (at < lines.length) {
 		const line = lines[at], [, level, title] = /^(#{1,6}) +(.*[^#]|)#*$/s.exec(line) ?? []
 		if (level || rule.test(line) || !line.trim()) {
 			if (line.trim()) blocks.push(level ? h("h" + level.length, inline(title)) : h("hr"))
-			at += 1
+			at++
 		} else if (/^(```|~~~)/.test(line)) {
-			at += 1
+			at++
 			blocks.push(h("pre", {tabIndex: 0}, h("code", take(one => !one.startsWith(line.slice(0, 3))).join("\n"))))
-			at += 1
+			at++
 		} else if (line.startsWith(">")) {
 			blocks.push(h("blockquote", render(take(one => one.startsWith(">")).map(one => one.replace(/^> ?/, "")).join("\n"))))
 		} else if (item.test(line)) {
 			const indent = item.exec(line)[1].length, items = []
 			while (at < lines.length && item.exec(lines[at])?.[1].length <= indent) {
 				const own = lines[at].replace(item, "")
-				at += 1
+				at++
 				const below = take(one => one.trim() && /^\s*/.exec(one)[0].length > indent)
 				items.push(h("li", inline(own), below.length ? render(below.map(one => one.slice(indent + 1)).join("\n")) : null))
 			}
@@ -185,7 +183,7 @@ function render(text, place) {
 			at += 2
 			blocks.push(h("table", cells(line, "th"), take(one => one.includes("|")).map(one => cells(one, "td"))))
 		} else {
-			at += 1
+			at++
 			const more = take(one => one.trim() && !item.test(one) && !rule.test(one) && !/^(#{1,6} |```|~~~|>)/.test(one))
 			blocks.push(h("p", inline([line, ...more].join("\n"))))
 		}

@@ -40,7 +40,7 @@ function digestOf(file) {
 
 // `known`: an earlier page's folder.
 export async function upload(source, target, known) {
-	const batch = {policy: null, size: 0}, trees = new Map([[known?.handle, known]])
+	const batch = {size: 0}, trees = new Map([[known?.handle, known]])
 	let isRefused
 	try {
 		for await (const {file, path, handle, folder, root} of source) {
@@ -52,7 +52,7 @@ export async function upload(source, target, known) {
 			})
 			else if (!known?.done.has(path)) {
 				const steps = path.split("/")
-				batch.size += 1
+				batch.size++
 				add({file, name: steps.pop(), size: file.size, target, folder: steps, batch, handle, tree, path})
 			}
 		}
@@ -67,7 +67,7 @@ export async function upload(source, target, known) {
 function leave({tree, path}) {
 	if (!tree) return
 	if (path) records.mark(tree, path)
-	tree.left -= 1
+	tree.left--
 	if (!tree.left) records.remove(tree)
 }
 
@@ -77,7 +77,7 @@ function add(item) {
 	if (known && isActive(known)) return
 	// Chosen again, it takes the place of its line.
 	if (known && isMissing(known)) forget(known)
-	if (item.tree) item.tree.left += 1
+	if (item.tree) item.tree.left++
 	keep(item, {state: "waiting", sent: 0})
 	pump()
 }
@@ -127,13 +127,13 @@ const contentsOf = href => once(contents, href, () => readFolder(href).then(one 
 function pump() {
 	keepAwake(isBusy())
 	while (running < parallel) {
-		while (items[first] && items[first].state !== "waiting") first += 1
+		while (items[first] && items[first].state !== "waiting") first++
 		const next = items[first]
 		if (!next) break
-		running += 1
+		running++
 		next.state = "sending"
 		start(next).finally(() => {
-			running -= 1
+			running--
 			pump()
 		})
 	}
@@ -153,7 +153,7 @@ async function start(item) {
 		item.href ??= folder + encodeName(item.name)
 		await ensureFolder(item.target, item.folder)
 		const {file} = item
-		item.local ??= () => (item.digest ??= digestOf(file))
+		item.local ??= () => item.digest ??= digestOf(file)
 		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder), signal)) return
 		if (signal.aborted) return
 		const answer = await deliver(item)
@@ -221,15 +221,14 @@ async function settle(item, listing, signal) {
 	item.state = "asking"
 	drawSoon()
 	const folder = parentOf(theirs.href), ours = {...item, kind: kindOf(item.name), modified: item.file.lastModified}
-	const turn = asking.then(() => (signal.aborted ? {} : item.batch.policy ?? askConflict({ours, theirs, folder, several: item.batch.size > 1, mayReplace})))
+	const turn = asking.then(() => (signal.aborted ? "" : item.batch.policy ?? askConflict(item.batch, {ours, theirs, folder, mayReplace})))
 	asking = turn
 	const answer = await turn
 	if (signal.aborted) return false
-	if (answer.all) item.batch.policy = answer
-	if (!["keep", "replace"].includes(answer.choice)) return finish(item, "skipped", t("skipped"))
+	if (answer === "skip") return finish(item, "skipped", t("skipped"))
 	item.state = "sending"
 	item.conflict = "replace"
-	if (answer.choice === "keep" || !mayReplace) {
+	if (answer === "keep" || !mayReplace) {
 		const name = listing.freeName(item.name, false)
 		listing.add([{name}])
 		item.href = childOf(folder, name)
@@ -254,7 +253,7 @@ async function verify(item, answer) {
 
 function finish(item, state, message) {
 	Object.assign(item, {state, message})
-	if (state === "done") done += 1
+	if (state === "done") done++
 	if (state !== "failed") {
 		item.file = item.local = null
 		leave(item)
@@ -285,7 +284,7 @@ async function lasting(work, tries = 1) {
 }
 
 function backOff(item, error) {
-	item.tries += 1
+	item.tries++
 	if (item.tries > mostTries) return finish(item, "failed", error.message)
 	item.state = "retrying"
 	item.message = error.message

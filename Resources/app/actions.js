@@ -78,7 +78,9 @@ async function run(one) {
 	holdFocus()
 }
 
-const menuItems = (...groups) => groups.map(group => group.filter(one => one.can()).map(one => ({
+const inScope = (...scopes) => actions.filter(one => scopes.includes(one.scope))
+
+const menuItems = (...scopes) => scopes.map(scope => inScope(scope).filter(one => one.can()).map(one => ({
 	label: t(one.label, info), icon: one.icon, kind: one.kind, keys: one.keys[0] && keyLabel(one.keys[0]), run: () => run(one),
 }))).filter(group => group.length).flatMap((group, i) => (i ? [null, ...group] : group))
 
@@ -220,25 +222,24 @@ async function placeBeside(method, {from, to, entry}, n = 2) {
 	return await placed(method, from, beside) ? beside : placeBeside(method, {from, to, entry}, n + 1)
 }
 
-const placed = (method, from, to) => transferEntry(method, from, to).catch(error => {
+const placed = (method, from, to, overwrite) => request(method, address(from), {
+	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}}).catch(error => {
 	if (error.status !== 412) throw error
 	return false
 })
 
 async function transferEntries(method, pairs, refuse = fail) {
-	const done = []
-	let always = null
+	const done = [], batch = {size: pairs.length}
 	const settle = async pair => {
 		checkedName(nameOf(pair.to))
 		if (pair.from === pair.to) return placeBeside(method, pair)
 		if (await placed(method, pair.from, pair.to)) return pair.to
 		const folder = parentOf(pair.to), listing = await readFolder(folder), theirs = listing.get(nameOf(pair.to))
 		const mayReplace = listing.may("overwrite") && !theirs?.isFolder === !pair.entry.isFolder
-		const answer = always ?? await ask("askConflict", {ours: pair.entry, theirs, folder, several: pairs.length > 1, mayReplace})
-		if (answer.all) always = answer
-		if (!["keep", "replace"].includes(answer.choice)) return null
-		if (answer.choice === "keep" || !mayReplace) return placeBeside(method, pair)
-		await transferEntry(method, pair.from, pair.to, true)
+		const answer = batch.policy ?? await ask("askConflict", batch, {ours: pair.entry, theirs, folder, mayReplace})
+		if (answer === "skip") return null
+		if (answer === "keep" || !mayReplace) return placeBeside(method, pair)
+		await placed(method, pair.from, pair.to, true)
 		pair.replaces = true
 		return pair.to
 	}
@@ -288,7 +289,7 @@ async function removeForever(entries) {
 	const what = entries.length > 1 ? t("{n} selected", {n: entries.length}) : `“${shown(entries[0].name)}”`, text = joined(what, t("This can't be undone."))
 	if (!await confirm(t("Delete forever"), text, t("Delete"))) return
 	let count = 0
-	for (const entry of entries) await request("DELETE", address(entry.href)).then(() => { count += 1 }, fail)
+	for (const entry of entries) await request("DELETE", address(entry.href)).then(() => { count++ }, fail)
 	await app.refresh()
 	if (count) toast(sayDeleted(count))
 }

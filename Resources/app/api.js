@@ -19,17 +19,11 @@ function messageFor(status, text) {
 
 export const encodeName = name => encodeURIComponent(name.toWellFormed())
 
-// Some names are no text, and shown as Latin-1.
-function isText(encoded) {
-	try {
-		return decodeURIComponent(encoded) !== null
-	} catch {
-		return false
-	}
-}
+const textOf = encoded => tried(() => decodeURIComponent(encoded))
 
-export const decodeName = encoded => isText(encoded) ? decodeURIComponent(encoded) : unescape(encoded)
-export const inQuery = href => isText(href) ? encodeName(pathOf(href)) : href
+// Some names are no text, and shown as Latin-1.
+export const decodeName = encoded => textOf(encoded) ?? unescape(encoded)
+export const inQuery = href => textOf(href) === null ? href : encodeName(pathOf(href))
 const pathOf = href => href.split("/").map(decodeName).join("/")
 export const parentOf = href => href.replace(/[^/]+\/?$/, "") || "/"
 export const lastOf = href => href.replace(/\/$/, "").split("/").at(-1)
@@ -76,9 +70,6 @@ async function readEntries(target, {onHead, onEntries, signal}) {
 	if (!tail) throw new ApiError(0)
 	return tail
 }
-
-const transferEntry = (method, from, to, overwrite) => request(method, address(from), {
-	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}})
 
 export const makeFolder = href => request("MKCOL", address(href))
 export const wantDigest = {"Want-Repr-Digest": "sha-256=10"}

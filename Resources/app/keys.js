@@ -14,7 +14,7 @@ function typeAhead(letter) {
 	typed = (now - typedAt > 1000 ? "" : typed) + letter.toLowerCase()
 	typedAt = now
 	const {visible} = app.listing, from = app.list.focused + (typed.length === 1 ? 1 : 0)
-	for (let i = 0; i < visible.length; i += 1) {
+	for (let i = 0; i < visible.length; i++) {
 		const index = (from + i) % visible.length
 		if (visible[index].folded.startsWith(typed)) return moveTo(index)
 	}

@@ -36,7 +36,7 @@ class Entry {
 	update({size = -1, modified = 0, locked}) {
 		if (size === this.size && modified === this.modified && !locked === !this.locked) return
 		Object.assign(this, {size, modified, locked})
-		this.version += 1
+		this.version++
 	}
 
 	get kind() {
@@ -115,16 +115,11 @@ class Listing {
 		this.hiddenCount = 0
 		const take = entry => {
 			if (view.hidden || !entry.isHidden) return !wanted || entry.folded.includes(wanted)
-			this.hiddenCount += 1
+			this.hiddenCount++
 			this.selection.delete(entry)
 			return false
 		}
 		this.visible = this.order(view.sort).flatMap(list => (view.descending ? list.filter(take).reverse() : list.filter(take)))
-	}
-
-	prepare() {
-		const later = globalThis.requestIdleCallback ?? setTimeout
-		for (const column of ["size", "modified"]) later(() => this.order(column))
 	}
 
 	// What a filter hides stays chosen: so files are gathered.
@@ -153,7 +148,7 @@ class Listing {
 
 	freeName(name, isFolder) {
 		let free = name
-		for (let n = 2; this.entries.has(free); n += 1) free = numbered(name, n, isFolder)
+		for (let n = 2; this.entries.has(free); n++) free = numbered(name, n, isFolder)
 		return free
 	}
 }

@@ -2,7 +2,21 @@ const pageTitle = info.title || "shareserve"
 app.view = {mode: "list", sort: "name", descending: false, hidden: false, ...memory.get("view", {})}
 
 const crumbs = h("nav.crumbs", {label: t("Breadcrumbs")}), bar = h("div.bar", {role: "toolbar", label: t("Actions")})
-const filter = textInput({type: "search", className: "filter", placeholder: t("Filter this folder"), label: t("Filter this folder")})
+const filter = textInput({type: "search", className: "filter", placeholder: t("Filter this folder"), label: t("Filter this folder"), oninput: () => {
+	if (app.listing.isSearch) return
+	app.listing.filter = filter.value
+	scrollTo(0, 0)
+	app.arrange()
+}, onkeydown: event => {
+	if (event.isComposing) return
+	if (event.key === "Enter") search(filter.value)
+	else if (event.key === "Escape") clearFind()
+	if (["Escape", "ArrowDown"].includes(event.key)) {
+		claim(event)
+		app.list.setFocused(0, true)
+		filter.blur()
+	}
+}})
 const find = h("div.find", {role: "search"}, filter, button(t("Search subfolders"), "search", () => search(filter.value)))
 const banner = h("div.banner.strip", {role: "alert", hidden: true}), state = h("div.state", {hidden: true})
 const summary = h("p.summary", {ariaLive: "polite"}), searching = h("div.searching.strip", {role: "status", hidden: true})
@@ -13,12 +27,10 @@ const skip = h("a.skip", {href: "#files", onclick: event => {
 }}, t("Skip to the files"))
 app.others = h("div.others", {role: "status", hidden: true})
 
-app.list = new ListView({open: entry => app.openEntry(entry), menu: (x, y) => showMenu(menuItems(inScope("selection"), inScope("clipboard")), x, y, t("Actions")),
+app.list = new ListView({open: entry => app.openEntry(entry), menu: (x, y) => showMenu(menuItems("selection", "clipboard"), x, y, t("Actions")),
 	sort: column => app.setView(app.view.sort === column ? {descending: !app.view.descending} : {sort: column, descending: false})})
 
-const inScope = (...scopes) => actions.filter(one => scopes.includes(one.scope))
-
-const folderMenu = () => menuItems(inScope("folder"), inScope("view"), inScope("more"), inScope("session"))
+const folderMenu = () => menuItems("folder", "view", "more", "session")
 
 app.menuAtFocus = () => {
 	const row = document.activeElement.closest("tr"), {left, top, bottom} = boxOf(row ?? app.list.element)
@@ -151,7 +163,7 @@ async function load(href, inlined) {
 		app.arrange()
 	}
 	let drawn = -Infinity
-	app.reads += 1
+	app.reads++
 	const onEntries = batch => {
 		listing.add(batch)
 		if (performance.now() - drawn < Math.max(100, listing.entries.size / 50)) return
@@ -171,12 +183,11 @@ async function load(href, inlined) {
 		if (error.name === "AbortError") return
 		listing.failure = failures[error.status] ?? "offline"
 	} finally {
-		app.reads -= 1
+		app.reads--
 	}
 	listing.loading = false
 	show()
 	listing.end(!listing.failure)
-	if (listing.entries.size > 2000) listing.prepare()
 }
 
 app.open = async (href, {replace, scroll = 0} = {}) => {
@@ -208,7 +219,7 @@ async function readAgain() {
 	if (listing.failure) return void load(href)
 	if (listing.loading) return
 	const fresh = []
-	app.reads += 1
+	app.reads++
 	try {
 		await listing.read(batch => { for (const raw of batch) fresh.push(raw) })
 	} catch (error) {
@@ -216,7 +227,7 @@ async function readAgain() {
 		else if (app.listing === listing) load(href)
 		return
 	} finally {
-		app.reads -= 1
+		app.reads--
 	}
 	app.setOffline(false)
 	listing.replaceAll(fresh)
@@ -287,23 +298,6 @@ async function search(words) {
 	draw()
 	found.end(isWhole)
 }
-
-filter.addEventListener("input", () => {
-	if (app.listing.isSearch) return
-	app.listing.filter = filter.value
-	scrollTo(0, 0)
-	app.arrange()
-})
-filter.addEventListener("keydown", event => {
-	if (event.isComposing) return
-	if (event.key === "Enter") search(filter.value)
-	else if (event.key === "Escape") clearFind()
-	if (["Escape", "ArrowDown"].includes(event.key)) {
-		claim(event)
-		app.list.setFocused(0, true)
-		filter.blur()
-	}
-})
 
 function build() {
 	const main = h("main", {oncontextmenu: event => {

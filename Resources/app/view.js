@@ -87,7 +87,7 @@ class ListView {
 		const top = this.measure(), {visible} = this.listing, first = Math.max(0, Math.floor(-top / this.rowHeight) - 6) * this.perRow
 		const last = Math.min(visible.length, (Math.ceil((innerHeight - top) / this.rowHeight) + 6) * this.perRow)
 		const wanted = new Set([this.focused])
-		for (let index = first; index < last; index += 1) wanted.add(index)
+		for (let index = first; index < last; index++) wanted.add(index)
 		const keep = new Set()
 		let previous = null
 		// Screen readers and the Tab key follow the order of elements.
@@ -102,7 +102,7 @@ class ListView {
 			row.style.top = this.rowOf(index) * this.rowHeight - this.shift + "px"
 			row.style.insetInlineStart = `${100 * (index % this.perRow) / this.perRow}%`
 			row.style.width = `${100 / this.perRow}%`
-			const place = () => (previous ? previous.nextSibling : this.body.firstChild)
+			const place = () => previous ? previous.nextSibling : this.body.firstChild
 			// What moves loses the focus, and a new name is done with.
 			if (row.matches(":focus-within")) while (place() !== row) this.body.append(place())
 			else if (place() !== row) this.body.insertBefore(row, place())
@@ -258,7 +258,7 @@ class ListView {
 		this.focused = Math.max(0, Math.min(visible.length - 1, index))
 		this.rows.forEach(row => { row.tabIndex = row.index === this.focused ? 0 : -1 })
 		if (!move) return
-		for (let i = 0; i < 3; i += 1) {
+		for (let i = 0; i < 3; i++) {
 			const top = this.measure() + this.rowOf(this.focused) * this.rowHeight, above = top - Math.max(0, boxOf(bar.parentNode).bottom, boxOf(this.element.tHead).bottom)
 			const below = top + this.rowHeight - innerHeight + 16 + (document.querySelector(".transfers")?.offsetHeight ?? 0)
 			if (above < 0 || below > 0) scrollBy(0, (above < 0 ? above : Math.min(above, below)) / this.stretch)

@@ -5,21 +5,19 @@ export const {base, info} = boot
 // Lines of `beginning of the English=text`, the longest first.
 const words = inline("words").split("\n").map(line => line.split(/=(.*)/)).sort(([a], [b]) => b.length - a.length), translations = {}
 
+// Null where it can't be done.
+export function tried(work) {
+	try {
+		return work()
+	} catch {
+		return null
+	}
+}
+
+// Private windows may refuse.
 export const memory = {
-	get(key, otherwise) {
-		try {
-			return JSON.parse(localStorage.getItem("shareserve." + key)) ?? otherwise
-		} catch {
-			return otherwise
-		}
-	},
-	set(key, value) {
-		try {
-			localStorage.setItem("shareserve." + key, JSON.stringify(value))
-		} catch {
-			// Private windows may refuse.
-		}
-	},
+	get: (key, otherwise) => tried(() => JSON.parse(localStorage.getItem("shareserve." + key))) ?? otherwise,
+	set: (key, value) => tried(() => localStorage.setItem("shareserve." + key, JSON.stringify(value))),
 }
 
 const locale = navigator.languages.find(tag => tag.split("-")[0] === boot.language) ?? boot.language

@@ -71,7 +71,7 @@ export function showLinks(href) {
 	const create = async () => {
 		if (!most.reportValidity()) return
 		const made = await api("POST", "links", {href: address(href), expires: Number(expires.value) || null,
-			upload: uploads.checked, password: password.value || null, maxDownloads: most.value ? Number(most.value) : null})
+			upload: uploads.checked, password: password.value || null, maxDownloads: Number(most.value) || null})
 		known[made.id] = reachable(made.address)[0]
 		await load()
 		await copyText(known[made.id])

@@ -2,7 +2,7 @@
 
 const primes = []
 for (let n = 2; primes.length < 64; n++) if (primes.every(prime => n % prime)) primes.push(n)
-const fraction = x => ((x % 1) * 2 ** 32) | 0
+const fraction = x => x % 1 * 2 ** 32 | 0
 const K = Int32Array.from(primes, prime => fraction(Math.cbrt(prime)))
 const start = Int32Array.from(primes.slice(0, 8), prime => fraction(Math.sqrt(prime)))
 const W = new Int32Array(64), turn = (x, n) => x >>> n | x << 32 - n

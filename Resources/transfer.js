@@ -1,10 +1,10 @@
 // Uploads that outlive connections, servers and pages.
 
-import {address, ApiError, app, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
-	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, toast, touch, wantDigest} from "./app.js"
+import {address, ApiError, app, base, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
+	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, tagOf, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./dialogs.js"
 import {sources} from "./gather.js"
-import {offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
+import {conditionOf, offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
 
 export {sources}
 
@@ -106,7 +106,7 @@ function ensureFolder(target, steps) {
 	if (!steps.length) return Promise.resolve()
 	const href = folderHref(target, steps)
 	return once(folders, href, () => ensureFolder(target, steps.slice(0, -1)).then(() => makeFolder(href)).then(() => {
-		contents.set(href, null)
+		contents.set(href, undefined)
 		if (target === app.href) touch(steps[0])
 	}, error => {
 		if (error.status !== 405) throw error
@@ -120,7 +120,7 @@ function ensureFolder(target, steps) {
 	}))
 }
 
-// Null where it is new or may not be seen.
+// Null where it may not be seen, undefined where it is new.
 const contents = new Map()
 const contentsOf = href => once(contents, href, () => readFolder(href).then(one => (one.may("read") ? one : null), () => null))
 
@@ -154,10 +154,20 @@ async function start(item) {
 		await ensureFolder(item.target, item.folder)
 		const {file} = item
 		item.local ??= () => item.digest ??= digestOf(file)
-		if (!item.conflict && !records.get(item) && !await settle(item, await contentsOf(folder), signal)) return
+		const hasCome = records.get(item)
+		if (!item.conflict && (item.isTaken || !hasCome)) {
+			const listing = await contentsOf(folder)
+			item.isBlind = item.isTaken && listing === null
+			if (!await settle(item, listing, signal)) return
+			// Where nobody may look: names beside, soon at random.
+			if (item.isBlind && hasCome) item.conflict = "keep"
+			else if (item.isBlind) item.href = childOf(folder, numbered(item.name, item.tries < 5 ? item.tries + 1 : Math.ceil(Math.random() * 10 ** item.tries)))
+		}
 		if (signal.aborted) return
 		const answer = await deliver(item)
 		item.sent = item.size
+		// The server has chosen the name.
+		if (item.conflict === "keep") item.href = new URL(answer.header("Content-Location"), location).pathname.slice(base.length)
 		records.remove(item);
 		(await contentsOf(folder))?.add([{name: nameOf(item.href), size: item.size, modified: file.lastModified}])
 		if (item.target === app.href) touch(item.folder[0] ?? nameOf(item.href))
@@ -166,21 +176,14 @@ async function start(item) {
 	} catch (error) {
 		const {status} = error
 		if (signal.aborted) return
-		if (status === 409 && item.folder.length && !item.isAgain) {
-			// The folder has gone.
-			item.isAgain = true
+		if ([409, 412].includes(status) && (item.tries++ < 3 || item.isBlind && item.tries < mostTries)) {
+			// The name is taken, or the folder has gone.
+			contents.delete(parentOf(item.href))
 			folders.clear()
-			wake(item)
-		} else if (status === 412 && (item.tries++ < 3 || item.isBlind && item.tries < mostTries)) {
-			const folder = parentOf(item.href)
-			contents.delete(folder)
 			item.conflict = null
+			item.isTaken = true
 			// Any question is about the name that was wanted.
 			if (!records.get(item)) item.href = null
-			item.isBlind = !await contentsOf(folder)
-			if (signal.aborted) return
-			// Where nobody may look: names beside, soon at random.
-			if (item.isBlind) item.href = childOf(folder, numbered(item.name, item.tries < 5 ? item.tries + 1 : Math.ceil(Math.random() * 10 ** item.tries)))
 			wake(item)
 		} else if (mayPass(error)) {
 			// A file that has changed is told like a lost connection.
@@ -203,20 +206,22 @@ async function deliver(item) {
 		return sendResumable(item, report)
 	}
 	return send("PUT", address(item.href), {headers: {...wantDigest, "X-OC-Mtime": item.file.lastModified / 1000,
-		...(item.conflict !== "replace" && {"If-None-Match": "*"})}, body: item.file, report, signal: item.abort.signal})
+		...conditionOf(item)}, body: item.file, report, signal: item.abort.signal})
 }
 
 let asking = Promise.resolve()
 
 // False: nothing is sent.
 async function settle(item, listing, signal) {
-	const theirs = listing?.get(item.name)
+	const theirs = listing?.get(nameOf(item.href))
 	if (!theirs || signal.aborted) return !signal.aborted
 	const mayReplace = !theirs.isFolder && listing.may("overwrite")
-	if (!theirs.isFolder && theirs.size === item.size) {
-		const there = await remoteDigest(theirs.href, signal).catch(() => null), isSame = there && there === await item.local()
+	if (!theirs.isFolder) {
+		const there = await request("HEAD", address(theirs.href), {headers: theirs.size === item.size ? wantDigest : {}, signal}).catch(() => null)
+		const digest = there && digestIn(there.headers.get("Repr-Digest")), isSame = digest && digest === await item.local()
 		if (signal.aborted) return false
 		if (isSame) return finish(item, "skipped", t("identical, already there"))
+		item.tag = there && tagOf(there)
 	}
 	item.state = "asking"
 	drawSoon()
@@ -227,8 +232,8 @@ async function settle(item, listing, signal) {
 	if (signal.aborted) return false
 	if (answer === "skip") return finish(item, "skipped", t("skipped"))
 	item.state = "sending"
-	item.conflict = "replace"
-	if (answer === "keep" || !mayReplace) {
+	item.conflict = mayReplace ? answer : "keep"
+	if (item.conflict === "keep" && !records.get(item)) {
 		const name = listing.freeName(item.name, false)
 		listing.add([{name}])
 		item.href = childOf(folder, name)
@@ -244,6 +249,7 @@ async function verify(item, answer) {
 		else if (there === ours) finish(item, "done", t("uploaded and verified ✓"))
 		else {
 			item.conflict = "replace"
+			item.tag = answer.header("ETag")
 			finish(item, "failed", t("arrived damaged: try again"))
 		}
 	} catch (error) {
@@ -253,6 +259,7 @@ async function verify(item, answer) {
 
 function finish(item, state, message) {
 	Object.assign(item, {state, message})
+	if (state === "skipped") discard(item)
 	if (state === "done") done++
 	if (state !== "failed") {
 		item.file = item.local = null
@@ -319,14 +326,19 @@ function resume(item) {
 
 function cancel(item) {
 	stop(item, "cancelled")
-	for (const record of Object.values(records.all())) {
-		if (!record.url || record.key !== item.key && record.tree !== item.key) continue
-		request("DELETE", record.url, {headers: tusVersion}).catch(() => {})
-		records.remove(record)
-	}
+	discard(item)
 	leave(item)
 	forget(item)
 	pump()
+}
+
+// What the server has of it goes too.
+function discard({key}) {
+	for (const record of Object.values(records.all())) {
+		if (!record.url || record.key !== key && record.tree !== key) continue
+		request("DELETE", record.url, {headers: tusVersion}).catch(() => {})
+		records.remove(record)
+	}
 }
 
 const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"

@@ -112,21 +112,24 @@ export async function offsetOf(record, signal) {
 		const answer = await request("HEAD", record.url, {headers: tusVersion, signal})
 		return Number(answer.headers.get("Upload-Offset"))
 	} catch (error) {
+		// All has come, and the name is taken.
+		if (error.status === 409 || error.status === 412) return record.size
 		if (error.status !== 404 && error.status !== 410) throw error
 		return records.remove(record) ?? null
 	}
 }
 
+// Nothing is replaced but what was asked about.
+export const conditionOf = ({conflict, tag}) => conflict !== "replace" ? {"If-None-Match": "*"} : tag && {"If-Match": tag}
+
+const wishOf = ({conflict}) => `conflict ${btoa(conflict ?? "fail")}`
+
 const base64 = encoded => btoa(unescape(encoded))
 
 async function create(item) {
-	const metadata = [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `lastModified ${btoa(item.file.lastModified)}`,
-		`conflict ${btoa(item.conflict === "replace" ? "replace" : "fail")}`]
-	const answer = await request("POST", apiAddress("uploads"), {signal: item.abort.signal, headers: {...tusVersion,
-		"Upload-Length": item.size, "Upload-Metadata": metadata.join()}}).catch(error => {
-		// The name is taken.
-		throw Object.assign(error, error.status === 409 && {status: 412})
-	})
+	const metadata = [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `lastModified ${btoa(item.file.lastModified)}`, wishOf(item)]
+	const answer = await request("POST", apiAddress("uploads"), {signal: item.abort.signal, headers: {...tusVersion, ...conditionOf(item),
+		"Upload-Length": item.size, "Upload-Metadata": metadata.join()}})
 	const {pathname} = new URL(answer.headers.get("Location"), location.href)
 	await records.put(item, pathname)
 	return pathname
@@ -141,15 +144,13 @@ export async function sendResumable(item, report) {
 		let touched = Date.now()
 		report(from)
 		const answer = await send("PATCH", url, {signal, body: item.file.slice(from, end), headers: {...tusVersion, "Upload-Offset": from,
-			"Content-Type": "application/offset+octet-stream", ...(end === item.size && wantDigest)}, report: sent => {
+			"Content-Type": "application/offset+octet-stream", ...(end === item.size && wantDigest),
+			...(item.conflict && {...conditionOf(item), "Upload-Metadata": wishOf(item)})}, report: sent => {
 			report(from + Math.min(sent, end - from))
 			if (Date.now() - touched < 5000) return
 			touched = Date.now()
 			records.touch(item)
-		}}).catch(error => {
-			// It does not fit: ask again where we are.
-			throw error.status === 409 ? new ApiError(0) : error
-		})
+		}})
 		offset = Number(answer.header("Upload-Offset") ?? end)
 		if (offset >= item.size) return answer
 	}

@@ -22,7 +22,7 @@ function watchDrop() {
 
 	addEventListener("dragover", event => {
 		const inside = brings(event, internalType)
-		if (!inside && !brings(event, "Files") || document.querySelector("dialog[open]")) return
+		if (!inside && !brings(event, "Files") || topDialog()) return
 		claim(event)
 		clearTimeout(leaving)
 		const {element, href, name} = targetOf(event), allowed = inside ? element && href !== app.href : canCreate()

@@ -39,7 +39,7 @@ function step(key) {
 }
 
 const isField = element => element.matches?.("input:not([type=checkbox]), textarea, select")
-const isBusy = event => event.defaultPrevented || isField(event.target) || document.querySelector("dialog[open]")
+const isBusy = event => event.defaultPrevented || isField(event.target) || topDialog()
 
 function watchKeys() {
 	addEventListener("keydown", event => {

@@ -64,9 +64,14 @@ extension Share {
     }
 
     /// Gives a complete upload its name, when its content is what was announced.
+    /// - Parameters:
+    ///   - upload: all of it has come.
+    ///   - wish: what shall become of a taken name, where that was said anew.
+    ///   - io: where the disk may be waited for.
+    /// - Returns: the file that it has become.
     /// - Throws: ``DigestMismatch`` when it is not; then the upload is gone.
-    func finish(_ upload: ResumableUpload, io: IOPool) async throws -> FinishedUpload {
-        let notes = UploadNotes(upload.record)
+    func finish(_ upload: ResumableUpload, wish: UploadNotes? = nil, io: IOPool) async throws -> FinishedUpload {
+        let notes = UploadNotes(upload.record).amended(by: wish)
         if let digest = notes.digest, let algorithm = digest.strongest {
             guard try await upload.digest(by: algorithm, io: io) == digest.digests[algorithm] else {
                 try await io.run { try removeUpload(id: upload.id) }

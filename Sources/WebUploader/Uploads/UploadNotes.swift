@@ -36,6 +36,14 @@ struct UploadNotes: Sendable {
         }
     }
 
+    /// These notes, with what a later request says of a taken name in the place of what was said of it.
+    func amended(by wish: UploadNotes?) -> UploadNotes {
+        guard let wish else { return self }
+        var notes = self
+        (notes.rule, notes.conditions) = (wish.rule, wish.conditions)
+        return notes
+    }
+
     /// The pairs for the record.
     var fields: [UploadRecord.Field] {
         var fields: [UploadRecord.Field] = []

@@ -126,6 +126,9 @@ extension UploaderHandler {
     }
 
     /// Core: PATCH.
+    ///
+    /// Where the name was taken meanwhile, the answer is 409 without an offset, and all that has come stays: with
+    /// `conflict` in `Upload-Metadata`, and conditions as at the creation, the client says anew what shall become of it.
     func appendTus(_ request: Request, _ id: String) async throws -> Response {
         let fields = request.fields
         guard Self.isOffsetStream(fields) else {
@@ -136,6 +139,7 @@ extension UploaderHandler {
         }
         let length = try announcedLength(fields, isRequired: false)
         let checksums = try ChunkChecksum.all(of: request)
+        let wish = try wish(fields)
         let state = try await request.io.run { try request.share.upload(id: id) }
         guard UploadNotes(state.record).concat == nil else {
             throw HTTPError(.forbidden, "This upload is made of others: nothing can be added to it.")
@@ -143,7 +147,9 @@ extension UploaderHandler {
         if state.record.isFinished {
             // The answer to the last bytes was lost, or the client says them again.
             guard offset == state.offset, request.body.length ?? 0 == 0 else { throw Self.mismatch(state.offset) }
-            return Response(.noContent, fields: ["Upload-Offset": String(state.offset)])
+            var answer: ResponseFields = ["Upload-Offset": String(state.offset)]
+            answer["Content-Location"] = place(of: state.record, request)
+            return Response(.noContent, fields: answer)
         }
         let upload = try await request.io.run { () throws -> ResumableUpload in
             let upload: ResumableUpload
@@ -161,7 +167,7 @@ extension UploaderHandler {
             return upload
         }
         try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
-        return try await answerTus(request, upload, .noContent, [:])
+        return try await answerTus(request, upload, .noContent, [:], wish)
     }
 
     private static func declare(_ length: Int64, of upload: ResumableUpload) throws {
@@ -181,7 +187,8 @@ extension UploaderHandler {
 
     /// What all that stores bytes answers; a whole upload gets its name first.
     private func answerTus(
-        _ request: Request, _ upload: ResumableUpload, _ status: Status, _ fields: ResponseFields
+        _ request: Request, _ upload: ResumableUpload, _ status: Status, _ fields: ResponseFields,
+        _ wish: UploadNotes? = nil
     ) async throws -> Response {
         var fields = fields
         fields["Upload-Offset"] = String(upload.offset)
@@ -189,7 +196,7 @@ extension UploaderHandler {
             fields["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
             return Response(status, fields: fields)
         }
-        let finished = try await request.share.finish(upload, io: request.io)
+        let finished = try await request.share.finish(upload, wish: wish, io: request.io)
         await addFinished(finished, request, to: &fields)
         return Response(status, fields: fields)
     }
@@ -216,17 +223,26 @@ extension UploaderHandler {
         fields["Upload-Expires"] = expires.map { HTTPDate.text($0.seconds) }
         if case .finished(let tag, _) = record.phase {
             fields["ETag"] = tag
-            if let path = record.target?.relative(to: request.share.base) {
-                fields["Content-Location"] = request.href(path, isDirectory: false)
-            }
+            fields["Content-Location"] = place(of: record, request)
         }
         return Response(.ok, fields: fields)
+    }
+
+    private func place(of record: UploadRecord, _ request: Request) -> String? {
+        record.target?.relative(to: request.share.base).map { request.href($0, isDirectory: false) }
     }
 
     /// Termination.
     func terminateTus(_ request: Request, _ id: String) async throws -> Response {
         try await request.io.run { try request.share.removeUpload(id: id) }
         return Response(.noContent)
+    }
+
+    /// What a later request says anew of a taken name; nil where it says nothing.
+    private func wish(_ fields: RequestFields) throws(HTTPError) -> UploadNotes? {
+        guard let field = fields["upload-metadata"] else { return nil }
+        let metadata = try UploadMetadata(field: field)
+        return metadata["conflict"] == nil ? nil : try notes(metadata, fields, isPartial: true)
     }
 
     private func notes(

@@ -343,6 +343,57 @@ def test_goes_on_after_a_reload_when_the_file_is_chosen_again(server, opened, pr
     assert proxy.passed - start < size * 1.6
 
 
+@pytest.mark.parametrize("answer", ["Replace", "Keep both", "Skip"])
+def test_a_large_file_asks_when_its_name_was_taken_while_it_was_sent(server, opened, proxy, folder, answer):
+    """Nothing is sent again, and nothing replaced that the question was not about."""
+    size = 12 * MIB
+    path, expected = big_file(folder, size)
+    theirs = server.root / "video.bin"
+    page, start = begin(opened, proxy, path)
+    wait_until(lambda: proxy.passed - start > 4 * MIB, "bytes pass", 60)
+    theirs.write_text("theirs")
+    proxy.rate = None
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("“video.bin” is already there")
+    if answer == "Replace":
+        theirs.write_text("theirs, again")
+        dialog.get_by_role("button", name="Replace").click()
+        expect(dialog).to_contain_text("13 byte")
+    dialog.get_by_role("button", name=answer).click()
+    expect(panel(page).get_by_text("skipped" if answer == "Skip" else "uploaded and verified")).to_be_visible()
+    stored = {file.name: digest(file) for file in server.root.glob("*.bin")}
+    if answer == "Replace":
+        assert stored == {"video.bin": expected}
+    else:
+        assert theirs.read_text() == "theirs"
+        assert stored.get("video (1).bin") == (expected if answer == "Keep both" else None)
+    assert proxy.passed - start < size * 1.3
+    assert not list((server.root / ".shareserve/uploads").glob("*.part"))
+    assert page.evaluate("localStorage.getItem('shareserve.uploads') ?? '{}'") == "{}"
+
+
+def test_a_large_file_whose_name_was_taken_asks_after_a_reload(server, opened, folder):
+    path, expected = big_file(folder, 3 * MIB)
+    page = opened(server.url + "/")
+    page.expected += LOST
+    page.on("dialog", lambda dialog: dialog.accept())
+
+    def taken(route):
+        (server.root / "video.bin").write_text("theirs")
+        route.continue_()
+
+    page.route("**/.shareserve/uploads/*", taken)
+    files_input(page).set_input_files(str(path))
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.unroute("**/.shareserve/uploads/*")
+    page.reload()
+    expect(panel(page).get_by_text("choose the file again")).to_be_visible()
+    files_input(page).set_input_files(str(path))
+    page.get_by_role("dialog").get_by_role("button", name="Replace").click()
+    expect(panel(page).get_by_text("uploaded and verified")).to_be_visible()
+    assert digest(server.root / "video.bin") == expected
+
+
 def test_what_this_browser_uploads_is_not_somebodys(server, opened):
     """A page that begins again, or stands beside another one, knows its uploads before they go on."""
     page = opened(server.url + "/")

@@ -288,6 +288,35 @@ def test_conflicts(tus):
     assert (tus.server.root / "y").read_text() == "new"
 
 
+def test_what_becomes_of_a_taken_name_can_be_said_anew(tus):
+    """All bytes stay; a refusal that has no offset is about the name, not about where to go on."""
+    root = tus.server.root
+
+    def taken(name):
+        address = tus.create(3, filename=name)
+        (root / name).write_text("other")
+        answer = tus.patch(address, 0, b"new")
+        assert answer.status_code == 409 and "Upload-Offset" not in answer.headers
+        assert tus.head(address).status_code == 409
+        assert tus.patch(address, 1, b"").headers["Upload-Offset"] == "3"
+        return address
+
+    def say(address, wish, **fields):
+        return tus.patch(address, 3, b"", {"Upload-Metadata": metadata(conflict=wish)} | fields)
+
+    address = taken("a")
+    assert say(address, "fail").status_code == 409 and say(address, "win").status_code == 400
+    assert say(address, "replace", **{"If-Match": '"another"'}).status_code == 412
+    assert (root / "a").read_text() == "other"
+    tag = requests.head(tus.server.url + "/a", timeout=20).headers["ETag"]
+    assert say(address, "replace", **{"If-Match": tag}).status_code == 204
+    assert (root / "a").read_text() == "new"
+    address = taken("b")
+    for answer in (say(address, "keep"), say(address, "keep")):
+        assert answer.status_code == 204 and answer.headers["Content-Location"] == "/b%20(1)"
+    assert (root / "b").read_text() == "other" and (root / "b (1)").read_text() == "new"
+
+
 @pytest.mark.parametrize("wish", [{}, {"conflict": "replace"}])
 def test_conditions_hold_as_with_put(tus, wish):
     file = tus.server.root / "x"

@@ -176,7 +176,7 @@ async function rename([entry] = selection(), typed) {
 	if (!done.length) return
 	const now = nameOf(done[0].to)
 	app.list.focusEntry(now)
-	toast(t("Renamed to “{name}”", {name: shown(now)}), {action: t("Undo"), run: () => undoMoves(done).catch(fail)})
+	toast(t("Renamed to “{name}”", {name: shown(now)}), undoOf(done))
 }
 
 function setClipboard(method) {
@@ -203,7 +203,7 @@ async function place(method, items, target) {
 	if (!done.length) return
 	const moved = method === "MOVE"
 	toast(t(moved ? "{n} item{s} moved to “{folder}”" : "{n} item{s} copied to “{folder}”", {n: done.length, folder: folderName(target)}),
-		moved ? {action: t("Undo"), run: () => undoMoves(done).catch(fail)} : {})
+		moved && undoOf(done))
 }
 
 async function undoMoves(done) {
@@ -254,6 +254,9 @@ async function transferEntries(method, pairs, refuse = fail) {
 	await app.refresh()
 	return done
 }
+
+// Without a trash, a folder that was replaced can't be had back.
+const undoOf = done => (info.trashDays || !done.some(({replaces, entry}) => replaces && entry.isFolder)) && {action: t("Undo"), run: () => undoMoves(done).catch(fail)}
 
 const sayDeleted = n => t("{n} item{s} deleted", {n})
 

@@ -38,6 +38,8 @@ export const field = (label, input) => h("label.field", h("span", label), input)
 
 const textInput = properties => h("input", {type: "text", autocomplete: "off", spellcheck: false, ...properties})
 
+const focused = () => document.activeElement
+
 const focusOn = element => element?.focus({preventScroll: true})
 
 export const boxOf = element => element.getBoundingClientRect()
@@ -47,8 +49,8 @@ export const claim = event => event.preventDefault()
 
 // After what may have taken the focus away: to a button `near`, if any.
 export function holdFocus(near) {
-	const {activeElement: at, body} = document
-	if (at === body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? near?.querySelector("button:not([hidden])") ?? app.list.rows.get(app.list.current))
+	const at = focused()
+	if (at === document.body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? near?.querySelector("button:not([hidden])") ?? app.list.rows.get(app.list.current))
 }
 
 export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1)

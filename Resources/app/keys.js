@@ -34,7 +34,7 @@ function step(key) {
 	const by = {ArrowDown: list.perRow, ArrowUp: -list.perRow, ArrowRight: aside, ArrowLeft: -aside, PageDown: page, PageUp: -page,
 		Home: -Infinity, End: Infinity}[key]
 	// The first arrow goes to the first row.
-	if (by > 0 && !document.activeElement.matches(":focus-visible") && !listing.selection.size && !list.focused && key !== "End") return 0
+	if (by > 0 && !focused().matches(":focus-visible") && !listing.selection.size && !list.focused && key !== "End") return 0
 	return by && list.focused + by
 }
 

@@ -33,7 +33,7 @@ app.list = new ListView({open: entry => app.openEntry(entry), menu: (x, y) => sh
 const folderMenu = () => menuItems("folder", "view", "more", "session")
 
 app.menuAtFocus = () => {
-	const row = document.activeElement.closest("tr"), {left, top, bottom} = boxOf(row ?? app.list.element)
+	const row = focused().closest("tr"), {left, top, bottom} = boxOf(row ?? app.list.element)
 	if (row?.entry) app.list.openMenu(row, {left: left + 48, bottom})
 	else showMenu(folderMenu(), left + 48, top + 48, t("Actions"))
 }
@@ -105,13 +105,13 @@ function stateOf({failure = null, loading, visible, isSearch, filter, hiddenCoun
 
 const states = {
 	empty: ["folder", "This folder is empty", "Drop files here, or use the buttons above."],
-	emptyRead: ["folder", "This folder is empty", "What others add shows here."],
+	emptyRead: ["folder", "This folder is empty", ""],
 	dropBox: ["upload", "You can send files here", "What is here already is not shown to you."],
 	forbidden: ["lock", "You may not see this folder", "Ask whoever runs this server.", "logIn"],
 	notFound: ["search", "There is nothing at this address", "It may have been moved or deleted.", "home"],
-	offline: ["retry", "The server does not answer", "Check your connection.", "retry"],
+	offline: ["retry", "The server does not answer", "", "retry"],
 	noMatch: ["search", "No name matches", "Try other words, or search the subfolders.", "close"],
-	onlyHidden: ["eye", "Only hidden files here", "Their names begin with a dot.", "hidden"],
+	onlyHidden: ["eye", "Only hidden files here", "", "hidden"],
 }
 
 const buttonFor = (one, properties) => button(t(one.label, info), one.icon, () => run(one), properties)
@@ -127,7 +127,7 @@ async function showState(kind, over = covered) {
 	state.hidden = kind === null
 	if (kind === "login") {
 		state.replaceChildren(await ask("loginForm"))
-		return isField(document.activeElement) || focusOn(state.querySelector("input"))
+		return isField(focused()) || focusOn(state.querySelector("input"))
 	}
 	const [iconName, title, words, id] = states[kind] ?? []
 	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", t(words)),
@@ -221,7 +221,7 @@ async function readAgain() {
 	const fresh = []
 	app.reads++
 	try {
-		await listing.read(batch => { for (const raw of batch) fresh.push(raw) })
+		await listing.read(batch => fresh.push(...batch))
 	} catch (error) {
 		if (!error.status || error.status > 499) app.setOffline(true)
 		else if (app.listing === listing) load(href)
@@ -264,7 +264,7 @@ async function search(words) {
 	searchAbort?.abort()
 	reading?.abort()
 	const abort = searchAbort = new AbortController()
-	const found = Object.assign(new Listing(app.href), {isSearch: true, term, rights: app.listing.rights})
+	const found = Object.assign(new Listing(app.href), {isSearch: true, rights: app.listing.rights})
 	app.listing = found
 	filter.value = words
 	history.replaceState(history.state, "", `${location.pathname}#search=${encodeName(term)}`)
@@ -336,12 +336,12 @@ async function start() {
 	watchPaste()
 	watchDrop()
 	const failure = failures[boot.status]
+	app.listing = new Listing(app.href)
 	if (failure) {
-		app.listing = Object.assign(new Listing(app.href), {failure, loading: false})
+		Object.assign(app.listing, {failure, loading: false})
 		updateCrumbs()
 		return app.arrange()
 	}
-	app.listing = new Listing(app.href)
 	await load(app.href, boot.listing)
 	scrollTo(0, history.state?.scroll ?? 0)
 	addEventListener("pagehide", () => history.replaceState({scroll: scrollY}, ""))

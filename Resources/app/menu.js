@@ -12,13 +12,13 @@ function showMenu(items, x, y, label) {
 		role: "menuitem", onclick: () => { closeMenu(true); item.run() }}, icon(item.icon), h("span", item.label),
 	item.keys && h("kbd", {ariaHidden: "true"}, item.keys)) : h("hr"))))
 	const choices = [...element.querySelectorAll("button")]
-	openMenu = {element, before: document.activeElement}
+	openMenu = {element, before: focused()}
 	document.querySelector("main").append(element)
 	const {width, height} = boxOf(element)
 	element.style.left = Math.max(8, Math.min(document.dir === "rtl" ? x - width : x, innerWidth - width - 8)) + "px"
 	element.style.top = Math.max(8, Math.min(y, innerHeight - height - 8)) + "px"
 	element.addEventListener("keydown", event => {
-		const at = choices.indexOf(document.activeElement)
+		const at = choices.indexOf(focused())
 		const next = {ArrowDown: at + 1, ArrowUp: at + choices.length - 1, Home: 0, End: choices.length - 1}[event.key]
 		if (next !== undefined) choices[next % choices.length].focus()
 		else if (event.key === "Escape" || event.key === "Tab") closeMenu(true)

@@ -285,7 +285,7 @@ class ListView {
 			const finish = name => {
 				if (this.renaming !== row) return
 				this.renaming = null
-				const hadFocus = document.activeElement === input
+				const hadFocus = focused() === input
 				input.remove()
 				link.hidden = false
 				row.draggable = true

@@ -199,6 +199,26 @@ def test_undo_of_a_move_brings_back_what_was_replaced_or_says_so(serve, opened, 
         expect(page.get_by_text("“a.txt” · This can't be undone.")).to_be_visible()
 
 
+@pytest.mark.parametrize("trash", [True, False])
+def test_a_folder_that_is_replaced_for_good_is_said_to_be(serve, opened, trash):
+    server = serve(*["--trash", "3"] if trash else [])
+    make_tree(server.root, {"o/new.txt": "new", "z/o/other.txt": "old"})
+    page = opened(server.url + "/")
+    page.expected += ["412"]
+    row(page, "o").drag_to(row(page, "z"))
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("“o” is already there")
+    expect(dialog.get_by_text("Replace deletes all that is in there.")).to_have_count(0 if trash else 1)
+    dialog.get_by_role("button", name="Replace").click()
+    expect(page.get_by_text("1 item moved to “z”")).to_be_visible()
+    assert (server.root / "z/o/new.txt").exists() and not (server.root / "z/o/other.txt").exists()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(1 if trash else 0)
+    if trash:
+        page.get_by_role("button", name="Undo").click()
+        wait_until(lambda: page.wait_for_timeout(20) or (server.root / "z/o/other.txt").exists(), "it is there again")
+        assert (server.root / "o/new.txt").exists()
+
+
 def inside(page, *elements):
     """Whether all of these stand within the width of the window, and none covers another one."""
     boxes = [one.bounding_box() for one in elements]

@@ -1,9 +1,9 @@
 import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, claim, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
-	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, shown, t, toast, topDialog} from "./app.js"
+	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, sayTaken, shown, t, toast, topDialog} from "./app.js"
 
 function side(heading, {name, size, modified, href, file, kind}) {
 	const src = file ? URL.createObjectURL(file) : href && address(href)
-	const picture = h("div.picture", kind === "image" ? h("img", {alt: "", src, onload: () => URL.revokeObjectURL(src)}) : icon(kind ?? "file"))
+	const picture = h("div.picture", kind === "image" && (file || !info.counted) ? h("img", {alt: "", src, onload: () => URL.revokeObjectURL(src)}) : icon(kind ?? "file"))
 	return h("section", h("h3", heading), picture, h("strong", h("bdi", shown(name))), h("span", size >= 0 && formatSize(size)),
 		h("span", modified && formatDate(modified)))
 }
@@ -11,7 +11,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 // `policy`: the answer to all questions of a batch.
 export async function askConflict(batch, {ours, theirs = {name: ours.name}, folder, mayReplace}) {
 	const all = h("input", {type: "checkbox"})
-	const choice = await dialog(t("“{name}” is already there", {name: shown(theirs.name)}),
+	const choice = await dialog(sayTaken(theirs.name),
 		[h("p", t("The name is taken in “{folder}”. Which one do you want?", {folder: folderName(folder)})),
 			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), mayReplace && theirs.isFolder && !info.trashDays && h("p.danger", t("Replace deletes all that is in there.")), batch.size > 1 && h("label.choice", all, t("Do this for all conflicts"))],
 		[closing(t("Skip"), "skip"), mayReplace && closing(t("Replace"), "replace", {kind: "danger"}),

@@ -1,6 +1,6 @@
 // What is shown is never run.
 
-import {address, app, boxOf, bring, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, parentOf, placeToasts, request, save, shown, t, tagOf, tried} from "./app.js"
+import {address, app, boxOf, bring, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, info, parentOf, placeToasts, request, save, shown, t, tagOf, tried} from "./app.js"
 
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
@@ -52,17 +52,23 @@ async function show(one, edit) {
 	previous.disabled = at <= 0
 	next.disabled = at < 0 || at === siblings().length - 1
 	extra.replaceChildren()
-	stage.replaceChildren()
 	stage.className = "stage"
+	await draw(edit)
+}
+
+async function draw(edit, isAsked) {
+	stage.replaceChildren()
 	holdFocus()
 	try {
-		await fill(entry.kind, address(entry.href), edit)
+		await fill(entry.kind, address(entry.href), edit, isAsked)
 	} catch (error) {
 		if (error.name !== "AbortError") card(error.message)
 	}
 }
 
-function fill(kind, src, edit) {
+async function fill(kind, src, edit, isAsked) {
+	if (info.counted) await request("HEAD", src, {signal: abort.signal})
+	if (info.counted && !isAsked) return card(t("To look is a download, too."), button(t("Preview"), "eye", () => draw(edit, true)))
 	const one = entry, onerror = () => entry === one && card()
 	if (kind === "text" || kind === "markdown" || edit) return text(edit)
 	if (kind === "pdf") return pdf(src)
@@ -74,9 +80,8 @@ function fill(kind, src, edit) {
 	return stage.append(image)
 }
 
-function card(words = t("No preview for this kind of file")) {
-	stage.replaceChildren(h("div.state", icon(entry.kind), h("p", words), button(t("Download"), "download", load, {kind: "primary"}),
-		entry.size <= textLimit && button(t("Show as text"), "text", () => text().catch(fail))))
+function card(words = t("No preview for this kind of file"), more = entry.size <= textLimit && button(t("Show as text"), "text", () => text().catch(fail))) {
+	stage.replaceChildren(h("div.state", icon(entry.kind), h("p", words), button(t("Download"), "download", load, {kind: "primary"}), more))
 }
 
 // In a frame: the server allows that for PDF alone.

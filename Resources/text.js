@@ -1,6 +1,6 @@
 // Text, saved over the version that was read. Markdown becomes elements by name: no file is markup.
 
-import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, joined, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
+import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
 
 const lineEnd = /\r\n?|\n/g
 
@@ -115,7 +115,7 @@ const inlineRules = [
 	[/`([^`]+)`/g, ([, code]) => h("code", code)],
 	[/!\[([^[\]]*)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, alt, target]) => {
 		const url = safeAddress(target)
-		return url?.origin === location.origin ? h("img", {alt, src: url.href, loading: "lazy"}) : alt
+		return url?.origin === location.origin && !info.counted ? h("img", {alt, src: url.href, loading: "lazy"}) : alt
 	}],
 	[/\[([^[\]]+)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, text, target]) => {
 		const url = safeAddress(target)

@@ -1,12 +1,62 @@
 // Uploads that outlive connections, servers and pages.
 
 import {address, ApiError, app, base, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
-	makeFolder, nameOf, numbered, parentOf, readFolder, remoteDigest, request, shown, t, tagOf, toast, touch, wantDigest} from "./app.js"
+	makeFolder, memory, nameOf, numbered, parentOf, readFolder, remoteDigest, request, sayTaken, shown, t, tagOf, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./dialogs.js"
-import {sources} from "./gather.js"
 import {conditionOf, offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
 
-export {sources}
+// Where files come from: streams of {file, path, handle} and {folder}.
+
+async function* childrenOf(entry) {
+	if (entry.values) return yield* entry.values()
+	const reader = entry.createReader()
+	for (;;) {
+		// A hundred at a time, none at the end.
+		const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject))
+		if (!batch.length) return
+		yield* batch
+	}
+}
+
+const fileOf = entry => entry.getFile?.() ?? new Promise((resolve, reject) => entry.file(resolve, reject))
+
+// `root`: the handle that leads here after a reload.
+async function* walk(entry, root, path = entry.name) {
+	if (entry.isFile || entry.kind === "file") return yield {file: await fileOf(entry), path, root}
+	yield {folder: path, root}
+	for await (const child of childrenOf(entry)) yield* walk(child, root, `${path}/${child.name}`)
+}
+
+export const sources = {
+	files: files => files.map(file => ({file, path: file.webkitRelativePath || file.name})),
+
+	// An entry knows names that a handle leaves out.
+	async *drop(items) {
+		for (const {entry, file, handle} of items) {
+			if (entry?.isDirectory) yield* walk(entry, await handle)
+			else if (file) yield {file, path: file.name, handle}
+		}
+	},
+
+	async *handles(handles) {
+		for (const handle of handles) {
+			if (handle.kind === "file") yield {file: await handle.getFile(), path: handle.name, handle}
+			else {
+				if (!memory.get("told")) toast(t("Shortcuts and names with “:” are left out. Drop the folder to send all."), {seconds: 20})
+				memory.set("told", true)
+				yield* walk(handle, handle)
+			}
+		}
+	},
+
+	async *clipboard(files, text) {
+		// Swedes write 2026-12-31 23:59:59.
+		const stamp = new Date().toLocaleString("sv").replaceAll(":", ".")
+		// All pictures from there are called image.png.
+		for (const file of files) yield {file, path: file.name === "image.png" ? `${t("Pasted image")} ${stamp}.png` : file.name}
+		if (!files.length) yield {file: new File([text], "text", {type: "text/plain"}), path: `${t("Pasted text")} ${stamp}.txt`}
+	},
+}
 
 const parallel = 3
 // From here on an upload has a record.
@@ -112,7 +162,7 @@ function ensureFolder(target, steps) {
 		if (error.status !== 405) throw error
 		// A file has no such address.
 		return request("HEAD", address(href)).catch(error => {
-			throw mayPass(error) ? error : new Error(t("“{name}” is already there", {name: shown(nameOf(href))}))
+			throw mayPass(error) ? error : new Error(sayTaken(nameOf(href)))
 		})
 	}).catch(error => {
 		if (mayPass(error)) folders.delete(href)
@@ -470,9 +520,8 @@ function showProgress(percent, share) {
 	if (prefix === app.titlePrefix) return
 	app.titlePrefix = prefix
 	document.title = prefix + app.folderTitle
-	const ring = (color, part) => `<circle r="12" fill="none" stroke="${color}" stroke-width="6" pathLength="1" stroke-dasharray="${part} 1"/>`
-	const drawn = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-16 -16 32 32"><g transform="rotate(-90)">${ring("#8884", 1)}${ring("#2f7bf0", share)}</g></svg>`
-	favicon.href = percent ? "data:image/svg+xml," + encodeURIComponent(drawn) : plainIcon
+	// The folder's outline is drawn as far as it has come.
+	favicon.href = percent ? plainIcon.replace("fill", `fill='%238884' stroke-width='5' pathLength='1' stroke-dasharray='${share} 1' stroke`) : plainIcon
 }
 
 // What failed or waits would be lost; what is verified has arrived.

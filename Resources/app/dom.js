@@ -108,6 +108,8 @@ export const closing = (label = t("Cancel"), answer, properties) => button(label
 export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
 
+export const sayTaken = name => t("“{name}” is already there", {name: shown(name)})
+
 export function askName(title, value, isFolder, make) {
 	const input = textInput({value, required: true, pattern: ".*\\S.*"}), wrong = h("p.danger", {role: "alert"})
 	const form = h("form", {onsubmit: async event => {
@@ -116,7 +118,7 @@ export function askName(title, value, isFolder, make) {
 			await make(checkedName(input.value))
 			box.close(input.value)
 		} catch (error) {
-			wrong.textContent = [405, 412].includes(error.status) ? t("“{name}” is already there", {name: shown(input.value)}) : error.message
+			wrong.textContent = [405, 412].includes(error.status) ? sayTaken(input.value) : error.message
 		}
 	}}, field(t("Name"), input), wrong)
 	const box = dialog(title, form, [closing(), button(t("Create"), null, () => form.requestSubmit(), {kind: "primary"})])

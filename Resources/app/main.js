@@ -108,7 +108,7 @@ const states = {
 	emptyRead: ["folder", "This folder is empty", ""],
 	dropBox: ["upload", "You can send files here", "What is here already is not shown to you."],
 	forbidden: ["lock", "You may not see this folder", "Ask whoever runs this server.", "logIn"],
-	notFound: ["search", "There is nothing at this address", "It may have been moved or deleted.", "home"],
+	notFound: ["search", "There is nothing at this address", "", "home"],
 	offline: ["retry", "The server does not answer", "", "retry"],
 	noMatch: ["search", "No name matches", "Try other words, or search the subfolders.", "close"],
 	onlyHidden: ["eye", "Only hidden files here", "", "hidden"],

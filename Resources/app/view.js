@@ -147,7 +147,7 @@ class ListView {
 
 	thumbnail(entry) {
 		const box = h("span.thumb.kind-" + entry.kind, icon(entry.kind))
-		if (this.view.mode === "grid" && entry.kind === "image" && entry.size > 0 && entry.size < 3e7) {
+		if (this.view.mode === "grid" && !info.counted && entry.kind === "image" && entry.size > 0 && entry.size < 3e7) {
 			const image = h("img", {alt: "", loading: "lazy", decoding: "async", draggable: false,
 				onload: () => box.classList.add("loaded"), onerror: () => image.remove()})
 			// Who scrolls past asks for no picture.

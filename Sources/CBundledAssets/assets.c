@@ -45,10 +45,6 @@ static const unsigned char tus_js[] = {
 #embed "../../Resources/tus.js"
 };
 
-static const unsigned char gather_js[] = {
-#embed "../../Resources/gather.js"
-};
-
 static const unsigned char hash_js[] = {
 #embed "../../Resources/hash.js"
 };
@@ -83,7 +79,6 @@ static const struct BundledAsset assets[] = {
     ASSET("app.js", JAVASCRIPT, app_js),
     ASSET("transfer.js", JAVASCRIPT, transfer_js),
     ASSET("tus.js", JAVASCRIPT, tus_js),
-    ASSET("gather.js", JAVASCRIPT, gather_js),
     ASSET("hash.js", JAVASCRIPT, hash_js),
     ASSET("preview.js", JAVASCRIPT, preview_js),
     ASSET("text.js", JAVASCRIPT, text_js),

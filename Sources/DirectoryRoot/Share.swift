@@ -22,6 +22,8 @@ public struct Share: Sendable {
     public var user: String?
     /// Where the request came from, by which one without a name is known; nil tells nobody apart.
     package var peer: String?
+    /// Whether each download is one of a number that there may be: then nothing is read that nobody asked for.
+    package var countsDownloads = false
     /// Lock tokens submitted with the request, already matched with the resources they were submitted for.
     public var tokens: [LockToken]
     /// What else must hold for a write to happen, whatever it is about; nil asks nothing.

@@ -36,6 +36,8 @@ struct InfoDocument: Sendable {
         writer.integer(isReadOnly || isLink ? 0 : Int64(policy?.trashDays ?? 0))
         writer.raw(#","links":"#)
         writer.json(configuration.allowsLinks && !isReadOnly && !isLink)
+        writer.raw(#","counted":"#)
+        writer.json(share?.countsDownloads == true)
         writer.raw(#","archive":true,"uploads":"#)
         writer.json(!isReadOnly)
         writer.raw(#","trash":"#)

@@ -269,6 +269,13 @@ def test_downloads_are_counted(shared):
     assert [ask(shared, "GET", place).status for _ in range(4)] == [200, 200, 410, 410]
 
 
+def test_who_only_asks_uses_no_download_and_hears_that_there_is_none(shared):
+    place = made(shared.root / "album", "--root", shared.root, "--max-downloads", "1")
+    assert {ask(shared, "HEAD", f"{place}/{what}").status for what in ("a.txt", "?archive=zip", "")} == {200}
+    assert ask(shared, "GET", f"{place}/a.txt").status == 200
+    assert [ask(shared, "HEAD", f"{place}/{what}").status for what in ("a.txt", "?archive=zip", "")] == [410, 410, 200]
+
+
 def test_downloads_are_counted_however_they_are_asked_for(shared):
     for field in ("Range: bytes=1-", "Range: bytes=-100000", "Range: x", "Range: bytes=00-"):
         place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")

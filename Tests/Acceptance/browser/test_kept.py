@@ -7,7 +7,7 @@ import pytest
 import requests
 from playwright.sync_api import expect
 
-from browser.conftest import act, make_tree, row, select
+from browser.conftest import act, make_tree, picture, row, select
 from server import wait_until
 
 # What a browser tells a page when it comes into sight again.
@@ -207,6 +207,33 @@ def test_links_have_a_number_of_downloads_or_none(server, opened):
     dialog.get_by_role("button", name="Create link").click()
     expect(dialog.get_by_role("list", name="Links").get_by_role("listitem")).to_have_count(1)
     expect(dialog.get_by_text("2 downloads left")).to_be_visible()
+
+
+def test_a_counted_link_is_not_used_up_by_looking(server, opened):
+    make_tree(server.root, {"album/a.png": picture(), "album/b.png": picture(hue=40), "album/read.txt": "words"})
+    made = requests.post(server.url + "/.shareserve/links", json={"href": "/album/", "maxDownloads": 1}, timeout=20).json()
+
+    def left():
+        return requests.get(server.url + "/.shareserve/links?path=/album/", timeout=20).json()["items"][0]["downloadsLeft"]
+
+    page = opened()
+    page.expected += ["410"]
+    page.goto(server.url + made["address"][made["address"].index("/.shareserve"):])
+    page.get_by_role("button", name="Show as grid").click()
+    expect(row(page, "a.png")).to_be_visible()
+    page.get_by_role("link", name="a.png", exact=True).click()
+    stage = page.locator("dialog .stage")
+    expect(stage).to_contain_text("To look is a download, too.")
+    page.wait_for_timeout(500)
+    assert left() == 1 and page.locator("img").count() == 0
+    stage.get_by_role("button", name="Preview").click()
+    expect(stage.locator("img")).to_have_js_property("naturalWidth", 320)
+    assert left() == 0
+    page.keyboard.press("ArrowRight")
+    expect(stage).to_contain_text("This link has no downloads left")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("heading", name="read.txt")).to_be_visible()
+    expect(stage).to_contain_text("This link has no downloads left")
 
 
 def test_links_made_on_the_own_machine_lead_others_here(serve, opened):

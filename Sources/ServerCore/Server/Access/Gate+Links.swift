@@ -125,24 +125,29 @@ extension Gate {
         guard let rights = rights(of: link, rules) else { return .refuse(Self.noLink) }
         var share = Share(root: root, base: link.path, rights: rights)
         share.peer = head.peer
+        share.countsDownloads = link.downloadsLeft != nil
         var inside = path
         if !path.isRoot, link.path.bytes.hasLast(path.bytes), try share.attributes(of: .root).kind == .file {
             // A file's link may have the file's name behind it, for clients that name what they save after it.
             inside = .root
         }
-        guard link.downloadsLeft != nil, try isContent(inside, in: share, head) else {
+        guard share.countsDownloads, try isContent(inside, in: share, head) else {
             return .allow(share, prefix: prefix, path: inside)
         }
         let download = CountedDownloads.Key(
             link: link.id, address: NetworkAddress(head.peer)?.network,
             target: inside.bytes + [0] + (head.target.query ?? []))
-        if head.method == .get, Self.goesOn(head), downloads.contains(download) {
+        if head.method != .post, Self.goesOn(head), downloads.contains(download) {
             return .allow(share, prefix: prefix, path: inside)
+        }
+        // Who only asks uses nothing up, and hears what a download would.
+        if head.method == .head {
+            return link.downloadsLeft == 0 ? .refuse(Self.usedUp) : .allow(share, prefix: prefix, path: inside)
         }
         do throws(RootError) {
             try root.links.countDownload(id: link.id)
         } catch .unknownToken {
-            return .refuse(.text(.gone, "This link was used as often as it may be."))
+            return .refuse(Self.usedUp)
         }
         // The address of a POST does not say what was chosen.
         let mayGoOn = head.method == .get
@@ -213,13 +218,15 @@ extension Gate {
 
     /// Whether a request is for what people download: a file, or an archive.
     private func isContent(_ path: SharePath, in share: Share, _ head: RequestHeadView) throws(RootError) -> Bool {
-        guard head.method == .get || head.method == .post, !path.bytes.starts(with: Self.reserved) else { return false }
-        if try share.attributes(of: path).kind == .file { return head.method == .get }
+        guard [.get, .head, .post].contains(head.method), !path.bytes.starts(with: Self.reserved) else { return false }
+        if try share.attributes(of: path).kind == .file { return head.method != .post }
         return head.target.query.map { PercentCoding.formFields($0) }?
             .contains { $0.name.elementsEqual("archive".utf8) } ?? false
     }
 
     private static let linkPlaces = ["assets/", "info", "search", "events", "uploads", "qr"]
+
+    private static var usedUp: Response { .text(.gone, "This link was used as often as it may be.") }
 
     private static var noLink: Response {
         .text(.notFound, noLinkText)

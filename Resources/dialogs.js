@@ -12,7 +12,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 export async function askConflict(batch, {ours, theirs = {name: ours.name}, folder, mayReplace}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(sayTaken(theirs.name),
-		[h("p", t("The name is taken in “{folder}”. Which one do you want?", {folder: folderName(folder)})),
+		[h("p", t("Which one do you want in “{folder}”?", {folder: folderName(folder)})),
 			h("div.compare", side(t("Already there"), theirs), side(t("New"), ours)), mayReplace && theirs.isFolder && !info.trashDays && h("p.danger", t("Replace deletes all that is in there.")), batch.size > 1 && h("label.choice", all, t("Do this for all conflicts"))],
 		[closing(t("Skip"), "skip"), mayReplace && closing(t("Replace"), "replace", {kind: "danger"}),
 			closing(t("Keep both"), "keep", {kind: "primary", autofocus: true})], {kind: "wide", keep: true}).answer

@@ -1,10 +1,10 @@
-// Text, saved over the version that was read. Markdown becomes elements by name: no file is markup.
+// Text, saved over the version that was read. Markdown becomes elements, never markup.
 
 import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
 
 const lineEnd = /\r\n?|\n/g
 
-// A field knows one line end: what is unchanged first and last gets its own back, the rest the first's.
+// A field knows one line end: what is unchanged gets its own back, the rest the first's.
 function withLineEnds(value, text) {
 	const ends = text.match(lineEnd) ?? [], old = text.split(lineEnd), now = value.split("\n"), most = Math.min(old.length, now.length)
 	let first = 0, last = 0

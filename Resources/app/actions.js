@@ -228,6 +228,9 @@ const placed = (method, from, to, overwrite) => request(method, address(from), {
 	return false
 })
 
+let working = 0
+addEventListener("beforeunload", event => { if (working) claim(event) })
+
 async function transferEntries(method, pairs, refuse = fail) {
 	const done = [], batch = {size: pairs.length}
 	const settle = async pair => {
@@ -243,6 +246,7 @@ async function transferEntries(method, pairs, refuse = fail) {
 		pair.replaces = true
 		return pair.to
 	}
+	working++
 	for (const pair of pairs) {
 		try {
 			const to = await settle(pair)
@@ -251,6 +255,7 @@ async function transferEntries(method, pairs, refuse = fail) {
 			refuse(error)
 		}
 	}
+	working--
 	await app.refresh()
 	return done
 }

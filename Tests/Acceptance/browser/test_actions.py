@@ -113,6 +113,48 @@ def test_cut_and_paste_copy_and_paste(server, opened):
     assert (server.root / "target/a.txt").read_text() == "a" and not (server.root / "a.txt").exists()
 
 
+def test_leaving_asks_while_files_are_copied(server, opened):
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b", "target/": None})
+    page, held, asked = opened(server.url + "/"), [], []
+    page.route("**/b.txt", lambda route: held.append(route))
+    select(page, "a.txt", "b.txt")
+    page.keyboard.press("Control+c")
+    page.get_by_role("link", name="target", exact=True).click()
+    act(page, "Paste")
+    wait_until(lambda: page.wait_for_timeout(20) or held, "the second is being copied")
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)
+    wait_until(lambda: page.wait_for_timeout(20) or asked, "the question comes")
+    assert asked == ["beforeunload"]
+    held[0].continue_()
+    expect(page.get_by_text("2 items copied to “target”")).to_be_visible()
+    page.goto(server.url + "/")
+    assert len(asked) == 1
+
+
+def test_all_conflicts_read_their_folder_once_or_not_at_all(server, opened):
+    """So many files as are there already: who wants them all skipped waits for one list."""
+    files = {f"{number}.txt": "new" for number in range(6)}
+    make_tree(server.root, files | {f"target/{name}": "old" for name in files})
+    page = opened(server.url + "/")
+    page.expected += ["412"]
+    lists = []
+    page.on("request", lambda request: request.url.endswith("/target/?json") and lists.append(request.url))
+    page.keyboard.press("Control+a")
+    page.get_by_role("checkbox", name="Select target").uncheck()
+    for answer, content in (("Skip", "old"), ("Replace", "new")):
+        lists.clear()
+        act(page, "Copy to…")
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("button", name="target").click()
+        expect(dialog.get_by_role("status")).to_contain_text("target")
+        dialog.get_by_role("button", name="Copy here").click()
+        dialog.get_by_role("checkbox", name="Do this for all conflicts").check()
+        dialog.get_by_role("button", name=answer).click()
+        wait_until(lambda: page.wait_for_timeout(500) or (server.root / "target/5.txt").read_text() == content, "all are done")
+        assert len(lists) <= 2, lists
+
+
 def test_move_and_copy_by_a_folder_picker(server, opened, shot):
     make_tree(server.root, {"a.txt": "a", "one/two/": None})
     page = opened(server.url + "/")

@@ -233,12 +233,15 @@ addEventListener("beforeunload", event => { if (working) claim(event) })
 
 async function transferEntries(method, pairs, refuse = fail) {
 	const done = [], batch = {size: pairs.length}
+	let listing
 	const settle = async pair => {
 		checkedName(nameOf(pair.to))
 		if (pair.from === pair.to) return placeBeside(method, pair)
 		if (await placed(method, pair.from, pair.to)) return pair.to
-		const folder = parentOf(pair.to), listing = await readFolder(folder), theirs = listing.get(nameOf(pair.to))
-		const mayReplace = listing.may("overwrite") && !theirs?.isFolder === !pair.entry.isFolder
+		if (batch.policy === "skip") return null
+		const folder = parentOf(pair.to), name = nameOf(pair.to)
+		if (listing?.href !== folder || !listing.get(name)) listing = await readFolder(folder)
+		const theirs = listing.get(name), mayReplace = listing.may("overwrite") && !theirs?.isFolder === !pair.entry.isFolder
 		const answer = batch.policy ?? await ask("askConflict", batch, {ours: pair.entry, theirs, folder, mayReplace})
 		if (answer === "skip") return null
 		if (answer === "keep" || !mayReplace) return placeBeside(method, pair)

@@ -107,10 +107,10 @@ const states = {
 	empty: ["folder", "This folder is empty", "Drop files here, or use the buttons."],
 	emptyRead: ["folder", "This folder is empty", ""],
 	dropBox: ["upload", "You can send files here", "What is here already is not shown to you."],
-	forbidden: ["lock", "You may not see this folder", "Ask whoever runs this server.", "logIn"],
+	forbidden: ["lock", "You may not see this folder", "", "logIn"],
 	notFound: ["search", "There is nothing at this address", "", "home"],
 	offline: ["retry", "The server does not answer", "", "retry"],
-	noMatch: ["search", "No name matches", "Search the subfolders, too.", "close"],
+	noMatch: ["search", "No name matches", "", "close"],
 	onlyHidden: ["eye", "Only hidden files here", "", "hidden"],
 }
 

@@ -1,6 +1,6 @@
 // Text, saved over the version that was read. Markdown becomes elements, never markup.
 
-import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
+import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, nameOf, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
 
 const lineEnd = /\r\n?|\n/g
 
@@ -63,6 +63,8 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			refresh()
 			toast(t("Saved"), {seconds: 4})
 			await app.refresh()
+			// On with the copy.
+			if (href !== entry.href) app.openEntry(app.listing.get(nameOf(href)), {edit: true})
 		} catch (error) {
 			if (error.status === 412) conflict()
 			else fail(error)

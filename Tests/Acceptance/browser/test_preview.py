@@ -111,6 +111,25 @@ def test_text_is_saved_over_the_version_read_only(server, opened, shot):
     assert (server.root / "code.py").read_text() == "somebody else\n"
 
 
+def test_who_saves_a_copy_goes_on_with_the_copy(server, opened):
+    (server.root / "a.txt").write_text("first")
+    page = opened(server.url + "/")
+    page.expected += ["412"]
+    page.get_by_role("link", name="a.txt").click()
+    page.get_by_role("textbox", name="a.txt").fill("mine")
+    (server.root / "a.txt").write_text("theirs")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save mine as a copy").click()
+    area = page.get_by_role("textbox", name="a (2).txt")
+    expect(area).to_have_value("mine")
+    expect(page.get_by_role("heading", name="a (2).txt")).to_be_visible()
+    area.fill("mine, again")
+    page.keyboard.press("Control+s")
+    wait_until(lambda: page.wait_for_timeout(20) or (server.root / "a (2).txt").read_text() == "mine, again", "the copy is saved")
+    expect(page.get_by_text("Somebody else changed this file")).to_have_count(0)
+    assert (server.root / "a.txt").read_text() == "theirs"
+
+
 def test_unsaved_changes_are_not_lost_by_closing(server, opened):
     make_tree(server.root, {"a.txt": "a"})
     page = opened(server.url + "/")

@@ -40,7 +40,7 @@ export function chooseFolder(method, items) {
 		create.disabled = !listing.may("create")
 		go.disabled = create.disabled || (moving && items.every(item => parentOf(item.href) === href))
 		const usable = listing.order("name")[0].filter(entry => (app.view.hidden || !entry.isHidden)
-			&& !(moving && items.some(item => item.href === entry.href)))
+			&& !items.some(item => item.href === entry.href))
 		tree.replaceChildren(href === "/" ? "" : row(t("Up one folder"), parentOf(href), "up"),
 			...usable.map(entry => row(shown(entry.name), entry.href, "folder")), usable.length ? "" : h("li.note", t("No folders in here")))
 		if (hadFocus) tree.querySelector("button")?.focus()

@@ -85,8 +85,7 @@ const menuItems = (...scopes) => scopes.map(scope => inScope(scope).filter(one =
 }))).filter(group => group.length).flatMap((group, i) => (i ? [null, ...group] : group))
 
 export function keyLabel(keys) {
-	const apple = /Mac|iP(hone|ad)/.test(navigator.platform)
-	const words = {Ctrl: apple ? "⌘" : t("Ctrl"), Shift: t("Shift"), Delete: t("Del"), Enter: t("Enter"), Backspace: t("Backspace"), Escape: "Esc", ArrowUp: "↑"}
+	const words = {Ctrl: /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : t("Ctrl"), Shift: t("Shift"), Delete: t("Del"), Enter: t("Enter"), Backspace: t("Backspace"), Escape: "Esc", ArrowUp: "↑"}
 	return keys.split("+").map(key => words[key] ?? key).join("+")
 }
 
@@ -186,9 +185,11 @@ function setClipboard(method) {
 }
 
 async function paste() {
-	const {method, items} = app.clipboard
+	const {clipboard} = app, {method, items} = clipboard
 	if (method === "MOVE") app.clipboard = null
-	await place(method, items, app.href)
+	if (await place(method, items, app.href)) return
+	app.clipboard ??= clipboard
+	app.updateBar()
 }
 
 async function chooseAndPlace(method) {
@@ -197,13 +198,16 @@ async function chooseAndPlace(method) {
 }
 
 async function place(method, items, target) {
-	const pairs = items.map(entry => ({from: entry.href, to: childOf(target, entry.name, entry.isFolder), entry}))
-		.filter(({from, to, entry}) => !(entry.isFolder && target.startsWith(from)) && (to !== from || method === "COPY"))
+	const usable = items.filter(({href, isFolder}) => !isFolder || !target.startsWith(href))
+	if (usable.length < items.length) fail(new Error(t("A folder can't go into itself")))
+	const pairs = usable.map(entry => ({from: entry.href, to: childOf(target, entry.name, entry.isFolder), entry}))
+		.filter(({from, to}) => to !== from || method === "COPY")
 	const done = await transferEntries(method, pairs)
-	if (!done.length) return
+	if (!done.length) return false
 	const moved = method === "MOVE"
 	toast(t(moved ? "{n} item{s} moved to “{folder}”" : "{n} item{s} copied to “{folder}”", {n: done.length, folder: folderName(target)}),
 		moved && undoOf(done))
+	return true
 }
 
 async function undoMoves(done) {

@@ -178,6 +178,27 @@ def test_move_and_copy_by_a_folder_picker(server, opened, shot):
     expect(row(page, "a.txt")).to_be_visible()
 
 
+def test_a_folder_is_said_not_to_go_into_itself(server, opened):
+    make_tree(server.root, {"one/two/": None, "other/": None})
+    page = opened(server.url + "/")
+    select(page, "one")
+    act(page, "Copy to…")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="other")).to_be_visible()
+    expect(dialog.get_by_role("button", name="one")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+x")
+    page.get_by_role("link", name="one", exact=True).click()
+    expect(row(page, "two")).to_be_visible()
+    act(page, "Paste")
+    expect(page.get_by_text("A folder can't go into itself")).to_be_visible()
+    page.get_by_role("navigation").get_by_role("link").first.click()
+    page.get_by_role("link", name="other", exact=True).click()
+    act(page, "Paste")
+    expect(row(page, "one")).to_be_visible()
+    assert (server.root / "other/one/two").is_dir() and not (server.root / "one").exists()
+
+
 def test_drag_to_a_folder_moves(server, opened):
     make_tree(server.root, {"a.txt": "a", "b.txt": "b", "target/": None})
     page = opened(server.url + "/")

@@ -331,6 +331,16 @@ def test_the_focus_is_never_lost(serve, opened, folder):
     kept("the panel's end")
 
 
+def test_the_focus_stays_in_a_folder_of_which_all_is_deleted(server, opened):
+    make_tree(server.root, {"a.txt": "a", "b.txt": "b"})
+    page = opened(server.url + "/")
+    row(page, "a.txt").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("heading", name="This folder is empty")).to_be_visible()
+    page.wait_for_function(HAS_FOCUS)
+
+
 def test_the_focus_goes_on_from_buttons_that_go(server, opened):
     make_tree(server.root, {"a.txt": "a", "b.txt": "b", "folder/b.txt": "b"})
     page = opened(server.url + "/")

@@ -228,6 +228,14 @@ def inside(page, *elements):
         for at, a in enumerate(boxes) for b in boxes[:at])
 
 
+def test_what_is_found_on_a_small_phone_keeps_its_name_in_one_line(server, opened):
+    make_tree(server.root, {"documents/of last year/annual report.txt": "x"})
+    page = opened(server.url + "/#search=annual", **{**PHONE, "viewport": {"width": 360, "height": 740}})
+    name = page.locator("tbody a.open bdi")
+    expect(name).to_have_text("annual report.txt")
+    assert name.evaluate("name => name.getClientRects().length === 1 && name.offsetHeight < 2 * parseFloat(getComputedStyle(name).lineHeight)")
+
+
 @pytest.mark.parametrize("locale, words", [("en-GB", "Delete"), ("de-DE", "Löschen")])
 @pytest.mark.parametrize("width", [320, 360, 390])
 def test_small_phones_have_all_in_reach(server, opened, shot, width, locale, words):

@@ -15,12 +15,12 @@ function withLineEnds(value, text) {
 }
 
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
-	let text = tried(() => new TextDecoder("utf-8", {fatal: whole}).decode(bytes))
+	const begin = bytes[0] << 8 | bytes[1], wide = {0xfffe: "utf-16le", 0xfeff: "utf-16be"}[begin], mark = begin === 0xefbb ? "\ufeff" : ""
+	let text = tried(() => new TextDecoder("utf-8", {fatal: whole || wide}).decode(bytes))
 	if (text === null) {
-		text = new TextDecoder("windows-1252").decode(bytes)
+		text = new TextDecoder(wide ?? "windows-1252").decode(bytes)
 		whole = false
 	}
-	const mark = bytes[0] === 0xef && bytes[1] === 0xbb ? "\ufeff" : ""
 	const isMarkdown = entry.kind === "markdown", writable = whole && app.listing.may("overwrite")
 	let saved = text.replace(lineEnd, "\n"), rendered
 	const isChanged = () => area.value !== saved

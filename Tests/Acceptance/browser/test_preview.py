@@ -2,6 +2,7 @@
 
 import struct
 
+import pytest
 from playwright.sync_api import expect
 
 from browser.conftest import PHONE, make_tree, picture, row
@@ -109,6 +110,18 @@ def test_text_is_saved_over_the_version_read_only(server, opened, shot):
     notice.get_by_role("button", name="Save mine as a copy").click()
     wait_until(lambda: (server.root / "code (2).py").exists(), "the copy is written")
     assert (server.root / "code.py").read_text() == "somebody else\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_text_of_two_bytes_a_letter_is_read(server, opened, encoding):
+    content = "\ufeffÄpfel\r\nBirnen 梨".encode(encoding)
+    (server.root / "a.txt").write_bytes(content)
+    page = opened(server.url + "/")
+    page.get_by_role("link", name="a.txt").click()
+    area = page.get_by_role("textbox", name="a.txt")
+    expect(area).to_have_value("Äpfel\nBirnen 梨")
+    assert area.evaluate("area => area.readOnly")
+    expect(page.get_by_text("Shown to read only")).to_be_visible()
 
 
 def test_who_saves_a_copy_goes_on_with_the_copy(server, opened):

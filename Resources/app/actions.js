@@ -138,6 +138,9 @@ function checkedName(name) {
 async function create(title, suggestion, isFolder, make) {
 	const name = await askName(title, app.listing.freeName(suggestion, isFolder), isFolder, typed => make(childOf(app.href, typed, isFolder)))
 	if (!name) return null
+	// What was made shows.
+	clearFind(true)
+	if (name.startsWith(".")) app.view.hidden = true
 	await app.refresh()
 	app.list.focusEntry(name)
 	return app.listing.get(name)

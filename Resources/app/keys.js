@@ -1,10 +1,12 @@
 // Letters alone find names.
 
 // Command counts as Ctrl.
+const hasCtrl = event => event.ctrlKey || event.metaKey
+
 function keyName(event) {
 	const name = event.key.length === 1 ? event.key.toUpperCase() : event.key
 	const shift = event.shiftKey && (/^[A-Z]$/.test(name) || name.length > 1)
-	return [(event.ctrlKey || event.metaKey) && "Ctrl", event.altKey && "Alt", shift && "Shift", name].filter(Boolean).join("+")
+	return [hasCtrl(event) && "Ctrl", event.altKey && "Alt", shift && "Shift", name].filter(Boolean).join("+")
 }
 
 let typed = "", typedAt = 0
@@ -20,12 +22,12 @@ function typeAhead(letter) {
 	}
 }
 
-function moveTo(index, {shiftKey, ctrlKey, metaKey} = {}) {
+function moveTo(index, event = {}) {
 	const {list, listing} = app
 	list.setFocused(index, true)
-	if (shiftKey) return list.selectTo(list.focused, true, true)
+	if (event.shiftKey) return list.selectTo(list.focused, true, true)
 	list.anchor = list.focused
-	if (!ctrlKey && !metaKey && list.current) listing.selectOnly([list.current])
+	if (!hasCtrl(event) && list.current) listing.selectOnly([list.current])
 }
 
 function step(key) {
@@ -46,7 +48,7 @@ function watchKeys() {
 		if (isBusy(event)) return
 		const {list, listing} = app, name = keyName(event), onRow = list.body.contains(event.target)
 		const inList = onRow || event.target === document.body, onControl = event.target.closest?.("a, button, input")
-		const plain = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey
+		const plain = event.key.length === 1 && !hasCtrl(event) && !event.altKey
 		const used = (work, ...values) => {
 			claim(event)
 			work(...values)

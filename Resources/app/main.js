@@ -75,7 +75,7 @@ function updateCrumbs() {
 	crumbs.replaceChildren(h("ol", ["", ...parts].map((part, i) => {
 		const href = "/" + parts.slice(0, i).map(one => one + "/").join("")
 		return h("li", h("a", {href: address(href), ariaCurrent: i === parts.length && "page", "data-folder": href, onclick: event => {
-			if (event.ctrlKey || event.metaKey || event.shiftKey) return
+			if (hasCtrl(event) || event.shiftKey) return
 			claim(event)
 			app.open(href)
 		}}, !i && icon("home"), h("bdi", i ? shown(decodeName(part)) : pageTitle)))

@@ -176,7 +176,7 @@ class ListView {
 			this.anchor = row.index
 			return this.setFocused(row.index)
 		}
-		const onLink = event.target.closest("a.open"), more = event.ctrlKey || event.metaKey, touch = this.pointer === "touch"
+		const onLink = event.target.closest("a.open"), more = hasCtrl(event), touch = this.pointer === "touch"
 		if (onLink || event.shiftKey) claim(event)
 		if (this.held) this.held = false
 		else if (event.shiftKey) this.selectTo(row.index, true, !more)

@@ -97,6 +97,17 @@ def test_new_folder_and_new_text_file(server, opened, shot):
     assert (server.root / "note.txt").read_text() == "hello\nworld"
 
 
+def test_what_was_just_made_shows(server, opened):
+    (server.root / "a.txt").write_text("a")
+    page = opened(server.url + "/")
+    page.get_by_role("searchbox", name="Filter this folder").fill("a.t")
+    for name in ("other", ".hidden"):
+        act(page, "New folder")
+        page.get_by_role("dialog").get_by_role("textbox").fill(name)
+        page.keyboard.press("Enter")
+        expect(row(page, name)).to_be_focused()
+
+
 def test_cut_and_paste_copy_and_paste(server, opened):
     make_tree(server.root, {"a.txt": "a", "target/": None})
     page = opened(server.url + "/")

@@ -520,7 +520,7 @@ function showProgress(percent, share) {
 	if (prefix === app.titlePrefix) return
 	app.titlePrefix = prefix
 	document.title = prefix + app.folderTitle
-	// The folder's outline is drawn as far as it has come.
+	// Its outline is drawn as far as it has come.
 	favicon.href = percent ? plainIcon.replace("fill", `fill='%238884' stroke-width='5' pathLength='1' stroke-dasharray='${share} 1' stroke`) : plainIcon
 }
 

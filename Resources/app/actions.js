@@ -270,7 +270,7 @@ async function transferEntries(method, pairs, refuse = fail) {
 	return done
 }
 
-// Without a trash, a folder that was replaced can't be had back.
+// No trash has what was replaced.
 const undoOf = done => (info.trashDays || !done.some(({replaces, entry}) => replaces && entry.isFolder)) && {action: t("Undo"), run: () => undoMoves(done).catch(fail)}
 
 const sayDeleted = n => t("{n} item{s} deleted", {n})
@@ -284,8 +284,9 @@ async function remove(entries) {
 }
 
 export async function restore(items) {
-	await inPieces("trash/restore", items, part => ({ids: part.map(item => item.id), conflict: "keep"}))
+	const done = await inPieces("trash/restore", items, part => ({ids: part.map(({id}) => id), conflict: "keep"}))
 	await app.refresh()
+	for (const {path} of done) if (!items.some(item => item.path === path)) toast(t("Renamed to “{name}”", {name: shown(nameOf(path))}))
 }
 
 // One document holds a MiB.
@@ -295,7 +296,7 @@ async function inPieces(rest, all, document) {
 		for (let at = 0; at < all.length; at += 100) {
 			const {items, failures} = await api("POST", rest, document(all.slice(at, at + 100)))
 			done.push(...items)
-			for (const {path, message} of failures) toast(`${shown(nameOf(path))}: ${message}`, {kind: "bad"})
+			for (const {path, message} of failures) toast(`${shown(nameOf(all.find(({id}) => id === path)?.path ?? path))}: ${message}`, {kind: "bad"})
 		}
 	} catch (error) {
 		fail(error)

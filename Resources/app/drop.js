@@ -29,7 +29,7 @@ function watchDrop() {
 		event.dataTransfer.dropEffect = !allowed ? "none" : inside && !copies(event) ? "move" : "copy"
 		mark(allowed ? element : null)
 		overlay.hidden = inside
-		text.replaceChildren(...(allowed ? [t("Drop to upload to"), " ", h("strong", shown(name))] : [t("You may not do this here")]))
+		text.replaceChildren(...(allowed ? [t("Upload to"), " ", h("strong", shown(name))] : [t("You may not do this here")]))
 	})
 	// WebKit names no element that is entered.
 	addEventListener("dragleave", event => { if (!event.relatedTarget) leaving = setTimeout(clear, 150) })

@@ -267,6 +267,25 @@ def test_the_trash_is_listed_and_restored_from(serve, opened, shot):
     assert (server.root / "a.txt").read_text() == "a"
 
 
+def test_what_comes_back_under_another_name_is_said(serve, opened):
+    server = serve("--trash", "7")
+    make_tree(server.root, {"sub/note.md": "old", "gone.md": "x"})
+    for name in ("sub/note.md", "gone.md"):
+        assert requests.delete(f"{server.url}/{name}", timeout=20).status_code == 204
+    (server.root / "sub/note.md").write_text("new")
+    page = opened(server.url + "/")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Trash").click()
+    rows = page.get_by_role("dialog", name="Trash").get_by_role("listitem")
+    rows.filter(has_text="note.md").get_by_role("button", name="Restore").click()
+    expect(page.get_by_text("Renamed to “note (1).md”")).to_be_visible()
+    # Somebody else was faster.
+    item = requests.get(server.url + "/.shareserve/trash", timeout=20).json()["items"][0]
+    requests.post(server.url + "/.shareserve/trash/restore", json={"ids": [item["id"]]}, timeout=20)
+    rows.filter(has_text="gone.md").get_by_role("button", name="Restore").click()
+    expect(page.locator(".toast.bad")).to_contain_text("gone.md: ")
+
+
 def test_without_scripts_there_is_a_listing_and_a_form(server, opened, folder, shot):
     make_tree(server.root, {"sub/inner.txt": "i", "a.txt": "a"})
     (folder / "sent.txt").write_text("sent")

@@ -8,7 +8,7 @@ function side(heading, {name, size, modified, href, file, kind}) {
 		h("span", modified && formatDate(modified)))
 }
 
-// `policy`: the answer to all questions of a batch.
+// `policy`: one answer for the batch.
 export async function askConflict(batch, {ours, theirs = {name: ours.name}, folder, mayReplace}) {
 	const all = h("input", {type: "checkbox"})
 	const choice = await dialog(sayTaken(theirs.name),

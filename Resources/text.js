@@ -63,7 +63,6 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			refresh()
 			toast(t("Saved"), {seconds: 4})
 			await app.refresh()
-			// On with the copy.
 			if (href !== entry.href) app.openEntry(app.listing.get(nameOf(href)), {edit: true})
 		} catch (error) {
 			if (error.status === 412) conflict()

@@ -216,7 +216,6 @@ async function start(item) {
 		if (signal.aborted) return
 		const answer = await deliver(item)
 		item.sent = item.size
-		// The server has chosen the name.
 		if (item.conflict === "keep") item.href = new URL(answer.header("Content-Location"), location).pathname.slice(base.length)
 		records.remove(item);
 		(await contentsOf(folder))?.add([{name: nameOf(item.href), size: item.size, modified: file.lastModified}])
@@ -382,7 +381,6 @@ function cancel(item) {
 	pump()
 }
 
-// What the server has of it goes too.
 function discard({key}) {
 	for (const record of Object.values(records.all())) {
 		if (!record.url || record.key !== key && record.tree !== key) continue

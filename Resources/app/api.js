@@ -9,12 +9,12 @@ export class ApiError extends Error {
 }
 
 function messageFor(status, text) {
-	const known = {0: "The server does not answer", 401: "Log in", 403: "You may not do this here", 404: "It is not there any more", 410: "This link has no downloads left",
+	const known = {0: "The server does not answer", 401: "Log in again", 403: "You may not do this here", 404: "It is not there any more", 410: "This link has no downloads left",
 		412: "It was changed by somebody else", 413: "Too large for this server", 423: "Somebody has locked it", 507: "The disk is full"}
 	known[409] = known[404]
 	// The server speaks English.
 	if (text && text.length < 400 && (boot.language === "en" || !known[status])) return text.trim()
-	return t(known[status] ?? "The server answered {status}", {status})
+	return joined(t(known[status] ?? "The server answered {status}", {status}), /end in (.+) here/.exec(text)?.[1])
 }
 
 export const encodeName = name => encodeURIComponent(name.toWellFormed())

@@ -117,6 +117,33 @@ def test_refusal_in_the_own_language(server, opened):
     expect(page.get_by_text("Es ist nicht mehr da").first).to_be_visible()
 
 
+def test_what_a_name_must_end_in_is_said_in_every_language(serve, opened):
+    server = serve("--allow-extensions", "txt,md")
+    page = opened(server.url + "/", locale="de-DE")
+    page.expected.append("403")
+    page.get_by_role("toolbar").get_by_role("button", name="Neue Textdatei").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("a.exe")
+    dialog.get_by_role("button", name="Anlegen").click()
+    expect(dialog.get_by_role("alert")).to_have_text(re.compile(r"^Das darfst du hier nicht · \.(txt or \.md|md or \.txt)$"))
+
+
+def test_who_was_logged_out_elsewhere_is_told_to_log_in_again(serve, opened):
+    server = serve("--auth", "anna:secret@/:rw")
+    (server.root / "a.txt").write_text("a")
+    page = opened(server.url + "/", locale="de-DE")
+    page.expected.append("401")
+    page.get_by_label("Benutzer").fill("anna")
+    page.get_by_label("Passwort").fill("secret")
+    page.get_by_role("button", name="Anmelden").click()
+    page.get_by_role("link", name="a.txt").click()
+    page.get_by_role("textbox", name="a.txt").fill("mine")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Speichern").click()
+    expect(page.get_by_text("Melde dich neu an")).to_be_visible()
+    expect(page.get_by_role("textbox", name="a.txt")).to_have_value("mine")
+
+
 def english():
     """Every text in the sources that `t` is asked for."""
     found = set()

@@ -45,7 +45,7 @@ export const actions = [
 		run: () => app.open(parentOf(app.href))},
 	{id: "retry", label: "Read again", keys: ["Shift+R"], run: () => app.refresh()},
 	{id: "search", label: "Filter this folder", keys: ["/"], run: () => app.focusFilter()},
-	{id: "close", label: "Clear selection or filter", keys: ["Escape"],
+	{id: "close", label: "Clear", keys: ["Escape"],
 		can: () => selection().length || app.listing.filter || app.listing.isSearch, run: () => app.clear()},
 ]),
 ...scoped("more", [

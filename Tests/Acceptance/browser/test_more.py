@@ -128,6 +128,17 @@ def test_what_a_name_must_end_in_is_said_in_every_language(serve, opened):
     expect(dialog.get_by_role("alert")).to_have_text(re.compile(r"^Das darfst du hier nicht · \.(txt or \.md|md or \.txt)$"))
 
 
+@pytest.mark.parametrize("locale, make, words", [("de-DE", "Anlegen", "Dieser Name geht nicht"), ("zh-CN", "创建", "无法使用此名称")])
+def test_a_name_that_is_too_long_is_refused_in_the_own_language(server, opened, locale, make, words):
+    page = opened(server.url + "/", locale=locale)
+    page.expected.append("400")
+    page.keyboard.press("Shift+N")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("n" * 300)
+    dialog.get_by_role("button", name=make).click()
+    expect(dialog.get_by_role("alert")).to_have_text(words)
+
+
 def test_who_was_logged_out_elsewhere_is_told_to_log_in_again(serve, opened):
     server = serve("--auth", "anna:secret@/:rw")
     (server.root / "a.txt").write_text("a")

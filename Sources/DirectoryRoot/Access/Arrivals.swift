@@ -45,9 +45,6 @@ final class Arrivals: Sendable {
 
     init(clock: RootClock) { self.clock = clock }
 
-    /// Whether nothing is remembered.
-    var isEmpty: Bool { known.withLock { $0.isEmpty } }
-
     func note(_ attributes: FileAttributes, by key: Key) {
         let now = clock.uptime()
         known.withLock { known in

@@ -49,7 +49,7 @@ extension Share {
                     $0 == likely.path ? isLikelyRespelled : root.mayRespell($0)
                 }
                 if let made {
-                    noteArrival(made, at: lock.root)
+                    noteArrival(made, at: full)
                     tell(.upload(full))
                 }
                 return (seen(lock), made != nil)
@@ -127,6 +127,7 @@ extension Share {
         let path = try writable(path, orElse: .isDirectory)
         let location = try locateTarget(path, followsLink: true)
         try ask(.upload(path))
+        if root.freeSpaceReserve > 0 { try root.requireSpace(for: 0, at: location.directory.number) }
         let file = try TemporaryFile(in: root, near: location.directory)
         try file.setModified(nil)
         try file.order(durably: root.policy.waitsForDisk)

@@ -180,6 +180,9 @@ extension DirectoryRoot {
     /// Whether any far file system is mounted below the root; waits for no disk.
     package var hasFarMounts: Bool { farMounts.areAny }
 
+    /// Whether this is the number of a far file system below the root.
+    package func hasFarMount(device: UInt64) -> Bool { farMounts.has(device: device) }
+
     /// Whether an open file is on a far file system below the root.
     package func isBehindMount(_ entry: Entry) -> Bool { entry.isFar && farMounts.has(device: entry.attributes.device) }
 
@@ -188,12 +191,16 @@ extension DirectoryRoot {
     /// For who goes on to hold up others, as every change does for as long as it takes: a disk that hangs is met here.
     /// - Parameter path: from the root.
     func awaitFarDisk(of path: SharePath) {
-        guard let mount = farMounts.mount(of: path),
-            let opened = try? resolver.open(mount.path, flags: sys_o_path | O_DIRECTORY)
-        else { return }
-        var space = sys_space()
-        // What it says does not matter.
-        _ = unsafe sys_space(opened.descriptor.number, &space)
+        guard let mount = farMounts.mount(of: path) else { return }
+        // The folder itself: what is mounted on demand may be further down.
+        let folder = mount.path == path ? path : path.parent
+        for place in [folder, mount.path] {
+            guard let opened = try? resolver.open(place, flags: sys_o_path | O_DIRECTORY) else { continue }
+            var space = sys_space()
+            // What it says does not matter.
+            _ = unsafe sys_space(opened.descriptor.number, &space)
+            return
+        }
     }
 }
 

@@ -63,7 +63,8 @@ extension StateFolder {
             return
         }
         guard let spare, var names = try? Self.names(in: spare) else { return }
-        let wanted = free >= Self.ampleRoom ? Self.spareCount : 1
+        // What was given up is made again as soon as that can be, whoever the room that is left is for.
+        let wanted = free >= Self.ampleRoom || heldBack > 0 ? Self.spareCount : 1
         var isFull = false
         do throws(RootError) {
             for name in (0..<wanted).map(String.init) where names.count < wanted && !names.contains(name) {

@@ -170,13 +170,14 @@ extension Share {
 }
 
 extension DirectoryRoot {
-    /// Bytes that uploads leave free.
+    /// Bytes that uploads to the root's own disk leave free.
     var freeSpaceReserve: Int64 { max(0, policy.minFreeSpace, state.folder.heldBack) }
 
     /// Refuses what would not fit, or would touch the reserve of free space; nothing where the file system does not
     /// say.
     func requireSpace(for size: Int64, at descriptor: Int32) throws(RootError) {
-        let reserve = freeSpaceReserve
+        var reserve = freeSpaceReserve
+        if state.folder.heldBack > 0, scratch.isElsewhere(descriptor) { reserve = max(0, policy.minFreeSpace) }
         guard size > 0 || reserve > 0 else { return }
         var space = sys_space()
         try unsafe check(sys_space(descriptor, &space), "fstatvfs")

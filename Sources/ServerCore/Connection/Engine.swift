@@ -85,7 +85,7 @@ final class Engine: Sendable {
             full: "Too many people are logging in at once. Try again in a few seconds.")
         self.passwords = passwords
         io = IOPool(threads: pool, passwords: passwords, limits)
-        far = other?.far ?? FarPools(beside: pool, passwords: passwords, limits)
+        far = other?.far ?? FarPools(below: configuration.root, beside: pool, passwords: passwords, limits)
         root = configuration.root
         logger = configuration.logger
         headLimits = HTTP1HeadParser.Limits(limits)
@@ -254,6 +254,9 @@ final class Engine: Sendable {
         }
     }
 
+    /// The pool for what is at `path` in a share.
+    func io(for path: SharePath, in share: Share) -> IOPool { share.farDevice(of: path).map { far[$0] } ?? io }
+
     /// Gives a request the pool of the far disk that it is about, if it is about one.
     func assignPool(to request: Request) {
         guard root.hasFarMounts else { return }
@@ -276,7 +279,7 @@ final class Engine: Sendable {
     /// Asks the handlers; about a far disk, when it answers.
     private func route(_ request: Request) -> Answer {
         guard request.io.isFar else { return find(request) }
-        guard !request.io.isCrowded else {
+        guard !request.io.isStuck else {
             return .now(
                 Response(
                     HTTPError(

@@ -59,6 +59,11 @@ public struct Request: Sendable {
     /// Runs what may wait for a disk.
     public var io: IOPool { storage.io }
 
+    /// Where work waits that is about another place than ``path``.
+    /// - Parameter path: in the share.
+    /// - Returns: the pool of the disk that this is on.
+    package func io(for path: SharePath) -> IOPool { storage.exchange?.engine.io(for: path, in: share) ?? io }
+
     /// The network that the client is in, as text that only serves to tell one from another: for IPv6 the first 64
     /// bits.
     package var network: String {

@@ -40,9 +40,8 @@ public struct IOPool: Sendable {
         self.init(threads: threads, bounds: Bounds(threads, passwords: passwords, limits), isFar: isFar)
     }
 
-    /// Whether more waits for a thread than a disk that answers would leave waiting.
-    var isCrowded: Bool { threads.map { $0.backlog > Self.mostBacklog } ?? false }
-    private static let mostBacklog = 256
+    /// Whether much waits for a disk that does not answer.
+    var isStuck: Bool { threads?.isStuck ?? false }
 
     /// Runs the work at once, on the caller's thread: for tests.
     package static let inline = IOPool(threads: nil, bounds: nil, isFar: false)

@@ -80,13 +80,23 @@ extension Share {
         }
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
         // A copy to another disk takes its turn among others.
-        let copied = try await io.run { upload.isCopiedToFinish() ? upload.offset : 0 }
+        let copied = try await io.run {
+            awaitFarDisk(of: announced)
+            return upload.isCopiedToFinish() ? upload.offset : 0
+        }
         return try await io.copying(copied) {
             try announced.withFreeName(by: notes.rule) { path, _ in
                 let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
                 return FinishedUpload(path: path, attributes: attributes, created: created)
             }
         }
+    }
+}
+
+extension Request {
+    /// The pool of the disk on which an upload gets its name.
+    func io(finishing upload: ResumableUpload) -> IOPool {
+        upload.record.target?.relative(to: share.base).map { io(for: $0) } ?? io
     }
 }
 

@@ -169,7 +169,7 @@ extension UploaderHandler {
                 if upload.record.length == nil { try upload.declareLength(upload.offset) }
                 guard upload.isComplete else { throw IncompleteUpload() }
             }
-            let finished = try await request.share.finish(upload, io: request.io)
+            let finished = try await request.share.finish(upload, io: request.io(finishing: upload))
             fields["Upload-Offset"] = String(upload.offset)
             await addFinished(finished, request, to: &fields)
             return Response(finished.created ? .created : version.number < 7 ? .ok : .noContent, fields: fields)

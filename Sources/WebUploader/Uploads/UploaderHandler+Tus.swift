@@ -55,7 +55,9 @@ extension UploaderHandler {
         let isPartial = concat != nil
         let notes = try notes(metadata, fields, isPartial: isPartial)
         let modified = try metadata.modified()
-        let upload = try await beginning(request, length: length) {
+        // About where it goes: its disk may keep anybody waiting.
+        let place = isPartial ? nil : try? metadata.target { _ in false }
+        let upload = try await beginning(request, length: length, io: place.map { request.io(for: $0) }) {
             let target = isPartial ? nil : try metadata.target(isFolder: request.share.isFolder)
             return try request.share.createUpload(
                 to: target, length: length, notes: notes, modified: modified, mediaType: metadata.mediaType,
@@ -196,7 +198,7 @@ extension UploaderHandler {
             fields["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
             return Response(status, fields: fields)
         }
-        let finished = try await request.share.finish(upload, wish: wish, io: request.io)
+        let finished = try await request.share.finish(upload, wish: wish, io: request.io(finishing: upload))
         await addFinished(finished, request, to: &fields)
         return Response(status, fields: fields)
     }

@@ -68,10 +68,10 @@ extension UploaderHandler {
 
     /// Runs what begins an upload; a full disk is answered with how much is missing.
     func beginning<Answer: Sendable>(
-        _ request: Request, length: Int64?, _ work: @escaping @Sendable () throws -> Answer
+        _ request: Request, length: Int64?, io: IOPool? = nil, _ work: @escaping @Sendable () throws -> Answer
     ) async throws -> Answer {
         do {
-            return try await request.io.run(work)
+            return try await (io ?? request.io).run(work)
         } catch RootError.noSpace {
             let share = request.share
             // What is short may be something else: a user's quota, or room for one more file.

@@ -170,6 +170,27 @@ def test_uploads_take_nothing_of_the_room_that_is_kept(serve, folder, what):
         disk.release()
 
 
+def test_uploads_go_on_where_only_root_has_room(serve, folder):
+    """The disk says that it is full to all but root, who has used up some of the room that is kept: it is made again."""
+    disk = Disk(folder, megabytes=32, features=("-m", "30"))
+    try:
+        server, spare = ready(serve, disk.place)
+        assert ask(server, "PUT", "/first", body=b"x" * 5000).status == 201
+        fill(disk.place / "fill")
+        assert not discard(server, "/first")["failures"] and len(list(spare.iterdir())) < 16
+        (disk.place / "fill" / f"of {1 << 20}").write_bytes(b"x" * (18 << 20))
+        assert os.statvfs(disk.place).f_bavail == 0
+        wait_until(lambda: ask(server, "PUT", "/new", body=b"x").status == 201, "there is room again", 90)
+    finally:
+        disk.release()
+
+
+def test_a_lock_makes_no_file_where_room_is_kept(serve):
+    server = serve("--min-free-space", "900T")
+    assert ask(server, "LOCK", "/new", body=EXCLUSIVE).status == 507
+    assert not (server.root / "new").exists()
+
+
 def test_what_is_in_the_trash_can_go(serve, folder):
     """An item has another name while it is removed, for which its folder may be too small: with each number of them."""
     disk = Disk(folder, megabytes=32, features=("-m", "0", "-b", "1024"))

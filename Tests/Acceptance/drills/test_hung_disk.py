@@ -1,5 +1,6 @@
 """A disk that hangs: a file system in a program of its own that stops, as one of another machine does that is gone."""
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -129,6 +130,13 @@ def test_who_leaves_a_download_holds_nobody_up(download, disk, below):
 LOCK = b'<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 
 
+TUS = ("Tus-Resumable: 1.0.0", "Upload-Length: 2000000")
+
+
+def name(number):
+    return base64.b64encode(b"upload %d" % number).decode()
+
+
 @pytest.mark.parametrize("tls", [None, True], ids=["plain", "TLS"])
 def test_the_rest_of_the_share_goes_on(serve, folder, tls):
     """More ask for what is on the disk, in every way, than there are threads; nobody else hears of it."""
@@ -153,6 +161,7 @@ def test_the_rest_of_the_share_goes_on(serve, folder, tls):
                     ("LOCK", f"/pool/locked{number}", [], LOCK),
                     ("MOVE", f"/near/{number}", [f"Destination: /pool/{number}"], None),
                     ("COPY", f"/near/{number}", [f"Destination: /pool/copy{number}"], None),
+                    ("POST", "/.shareserve/uploads/", [*TUS, f"Upload-Metadata: path cG9vbA==,filename {name(number)}"], b""),
                 ]:
                     asking = stack.enter_context(Wire(server, tls=tls))
                     asking.request(method, target, *fields, body=body)
@@ -172,5 +181,20 @@ def test_the_rest_of_the_share_goes_on(serve, folder, tls):
                 assert ask(server, method, target, *fields, tls=tls).status == expected, (method, target)
                 assert time.monotonic() - begun < 3, (method, target)
         assert ask(server, "GET", "/pool/deep/small", tls=tls).text == "hello"
+    finally:
+        disk.release()
+
+
+def test_a_disk_that_answers_is_not_said_to_hang(serve, folder):
+    """However many ask at a time."""
+    disk = Disk(folder, folder / "share" / "pool")
+    server = serve(root=folder / "share")
+    time.sleep(1.1)
+    try:
+        with contextlib.ExitStack() as stack:
+            wires = [stack.enter_context(Wire(server)) for _ in range(400)]
+            for wire in wires:
+                wire.request("PROPFIND", "/pool/", "Depth: 1")
+            assert {wire.response("PROPFIND").status for wire in wires} == {207}
     finally:
         disk.release()

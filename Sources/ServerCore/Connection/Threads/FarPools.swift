@@ -1,29 +1,50 @@
+import DirectoryRoot
+import Synchronization
+
 /// The threads for what is on far file systems below the root (``FarMounts``): their own, so that one that hangs holds up
 /// nobody who asks for something else.
 ///
-/// There are few pools, and each far file system has one of them, by its number. Their threads begin on first need.
-struct FarPools: Sendable {
-    private static let count: UInt64 = 4
+/// Each far file system has a pool, by its number, up to a few; further ones share theirs. Threads begin on first need.
+final class FarPools: Sendable {
+    private static let most = 16
     private static let mostThreads = 8
 
-    private let pools: [IOPool]
+    private let pools = Mutex<[(device: UInt64, pool: IOPool)]>([])
+    private let root: DirectoryRoot
+    private let threads: Int
+    private let passwords: WaitingLine
+    private let limits: Limits
 
     /// - Parameters:
+    ///   - root: below which they are.
     ///   - near: the pool for all else.
     ///   - passwords: where passwords are hashed.
     ///   - limits: the server's.
-    init(beside near: PoolThreads, passwords: WaitingLine, _ limits: Limits) {
-        pools = (0..<Self.count).map { _ in
-            IOPool(
-                threads: PoolThreads(count: min(near.count, Self.mostThreads)), passwords: passwords, limits,
-                isFar: true)
-        }
+    init(below root: DirectoryRoot, beside near: PoolThreads, passwords: WaitingLine, _ limits: Limits) {
+        self.root = root
+        threads = min(near.count, Self.mostThreads)
+        self.passwords = passwords
+        self.limits = limits
     }
 
     /// The pool of a file system.
-    subscript(device: UInt64) -> IOPool { pools[Int(device % Self.count)] }
+    subscript(device: UInt64) -> IOPool {
+        pools.withLock { pools in
+            if let known = pools.first(where: { $0.device == device }) { return known.pool }
+            guard pools.count < Self.most else {
+                // What is mounted on demand has another number each time.
+                let index =
+                    pools.firstIndex { !root.hasFarMount(device: $0.device) } ?? Int(device % UInt64(Self.most))
+                if !root.hasFarMount(device: pools[index].device) { pools[index].device = device }
+                return pools[index].pool
+            }
+            let pool = IOPool(threads: PoolThreads(count: threads), passwords: passwords, limits, isFar: true)
+            pools.append((device, pool))
+            return pool
+        }
+    }
 
     func shutDown() async {
-        for pool in pools { await pool.threads?.shutDown() }
+        for (_, pool) in pools.withLock({ $0 }) { await pool.threads?.shutDown() }
     }
 }

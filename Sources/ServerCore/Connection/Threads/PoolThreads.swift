@@ -1,3 +1,4 @@
+import CSyscalls
 import NIOPosix
 import Synchronization
 
@@ -15,6 +16,8 @@ final class PoolThreads: TaskExecutor {
     private let isPastIdle = Atomic(false)
     /// Jobs that no thread has begun with.
     private let waiting = Atomic<Int>(0)
+    /// When a thread last began with one, by `sys_coarse_milliseconds`.
+    private let begunAt = Atomic<Int64>(sys_coarse_milliseconds())
 
     private enum Stage {
         case idle, running, ended
@@ -42,7 +45,7 @@ final class PoolThreads: TaskExecutor {
         // A job runs even when the pool is ending: a task that never went on could never be waited for.
         waiting.wrappingAdd(1, ordering: .relaxed)
         begun().submit { _ in
-            self.waiting.wrappingSubtract(1, ordering: .relaxed)
+            self.noteBegun()
             unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
     }
@@ -58,15 +61,28 @@ final class PoolThreads: TaskExecutor {
     func submit(_ work: @escaping @Sendable () -> Void) {
         waiting.wrappingAdd(1, ordering: .relaxed)
         begun().submit { _ in
-            self.waiting.wrappingSubtract(1, ordering: .relaxed)
+            self.noteBegun()
             work()
         }
     }
 
-    /// Pieces of work that wait for a thread.
-    var backlog: Int { waiting.load(ordering: .relaxed) }
-    /// Whether there are any.
-    var isBusy: Bool { backlog > 0 }
+    private func noteBegun() {
+        waiting.wrappingSubtract(1, ordering: .relaxed)
+        begunAt.store(sys_coarse_milliseconds(), ordering: .relaxed)
+    }
+
+    /// Whether there is work that waits for a thread.
+    var isBusy: Bool { waiting.load(ordering: .relaxed) > 0 }
+
+    /// Whether much waits, and no thread has begun with any of it for some seconds.
+    var isStuck: Bool {
+        waiting.load(ordering: .relaxed) > Self.much
+            && sys_coarse_milliseconds() - begunAt.load(ordering: .relaxed) > Self.patience
+    }
+
+    private static let much = 256
+    /// In milliseconds.
+    private static let patience: Int64 = 3_000
 
     /// Lets those who wait for a thread go first, if any do.
     func giveWay() async {

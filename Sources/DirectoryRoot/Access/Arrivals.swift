@@ -79,11 +79,15 @@ final class Arrivals: Sendable {
 
 extension Share {
     /// Remembers a file whose bringer may not do everything with it.
-    func noteArrival(_ attributes: FileAttributes, at path: SharePath) {
-        guard attributes.kind == .file else { return }
+    /// - Parameters:
+    ///   - attributes: of the file; nil, or of something else, for nothing to remember. Asked for where they matter.
+    ///   - path: where it is, from the root.
+    func noteArrival(_ attributes: @autoclosure () -> FileAttributes?, at path: SharePath) {
         let rights = granted(at: path)
-        let isOfUse = !rights.contains(.read) || attributes.size == 0 && !rights.contains(.overwrite)
-        if isOfUse, let key = arrivalKey(path) { root.arrivals.note(attributes, by: key) }
+        guard !rights.isSuperset(of: [.read, .overwrite]), let attributes = attributes(), attributes.kind == .file,
+            !rights.contains(.read) || attributes.size == 0, let key = arrivalKey(path)
+        else { return }
+        root.arrivals.note(attributes, by: key)
     }
 
     /// Whether this requester has just made the empty file that is at `path`, from the root, to fill it.

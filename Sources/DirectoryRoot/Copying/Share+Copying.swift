@@ -135,7 +135,7 @@ extension Share {
             }
             throw error
         }
-        if let copy = (try? file.status()).flatMap({ FileAttributes($0) }) { noteArrival(copy, at: location.path) }
+        noteArrival((try? file.status()).flatMap { FileAttributes($0) }, at: location.path)
         return old == nil
     }
 

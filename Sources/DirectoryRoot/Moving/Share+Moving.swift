@@ -171,7 +171,8 @@ extension Share {
         _ from: borrowing Location, _ to: borrowing Location, _ kept: Trash.Kept = .nothing
     ) throws(RootError) {
         didMove(from.path, from.status, to: to.path, replacing: to.status)
-        if let moved = from.status.flatMap({ FileAttributes($0) }) { noteArrival(moved, at: to.path) }
+        let moved = from.status
+        noteArrival(moved.flatMap { FileAttributes($0) }, at: to.path)
         guard root.policy.waitsForDisk else { return }
         let isFolder = from.status?.isDirectory == true
         try syncDirectory(of: to, kept, atOnce: isFolder)

@@ -257,9 +257,25 @@ final class Engine: Sendable {
     /// The pool for what is at `path` in a share.
     func io(for path: SharePath, in share: Share) -> IOPool { share.farDevice(of: path).map { far[$0] } ?? io }
 
+    /// A request that was admitted, with the pool of the disk that it is about.
+    /// - Parameters:
+    ///   - view: what the access control saw.
+    ///   - share: what it opened.
+    ///   - prefix: what every address of it begins with.
+    ///   - path: in it.
+    ///   - body: what is still to come.
+    /// - Returns: the request.
+    func request(
+        _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody
+    ) -> Request {
+        let request = Request(
+            storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: io))
+        if root.hasFarMounts { assignPool(to: request) }
+        return request
+    }
+
     /// Gives a request the pool of the far disk that it is about, if it is about one.
-    func assignPool(to request: Request) {
-        guard root.hasFarMounts else { return }
+    private func assignPool(to request: Request) {
         var device = request.share.farDevice(of: request.path)
         if device == nil, request.method == .copy || request.method == .move,
             let reference = request.fields.bytes("destination").first,

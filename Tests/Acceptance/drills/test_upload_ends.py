@@ -94,8 +94,6 @@ def test_an_upload_in_place_of_what_nobody_may_read(serve, disk):
 @pytest.mark.root
 def test_nobody_waits_for_the_disk_of_an_upload_that_is_asked_for(serve, folder):
     """Whether it has its copy is asked by few, and by none of those who tidy."""
-    if not os.path.exists("/dev/fuse"):
-        pytest.skip("needs FUSE")
     pool = Disk(folder, folder / "share" / "pool")
     try:
         server = serve()

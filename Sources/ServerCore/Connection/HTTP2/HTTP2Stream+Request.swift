@@ -122,10 +122,7 @@ extension HTTP2Stream {
             body = engine.body(of: head, length: head.contentLength, for: exchange)
         }
         pipe = body.pipe
-        let request = Request(
-            storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: engine.io))
-        engine.assignPool(to: request)
-        return request
+        return engine.request(view, share: share, prefix: prefix, path: path, body: body)
     }
 
     private func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)? = nil) {

@@ -33,10 +33,11 @@ final class FarPools: Sendable {
             if let known = pools.first(where: { $0.device == device }) { return known.pool }
             guard pools.count < Self.most else {
                 // What is mounted on demand has another number each time.
-                let index =
-                    pools.firstIndex { !root.hasFarMount(device: $0.device) } ?? Int(device % UInt64(Self.most))
-                if !root.hasFarMount(device: pools[index].device) { pools[index].device = device }
-                return pools[index].pool
+                guard let unused = pools.firstIndex(where: { !root.hasFarMount(device: $0.device) }) else {
+                    return pools[Int(device % UInt64(Self.most))].pool
+                }
+                pools[unused].device = device
+                return pools[unused].pool
             }
             let pool = IOPool(threads: PoolThreads(count: threads), passwords: passwords, limits, isFar: true)
             pools.append((device, pool))

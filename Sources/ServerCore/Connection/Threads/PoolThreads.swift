@@ -16,8 +16,8 @@ final class PoolThreads: TaskExecutor {
     private let isPastIdle = Atomic(false)
     /// Jobs that no thread has begun with.
     private let waiting = Atomic<Int>(0)
-    /// When a thread last began with one, by `sys_coarse_milliseconds`.
-    private let begunAt = Atomic<Int64>(sys_coarse_milliseconds())
+    /// When a thread last began with one, or one came where none waited, by `sys_coarse_milliseconds`.
+    private let movedAt = Atomic<Int64>(sys_coarse_milliseconds())
 
     private enum Stage {
         case idle, running, ended
@@ -43,7 +43,7 @@ final class PoolThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // A job runs even when the pool is ending: a task that never went on could never be waited for.
-        waiting.wrappingAdd(1, ordering: .relaxed)
+        noteWaiting()
         begun().submit { _ in
             self.noteBegun()
             unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
@@ -59,16 +59,21 @@ final class PoolThreads: TaskExecutor {
 
     /// Runs `work` some time.
     func submit(_ work: @escaping @Sendable () -> Void) {
-        waiting.wrappingAdd(1, ordering: .relaxed)
+        noteWaiting()
         begun().submit { _ in
             self.noteBegun()
             work()
         }
     }
 
+    private func noteWaiting() {
+        guard waiting.wrappingAdd(1, ordering: .relaxed).oldValue == 0 else { return }
+        movedAt.store(sys_coarse_milliseconds(), ordering: .relaxed)
+    }
+
     private func noteBegun() {
         waiting.wrappingSubtract(1, ordering: .relaxed)
-        begunAt.store(sys_coarse_milliseconds(), ordering: .relaxed)
+        movedAt.store(sys_coarse_milliseconds(), ordering: .relaxed)
     }
 
     /// Whether there is work that waits for a thread.
@@ -77,7 +82,7 @@ final class PoolThreads: TaskExecutor {
     /// Whether much waits, and no thread has begun with any of it for some seconds.
     var isStuck: Bool {
         waiting.load(ordering: .relaxed) > Self.much
-            && sys_coarse_milliseconds() - begunAt.load(ordering: .relaxed) > Self.patience
+            && sys_coarse_milliseconds() - movedAt.load(ordering: .relaxed) > Self.patience
     }
 
     private static let much = 256

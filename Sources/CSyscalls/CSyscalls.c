@@ -196,6 +196,9 @@ const unsigned sys_sync_wait =
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
 
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve) {
     struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = mode, .resolve = resolve};
@@ -335,6 +338,16 @@ int sys_fdatasync(int descriptor) { return RETRY(fdatasync(descriptor)); }
 int sys_sync_all(int descriptor) { return RETRY(syncfs(descriptor)); }
 int sys_will_need(int descriptor, int64_t offset, int64_t count) {
     return -posix_fadvise(descriptor, offset, count, POSIX_FADV_WILLNEED);
+}
+int sys_is_written_back(int descriptor, int64_t offset, int64_t count) {
+    // cachestat(2), since Linux 6.5; C libraries do not name it yet.
+    struct { uint64_t offset, count; } range = {(uint64_t)offset, (uint64_t)count};
+    struct { uint64_t cached, dirty, being_written, evicted, evicted_recently; } pages;
+    int result = (int)RETRY(syscall(SYS_cachestat, descriptor, &range, &pages, 0));
+    return result < 0 ? result : pages.dirty == 0 && pages.being_written == 0;
+}
+int sys_will_not_need(int descriptor, int64_t offset, int64_t count) {
+    return -posix_fadvise(descriptor, offset, count, POSIX_FADV_DONTNEED);
 }
 
 int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
@@ -514,6 +527,8 @@ int sys_sync_all(int descriptor) {
     return RETRY(fcntl(descriptor, F_FULLFSYNC));
 }
 int sys_will_need(int descriptor, int64_t offset, int64_t count) { return 0; }
+int sys_is_written_back(int descriptor, int64_t offset, int64_t count) { return -ENOSYS; }
+int sys_will_not_need(int descriptor, int64_t offset, int64_t count) { return 0; }
 int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
     return RETRY(renameatx_np(from_directory, from, to_directory, to, flags));
 }

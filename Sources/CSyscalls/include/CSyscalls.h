@@ -118,6 +118,10 @@ int sys_keeps_names(int descriptor);
 int sys_fsync(int descriptor);
 int sys_fdatasync(int descriptor);
 int sys_will_need(int descriptor, int64_t offset, int64_t count);
+// 1 where memory holds nothing of a range that its disk has not, 0 where it does; -ENOSYS where that is not told.
+int sys_is_written_back(int descriptor, int64_t offset, int64_t count);
+// Takes what the disk has of a range out of memory.
+int sys_will_not_need(int descriptor, int64_t offset, int64_t count);
 
 int sys_renameat(int from_directory, const char *from, int to_directory, const char *to);
 int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags);

@@ -76,9 +76,10 @@ enum FileCopy {
             if start < 0, from == 0 { return false }
             from = try check(start, "lseek")
             end = min(end, size)
+            var behind = WriteBehind(from: from)
             while from < end {
                 let span = from..<min(end, from + Int64(step))
-                from = try copySpan(span, of: source, to: target, at: from, usesKernel: usesKernel)
+                from = try copySpan(span, of: source, to: target, at: from, usesKernel: usesKernel, &behind)
                 // Somebody made it shorter.
                 if from < span.upperBound { (size, end) = (from, from) }
                 try progress()
@@ -97,6 +98,7 @@ enum FileCopy {
     ) throws(RootError) -> Bool {
         var input: Int64 = 0
         var output: Int64 = 0
+        var behind = WriteBehind()
         while true {
             let count = unsafe sys_copy_range(source, &input, target, &output, step)
             if count == 0 { return output > 0 }
@@ -106,6 +108,7 @@ enum FileCopy {
             default: break
             }
             try check(count, "copy_file_range")
+            behind.follow(to: output, in: target)
             try progress()
         }
     }
@@ -116,11 +119,13 @@ enum FileCopy {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
         defer { unsafe buffer.deallocate() }
         var offset: Int64 = 0
+        var behind = WriteBehind()
         while true {
             let count = try unsafe copyPiece(
                 of: source, at: offset, upTo: buffer.count, to: target, at: offset, through: buffer)
             if count == 0 { return }
             offset += Int64(count)
+            behind.follow(to: offset, in: target)
             try progress()
         }
     }
@@ -155,14 +160,16 @@ enum FileCopy {
     static func append(
         _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64
     ) throws(RootError) {
-        let end = try copySpan(span, of: source, to: target, at: start, usesKernel: true)
+        var behind = WriteBehind(from: start)
+        let end = try copySpan(span, of: source, to: target, at: start, usesKernel: true, &behind)
         guard end == span.upperBound else { throw .preconditionFailed }
     }
 
     /// Copies a span to a place in another file.
     /// - Returns: where it ended in the source: earlier than the span where the source is shorter.
     private static func copySpan(
-        _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64, usesKernel: Bool
+        _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64, usesKernel: Bool,
+        _ behind: inout WriteBehind
     ) throws(RootError) -> Int64 {
         var from = span.lowerBound
         var to = start
@@ -171,6 +178,7 @@ enum FileCopy {
                 source, &from, target, &to, Int(min(span.upperBound - from, Int64(step))))
             // Errors of the disk come up again below; a lack of the call does not.
             guard copied > 0 else { break }
+            behind.follow(to: to, in: target)
         }
         guard from < span.upperBound else { return from }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
@@ -181,6 +189,7 @@ enum FileCopy {
             guard count > 0 else { break }
             from += Int64(count)
             to += Int64(count)
+            behind.follow(to: to, in: target)
         }
         return from
     }

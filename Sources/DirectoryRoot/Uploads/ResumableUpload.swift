@@ -23,11 +23,12 @@ public final class ResumableUpload: @unchecked Sendable {
     let part: UploadPart
     /// Up to here the kernel was told to write back.
     private var flushed: Int64
+    /// Up to here, but for the beginning, memory was given back.
+    private var released: Int64
     private var settledAt: Duration
     /// Whether bytes are still counted of which the disk may have lost some.
     private var mayLack = false
 
-    private static let flushInterval: Int64 = 8 << 20
     /// What a killed server has to be sent again is no more than this, about, and did not take longer to come.
     private static let settleInterval: (bytes: Int64, time: Duration) = (32 << 20, .seconds(5))
 
@@ -37,6 +38,7 @@ public final class ResumableUpload: @unchecked Sendable {
         self.record = record
         offset = try part.length()
         flushed = offset
+        released = max(WriteBehind.keptInMemory, offset)
         settledAt = part.store.clock.uptime()
     }
 
@@ -86,7 +88,7 @@ public final class ResumableUpload: @unchecked Sendable {
                 unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
             }
         }
-        if offset - flushed >= Self.flushInterval {
+        if offset - flushed >= WriteBehind.interval {
             _ = sys_sync_range(part.file.number, flushed, offset - flushed, sys_sync_write)
             flushed = offset
             try share.root.requireSpace(for: 0, at: part.file.number)
@@ -95,9 +97,9 @@ public final class ResumableUpload: @unchecked Sendable {
         guard record.vouched == nil else { return }
         if part.store.clock.uptime() - settledAt >= Self.settleInterval.time {
             try settle()
-        } else if flushed - (record.settled ?? 0) >= Self.settleInterval.bytes + Self.flushInterval {
+        } else if flushed - (record.settled ?? 0) >= Self.settleInterval.bytes + WriteBehind.interval {
             // But for the bytes that were set in motion last, so that the disk is kept busy.
-            try settle(upTo: flushed - Self.flushInterval)
+            try settle(upTo: flushed - WriteBehind.interval)
         }
     }
 
@@ -168,7 +170,16 @@ public final class ResumableUpload: @unchecked Sendable {
         changed.settled = end
         settledAt = part.store.clock.uptime()
         if end == offset { changed.vouched = nil }
+        release(upTo: end)
         try replace(changed)
+    }
+
+    /// Gives back the memory of what the disk has; see ``WriteBehind``.
+    private func release(upTo end: Int64) {
+        guard end > released else { return }
+        // Only a comfort.
+        _ = sys_will_not_need(part.file.number, released, end - released)
+        released = end
     }
 
     /// Drops what was not waited for when the disk could not keep all of it: asked again, the system would not say so.
@@ -252,7 +263,7 @@ public final class ResumableUpload: @unchecked Sendable {
             ending.phase = .committing(
                 inode: status.inode, device: status.device, born: status.birthTime, isCopy: copy != nil)
             // What takes its time, and was told to have come, must be known after a power cut.
-            try part.write(ending, isEnding: copy == nil && offset <= Self.flushInterval)
+            try part.write(ending, isEnding: copy == nil && offset <= WriteBehind.interval)
             do throws(RootError) {
                 let (attributes, created) = try share.commit(
                     part, as: copy, to: target, replacing: replacing, modified: record.modified)

@@ -23,8 +23,7 @@ public final class PendingUpload: @unchecked Sendable {
     private var modified: Timestamp?
     /// The first thing that went wrong; whatever comes after it fails in the same way.
     private var failure: RootError?
-    /// Up to here the kernel was told to write back.
-    private var flushed: Int64 = 0
+    private var writeBehind = WriteBehind()
     /// All the bytes that will come, where that is known, and how far those who look on were told.
     private let size: Int64?
     private var told: Int64 = 0
@@ -33,8 +32,6 @@ public final class PendingUpload: @unchecked Sendable {
     private var reserves: Bool
     private var reserved: Int64 = 0
 
-    /// How much is written before the disk is set to work on it.
-    private static let flushInterval: Int64 = 8 << 20
     /// Room is taken from the first of these on, and for no more than the second at a time.
     private static let reserveStart: Int64 = 1 << 20
     private static let reserveInterval: Int64 = 16 << 20
@@ -112,7 +109,8 @@ public final class PendingUpload: @unchecked Sendable {
                 try FileCopy.append(0..<count, of: entry.descriptor, to: file.descriptor, at: 0)
             }
             self.written = count
-            try self.flush(file)
+            self.writeBehind = WriteBehind(from: count)
+            try self.share.root.requireSpace(for: 0, at: file.descriptor)
         }
     }
 
@@ -126,7 +124,7 @@ public final class PendingUpload: @unchecked Sendable {
             try self.admit(size - self.written)
             try FileCopy.append(self.written..<size, of: entry.descriptor, to: file.descriptor, at: self.written)
             self.written = size
-            try self.flush(file)
+            try self.share.root.requireSpace(for: 0, at: file.descriptor)
         }
     }
 
@@ -206,11 +204,9 @@ public final class PendingUpload: @unchecked Sendable {
 
     /// Sets the disk to work while more is coming, and looks whether the reserve of free space is touched.
     private func flush(_ file: TemporaryFile) throws(RootError) {
-        guard written - flushed >= Self.flushInterval else { return }
-        // Only a hint: the commit waits for it, and reports what went wrong.
-        _ = sys_sync_range(file.descriptor, flushed, written - flushed, sys_sync_write)
-        flushed = written
-        try share.root.requireSpace(for: 0, at: file.descriptor)
+        if writeBehind.follow(to: written, in: file.descriptor) {
+            try share.root.requireSpace(for: 0, at: file.descriptor)
+        }
     }
 
     private func guarded<Answer>(

@@ -38,6 +38,7 @@ extension Share {
         let full = try absolute(path)
         guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
+        root.awaitFarDisk(of: full)
         // Before the writes are held up: in a deep folder it takes a while.
         let likely = try lockTarget(full)
         guard !granted(at: full).isDisjoint(with: [.create, .overwrite]) else { throw refusal(at: full) }

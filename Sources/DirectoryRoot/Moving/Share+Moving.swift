@@ -28,8 +28,6 @@ extension Share {
         let target = try writable(target, orElse: .selfReference)
         guard !root.policy.refusesDelete else { throw .forbidden }
         try ask(.move(from: source, to: target))
-        root.awaitFarDisk(of: source)
-        root.awaitFarDisk(of: target)
         let outcome = try root.commitLock.withLock { () throws(RootError) -> MoveOutcome in
             let from = try locateSource(source, followsLink: false)
             try requireRights(throughout: .delete, at: source, from.path)

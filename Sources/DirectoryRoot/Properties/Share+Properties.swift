@@ -91,6 +91,7 @@ extension Share {
     ) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         let full = try absolute(path)
+        root.awaitFarDisk(of: full)
         try root.commitLock.withLock { () throws(RootError) in
             // Opened under the lock: a content that is being replaced, or a file on its way elsewhere, would take the
             // change along to where nobody looks for it, or where a lock forbids it.

@@ -12,6 +12,8 @@ import CSyscalls
 extension Share {
     /// The path from the root of something that may be written at all.
     ///
+    /// Waits for its disk where that is a far one below the root: a change holds up all others while it is made, so a disk
+    /// that hangs is met before.
     /// - Parameters:
     ///   - path: from ``base``.
     ///   - error: thrown for the shared directory itself.
@@ -23,6 +25,7 @@ extension Share {
         let path = try absolute(path)
         guard !path.isRoot else { throw error }
         guard root.shows(path) else { throw .forbidden }
+        root.awaitFarDisk(of: path)
         return path
     }
 

@@ -27,7 +27,9 @@ extension Share {
         do throws(RootError) {
             let full = try absolute(path)
             // What the disk makes of such names has to be found out first.
-            guard !rights.mayMean(full), !root.hiddenSpellings.mayHave(full), !full.hasShortNames else { return nil }
+            guard !rights.mayMean(full), !root.hiddenSpellings.mayHave(full), !full.hasShortNames,
+                root.farMounts.mount(of: full) == nil
+            else { return nil }
             let path = try writable(path, orElse: .isDirectory)
             return try root.commitLock.withLockAtOnce(in: root) {
                 (state) throws(RootError) -> (attributes: FileAttributes, created: Bool) in

@@ -274,16 +274,19 @@ final class Engine: Sendable {
         return request
     }
 
-    /// Gives a request the pool of the far disk that it is about, if it is about one.
+    /// Gives a request the pool of the far disk that it is about, if it is about one, in whichever of its fields.
     private func assignPool(to request: Request) {
-        var device = request.share.farDevice(of: request.path)
-        if device == nil, request.method == .copy || request.method == .move,
-            let reference = request.fields.bytes("destination").first,
-            let target = try? request.resolve(reference: reference).path
-        {
-            device = request.share.farDevice(of: target)
+        func device(of reference: ArraySlice<UInt8>) -> UInt64? {
+            (try? request.resolve(reference: reference).path).flatMap { request.share.farDevice(of: $0) }
         }
-        if let device { request.storage.io = far[device] }
+        var found = request.share.farDevice(of: request.path)
+        if found == nil, request.method == .copy || request.method == .move {
+            found = request.fields.bytes("destination").first.flatMap { device(of: $0) }
+        }
+        if found == nil, let field = request.fields["if"], let header = try? IfHeader(header: field) {
+            found = header.lists.lazy.compactMap { $0.resource.flatMap { device(of: Array($0.utf8)[...]) } }.first
+        }
+        if let found { request.storage.io = far[found] }
     }
 
     /// The threads that may wait for a file's disk.
@@ -295,19 +298,12 @@ final class Engine: Sendable {
     /// Asks the handlers; about a far disk, when it answers.
     private func route(_ request: Request) -> Answer {
         guard request.io.isFar else { return find(request) }
-        guard !request.io.isStuck else {
-            return .now(
-                Response(
-                    HTTPError(
-                        .serviceUnavailable, "The disk that this is on does not answer. Try again later.",
-                        fields: ["Retry-After": "10"])))
+        do {
+            try request.io.requireAnswering()
+        } catch {
+            return .now(Response(error))
         }
-        guard !request.method.isSafe else { return find(request) }
-        // A change holds up all others while it is made.
-        return .later { request in
-            request.share.awaitFarDisk(of: request.path)
-            return try await self.find(request).response(to: request)
-        }
+        return find(request)
     }
 
     /// Asks the handlers, for what the disk has where the client's letters are put together otherwise.

@@ -157,8 +157,7 @@ final class Runtime: Sendable {
         let last = clock.now + .seconds(1)
         while clock.now < last, engine.isInFlight { try? await clock.sleep(for: .milliseconds(5)) }
         try? await group.shutdownGracefully()
-        await engine.pool.shutDown()
-        await engine.far.shutDown()
+        await endThreads()
         engine.accessLog?.flush(within: .seconds(2))
         let waiters = ending.withLock { ending in
             ending.isOver = true
@@ -168,6 +167,24 @@ final class Runtime: Sendable {
         }
         for waiter in waiters { waiter.resume() }
     }
+
+    /// Waits for the threads to end, but not for long: one that hangs in a disk may never, and goes with the process.
+    private func endThreads() async {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        Task { [engine] in
+            await engine.pool.shutDown()
+            await engine.far.shutDown()
+            end.yield()
+        }
+        Task {
+            // Nobody cancels it.
+            try? await Task.sleep(for: Self.patience)
+            end.yield()
+        }
+        for await _ in ends { return }
+    }
+
+    private static let patience: Duration = .seconds(3)
 }
 
 /// The room of each event loop.

@@ -43,6 +43,15 @@ public struct IOPool: Sendable {
     /// Whether much waits for a disk that does not answer.
     var isStuck: Bool { threads?.isStuck ?? false }
 
+    /// Refuses to wait where much waits already for a disk that does not answer.
+    /// - Throws: 503.
+    package func requireAnswering() throws(HTTPError) {
+        guard isFar, isStuck else { return }
+        throw HTTPError(
+            .serviceUnavailable, "The disk that this is on does not answer. Try again later.",
+            fields: ["Retry-After": "10"])
+    }
+
     /// Runs the work at once, on the caller's thread: for tests.
     package static let inline = IOPool(threads: nil, bounds: nil, isFar: false)
 

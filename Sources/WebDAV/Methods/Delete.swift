@@ -15,6 +15,8 @@ extension DAVRequest {
                 throw HTTPError(.badRequest, "A folder is deleted with all that is in it: Depth must be infinity.")
             }
             guard !path.isRoot else { throw HTTPError(.forbidden, "The shared folder itself can't be deleted.") }
+            // What it names may be on a disk that keeps us waiting, as all others would wait once this is under way.
+            try checkIf()
             do {
                 let failures = try share.remove(path, when: conditions.replacement)
                 guard failures.isEmpty else { return multiStatus(failures, in: share) }

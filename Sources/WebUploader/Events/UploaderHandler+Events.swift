@@ -19,7 +19,8 @@ extension UploaderHandler {
     func events(_ request: Request) async throws -> Response {
         let folder = try folder(in: request)
         let share = request.share
-        let io = request.io
+        let io = request.io(for: folder)
+        try io.requireAnswering()
         let queue = EventQueue(most: Self.waitingEvents)
         let continuation = queue.continuation
         guard eventStreams.add(continuation) else { throw RootError.tooMany }
@@ -52,7 +53,7 @@ extension UploaderHandler {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { for await change in changes { queue.tell(change) } }
                     group.addTask {
-                        try await Self.watchUploads(below: told, for: request, uploadsBoard, queue)
+                        try await Self.watchUploads(below: told, for: request, io: io, uploadsBoard, queue)
                     }
                     group.addTask {
                         for await event in queue.events {
@@ -74,12 +75,12 @@ extension UploaderHandler {
     }
 
     private static func watchUploads(
-        below folder: WatchedFolder, for request: Request, _ board: UploadsBoard, _ queue: EventQueue
+        below folder: WatchedFolder, for request: Request, io: IOPool, _ board: UploadsBoard, _ queue: EventQueue
     ) async throws {
         var last = Array("[]".utf8)
         var quiet = Duration.zero
         while !Task.isCancelled {
-            let found = try await request.io.run { () -> (list: [UInt8], isThere: Bool)? in
+            let found = try await io.run { () -> (list: [UInt8], isThere: Bool)? in
                 guard request.isStillAdmitted() else { return nil }
                 var text = TextWriter()
                 text.json(try board.uploads(below: folder.path, for: request.share))

@@ -49,7 +49,8 @@ extension UploaderHandler {
         let downloads = wish.maxDownloads
         let wantsUpload = wish.upload == true
         let password = wish.password.flatMap { $0.isEmpty ? nil : $0 }
-        let (link, secret, isDirectory) = try await request.io.run { () throws -> (ShareLink, String, Bool) in
+        let io = request.io(for: place)
+        let (link, secret, isDirectory) = try await io.run { () throws -> (ShareLink, String, Bool) in
             let attributes = try share.attributes(of: place)
             // Nobody gives away what they do not have, and a link's holder cannot make links.
             let mine = share.effectiveRights(at: place)

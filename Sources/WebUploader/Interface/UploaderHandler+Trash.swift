@@ -34,10 +34,12 @@ extension UploaderHandler {
                 continue
             }
             do {
-                let item = try await request.io.run { try request.share.moveToTrash(path) }
+                let io = request.io(for: path)
+                try io.requireAnswering()
+                let item = try await io.run { try request.share.moveToTrash(path) }
                 if item == nil {
                     // On another disk than the trash: it goes for good, as everybody else's delete does.
-                    try await request.io.walk {
+                    try await io.walk {
                         if let failure = try request.share.remove(path).first { throw failure.error }
                     }
                 }
@@ -45,7 +47,7 @@ extension UploaderHandler {
             } catch let error as RootError {
                 outcomes.append(.failure(said, error))
             } catch is HTTPError {
-                // Too many wait for their turn; what has gone already is told all the same.
+                // Too many wait for their turn, or the disk does not answer; what has gone already is told all the same.
                 outcomes.append(.failure(said, .tooMany))
             }
         }

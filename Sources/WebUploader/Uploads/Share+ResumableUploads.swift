@@ -36,13 +36,14 @@ extension Share {
     /// Only looks where that cannot be: the upload is finished, or the disk too full to note anything.
     /// - Parameters:
     ///   - id: of the upload.
-    ///   - finishing: whether an upload of which all has come, and that was refused its name or never got to it, gets it
-    ///     first: for clients that take it for done when they hear that nothing is missing.
-    ///   - io: where the disk may be waited for.
+    ///   - finishing: says where the disk may be waited for on which an upload gets its name, of which all has come, and
+    ///     that was refused it or never got to it: for clients that take it for done when they hear that nothing is
+    ///     missing. Nil leaves such an upload as it is.
+    ///   - io: where the disk of the parts may be waited for.
     /// - Returns: what is known of it, how many bytes have come, and until when it is kept if nobody goes on.
     /// - Throws: as ``finish(_:io:)`` where that is due and can't be.
     func takeOver(
-        _ id: String, finishing: Bool = false, io: IOPool
+        _ id: String, finishing: (@Sendable (ResumableUpload) -> IOPool)? = nil, io: IOPool
     ) async throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
         let (resumed, progress) = try await io.run { () throws -> (ResumableUpload?, UploadProgress?) in
             do throws(RootError) {
@@ -50,16 +51,16 @@ extension Share {
             } catch {
                 guard error == .unknownToken || error == .noSpace else { throw error }
                 let progress = try upload(id: id)
-                if finishing, progress.isUnfinished { throw error }
+                if finishing != nil, progress.isUnfinished { throw error }
                 return (nil, progress)
             }
         }
         if let progress { return (progress.record, progress.offset, nil) }
         guard let upload = resumed else { throw RootError.unknownToken }
-        guard finishing, upload.isComplete, !upload.record.isPartial else {
+        guard let finishing, upload.isComplete, !upload.record.isPartial else {
             return (upload.record, upload.offset, upload.expires)
         }
-        _ = try await finish(upload, io: io)
+        _ = try await finish(upload, io: finishing(upload))
         return (upload.record, upload.offset, nil)
     }
 
@@ -69,8 +70,9 @@ extension Share {
     ///   - wish: what shall become of a taken name, where that was said anew.
     ///   - io: where the disk may be waited for.
     /// - Returns: the file that it has become.
-    /// - Throws: ``DigestMismatch`` when it is not; then the upload is gone.
+    /// - Throws: ``DigestMismatch`` when it is not; then the upload is gone. 503 where that disk does not answer.
     func finish(_ upload: ResumableUpload, wish: UploadNotes? = nil, io: IOPool) async throws -> FinishedUpload {
+        try io.requireAnswering()
         let notes = UploadNotes(upload.record).amended(by: wish)
         if let digest = notes.digest, let algorithm = digest.strongest {
             guard try await upload.digest(by: algorithm, io: io) == digest.digests[algorithm] else {

@@ -111,8 +111,11 @@ extension UploaderHandler {
         var notes = try notes(metadata, request.fields, isPartial: false)
         notes.concat = concat
         let modified = try metadata.modified()
+        let place = try? metadata.target { _ in false }
+        let io = place.map { request.io(for: $0) } ?? request.io
+        try io.requireAnswering()
         // All bytes of all parts are copied.
-        let upload = try await request.io.walk { [notes] () throws -> ResumableUpload in
+        let upload = try await io.walk { [notes] () throws -> ResumableUpload in
             let spec = UploadSpec(
                 target: try metadata.target(isFolder: request.share.isFolder), length: nil,
                 replacing: notes.replacement, metadata: notes.fields, modified: modified, mediaType: metadata.mediaType,
@@ -209,7 +212,8 @@ extension UploaderHandler {
     /// nothing is missing believes its file to be there: so it is there then, or the answer is why not. Who names no
     /// version of tus may be a client of the draft that names none either, and has its fields too.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
-        let (record, offset, expires) = try await request.share.takeOver(id, finishing: true, io: request.io)
+        let (record, offset, expires) = try await request.share.takeOver(
+            id, finishing: { request.io(finishing: $0) }, io: request.io)
         let notes = UploadNotes(record)
         var fields: ResponseFields = ["Upload-Offset": String(offset)]
         if let length = record.length {

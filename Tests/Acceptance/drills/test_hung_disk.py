@@ -131,6 +131,8 @@ LOCK = b'<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><wr
 
 
 TUS = ("Tus-Resumable: 1.0.0", "Upload-Length: 2000000")
+JSON = "Content-Type: application/json"
+STREAM = "Content-Type: application/offset+octet-stream"
 
 
 def name(number):
@@ -145,6 +147,7 @@ def test_the_rest_of_the_share_goes_on(serve, folder, tls):
     near.mkdir()
     for number in range(12):
         (near / str(number)).write_text("here")
+        (near / f"going{number}").write_text("here")
     server = serve(*(["--tls-self-signed"] if tls else []), root=folder / "share")
     try:
         with contextlib.ExitStack() as stack, disk.hanging():
@@ -160,6 +163,10 @@ def test_the_rest_of_the_share_goes_on(serve, folder, tls):
                     ("MOVE", f"/near/{number}", [f"Destination: /pool/{number}"], None),
                     ("COPY", f"/near/{number}", [f"Destination: /pool/copy{number}"], None),
                     ("POST", "/.shareserve/uploads/", [*TUS, f"Upload-Metadata: path cG9vbA==,filename {name(number)}"], b""),
+                    ("POST", "/.shareserve/trash", [JSON], b'{"hrefs":["/pool/deep/small"]}'),
+                    ("POST", "/.shareserve/links", [JSON], b'{"path":"pool/large"}'),
+                    ("GET", "/.shareserve/events?in=/pool/", ["Accept: text/event-stream"], None),
+                    ("DELETE", f"/near/going{number}", ['If: </pool/large> (Not ["tag"])'], None),
                 ]:
                     asking = stack.enter_context(Wire(server, tls=tls))
                     asking.request(method, target, *fields, body=body)
@@ -179,9 +186,59 @@ def test_the_rest_of_the_share_goes_on(serve, folder, tls):
                 begun = time.monotonic()
                 assert ask(server, method, target, *fields, tls=tls).status == expected, (method, target)
                 assert time.monotonic() - begun < 3, (method, target)
-        assert ask(server, "GET", "/pool/deep/small", tls=tls).text == "hello"
+        assert ask(server, "GET", "/pool/large", tls=tls).body == CONTENT
     finally:
         disk.release()
+
+
+@pytest.fixture
+def pool(serve, folder):
+    """A server, and the disk at `/pool/` of its share."""
+    disk = Disk(folder, folder / "share" / "pool")
+    yield serve("--shutdown-timeout", "1", root=folder / "share"), disk
+    disk.release()
+
+
+def test_open_pages_hold_nobody_up(pool):
+    """They look at their folder every two seconds."""
+    server, disk = pool
+    with contextlib.ExitStack() as stack:
+        for _ in range(12):
+            page = stack.enter_context(Wire(server))
+            page.request("GET", "/.shareserve/events?in=/pool/", "Accept: text/event-stream")
+        time.sleep(0.5)
+        with disk.hanging():
+            time.sleep(3)
+            begun = time.monotonic()
+            assert ask(server, "PROPFIND", "/", "Depth: 1").status == 207
+            assert ask(server, "PUT", "/here", body=b"here").status == 201
+            assert time.monotonic() - begun < 3
+
+
+def test_uploads_that_wait_for_their_names_hold_nobody_up(pool):
+    """Whoever asks for a complete upload that has no name yet has it get its name."""
+    server, disk = pool
+    fields = ("Tus-Resumable: 1.0.0", "Upload-Length: 5", "Upload-Metadata: path cG9vbA==,filename bmV3")
+    place = ask(server, "POST", "/.shareserve/uploads/", *fields)["Location"]
+    with contextlib.ExitStack() as stack, disk.hanging():
+        for method, more, body in [("PATCH", ["Upload-Offset: 0", STREAM], b"bytes"), *[("HEAD", [], None)] * 12]:
+            asking = stack.enter_context(Wire(server))
+            asking.request(method, place, fields[0], *more, body=body)
+            time.sleep(0.1)
+        begun = time.monotonic()
+        assert ask(server, "PROPFIND", "/", "Depth: 1").status == 207
+        assert ask(server, "PUT", "/here", body=b"here").status == 201
+        assert time.monotonic() - begun < 3
+
+
+def test_a_server_ends_though_a_disk_hangs(pool):
+    server, disk = pool
+    with contextlib.ExitStack() as stack, disk.hanging():
+        for _ in range(3):
+            stack.enter_context(Wire(server)).request("PROPFIND", "/pool/", "Depth: 1")
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(15) == 0
 
 
 def test_a_disk_that_answers_is_not_said_to_hang(serve, folder):

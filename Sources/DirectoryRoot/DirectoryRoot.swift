@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The one open directory that is shared, and the rules that hold for everybody.
 ///
 /// Nothing outside of it is ever opened, read, listed or changed through it: see ``Resolver``. What is reserved or

@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Where the root was opened, for the day when what was opened there is gone.
 ///
 /// A share goes on by itself when its directory was removed and made again, or its file system unmounted, or left by its

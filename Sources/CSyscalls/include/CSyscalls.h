@@ -5,7 +5,14 @@
 //
 // Beside them: what a file system can do (sys_is_shared, sys_is_far, sys_names_kind, sys_tells_holes,
 // sys_likes_allocation), clocks, and patterns of names.
+//
+// Error numbers, open flags, kinds of directory records and limits come with it, so that who calls the C library by
+// this alone imports nothing else.
 #pragma once
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

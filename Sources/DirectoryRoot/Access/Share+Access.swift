@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 extension Share {
     /// The path from the root that a path of this view stands for.
     package func absolute(_ path: SharePath) throws(RootError) -> SharePath {

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What a file or directory has beside its content, its times and its dead properties.
 ///
 /// Owner, permission bits, access lists, and what other programs keep in its extended attributes. Where a move has to

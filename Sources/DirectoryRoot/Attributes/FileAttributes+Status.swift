@@ -1,11 +1,14 @@
 package import CSyscalls
 
 extension sys_attributes {
-    // `S_IFMT` and the like, the same on every system; those of the C library's module cost a call each time.
+    // `S_IFMT`, `S_ISVTX` and the like, the same on every system; those of the C library's module cost a call each
+    // time.
     private var format: UInt32 { mode & 0o170000 }
     var isFile: Bool { format == 0o100000 }
     var isDirectory: Bool { format == 0o040000 }
     var isLink: Bool { format == 0o120000 }
+    /// Whether what is in such a directory is its owner's to take away, and not everybody's who may write there.
+    var isSticky: Bool { mode & 0o1000 != 0 }
 
     var modificationTime: Timestamp { Timestamp(modified, modified_ns) }
     var changeTime: Timestamp { Timestamp(changed, changed_ns) }

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Gives files of ours to whom others belonged.
 enum Ownership {
     /// The number under which a namespace shows whomever it has no number for, and which may be somebody in it; nil

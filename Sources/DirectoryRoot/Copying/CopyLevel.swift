@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// One directory on the way down of a ``TreeCopy``, and its new counterpart.
 final class CopyLevel {
     /// Where the directory is and where its copy will be, or the deepest place above that a path can name.

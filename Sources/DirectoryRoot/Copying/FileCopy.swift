@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Copies the bytes of one open file into another, empty one, by the cheapest way that the file systems have.
 enum FileCopy {
     /// The most that one call of the kernel copies, so that it can be stopped in between.

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Copies the members of one directory into a fresh one, as a requester sees them, with bounded descriptors and memory
 /// for any depth and breadth.
 ///

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A walk over one directory's members.
 ///
 /// Use from one task at a time; each ``next(_:)`` waits for the disk.

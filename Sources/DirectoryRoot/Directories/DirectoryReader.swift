@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The raw names of an open directory, one buffer of kernel records at a time, without `.` and `..`.
 @safe struct DirectoryReader: ~Copyable {
     let descriptor: Int32

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What every file and folder of a tree was at one moment, in one number: another one as soon as anything in it is
 /// written, made, renamed or removed.
 ///

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A directory on the way down a tree, whose descriptor can be given back while the walk is far below: a tree may be
 /// deeper than a process has descriptors.
 final class WalkedDirectory {

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Finds what changed in a folder by looking at it again and again: where nothing can be watched, and on file systems
 /// whose changes by other hosts no watch reports.
 struct FolderPoll {

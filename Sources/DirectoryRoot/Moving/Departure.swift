@@ -74,7 +74,7 @@ final class Departure {
         var parent = sys_attributes()
         try unsafe check(sys_fstat(directory, &parent), "fstat")
         let user = geteuid()
-        if parent.mode & UInt32(S_ISVTX) != 0, user != 0, parent.owner != user, status.owner != user {
+        if parent.isSticky, user != 0, parent.owner != user, status.owner != user {
             throw .forbidden
         }
         for name in [[UInt8(ascii: ".")], place.name] {

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Renames that must not replace, or must swap, with what a file system without `renameat2` has instead. All of them
 /// under the commit lock.
 extension DirectoryRoot {

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 extension DirectoryRoot {
     /// Whether two names lead to one file: by its number, and, since not every file system that ignores case has
     /// numbers that last, by names that only differ in their letters and of which the directory lists one.

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Properties that did not fit into extended attributes: one file a resource under `.shareserve/sidecar/`.
 ///
 /// A file is found by the resource's inode, so that properties follow a rename of the resource or of a folder above it,

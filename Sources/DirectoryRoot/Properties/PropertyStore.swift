@@ -1,14 +1,6 @@
 package import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Dead properties of resources, and values of the server's own that live beside them.
 ///
 /// They are packed into one extended attribute of the resource itself, so that they move with it, whoever moves it;

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What was under a name stands aside, under a name of ours in the same folder, for what will take its place: where a
 /// file system can't let the two change places in one step.
 struct AsideNote: RenameNote {

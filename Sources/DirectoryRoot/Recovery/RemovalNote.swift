@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A note in the scratch folder about a tree that is to be taken apart: where it stood, or that it stood nowhere yet, as a
 /// copy that is being made; or about one of which it is still to be found out whether it may go, and which comes back
 /// until then; or about a copy that has its name, unless a power cut takes that back.

@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A note in the scratch folder for the moment between two renames of which the one is nothing without the other.
 ///
 /// A process that is killed then leaves the note, and a mark on the commit lock; whoever takes that next, in this

@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Where unfinished and doomed files stand while they have no name of their own.
 ///
 /// That is `.shareserve/tmp` in the root, or, for other file systems mounted below the root, a reserved name in the

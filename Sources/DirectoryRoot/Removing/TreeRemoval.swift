@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Removes a tree bottom-up, never following a link, with bounded descriptors for any depth and breadth.
 ///
 /// What can't be removed is reported and stays, with the directories above it; everything else goes.

@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The file systems mounted below the root of which a program (FUSE) or another machine is asked for everything, so that
 /// any look at them may wait for as long as those like.
 ///

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A name in an open directory, and what is there: where a write happens.
 ///
 /// The directory was opened beneath the root; whatever happens to the path meanwhile, `*at` calls with the one name

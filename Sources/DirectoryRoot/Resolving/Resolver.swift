@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Turns a path into an open descriptor beneath the root, and never into anything else.
 ///
 /// The common path has no symbolic link: one `openat2` that must stay beneath the root and follows none. When the

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What the disk makes of a name that is like one that matters. All of it may wait for the disk.
 extension DirectoryRoot {
     /// Whether the disk may take a name for the other; yes where that cannot be found out.

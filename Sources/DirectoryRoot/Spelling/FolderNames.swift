@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// How one folder tells names apart: letter by letter, or taking other spellings for one.
 ///
 /// What the file system says of itself, and where it says nothing, what it does with names that are there. What cannot

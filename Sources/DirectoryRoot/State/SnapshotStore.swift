@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// What collections looked like when synchronising clients last asked, so that only changes need be told.
 ///
 /// Kept under names that are made of the content, so that every process that sees the same gives out the same token.

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// One file of state: read whole, replaced whole by a temporary file and a rename, never torn.
 struct StateFile: Sendable {
     let state: StateFolder

@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// Room that is kept for the notes that go with making room: on a full disk nothing could go to the trash otherwise,
 /// and no lock, link or session could be ended.
 ///

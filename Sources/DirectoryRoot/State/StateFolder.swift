@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// `.shareserve/` in the root: where all state lives, as small files that are replaced and never rewritten.
 ///
 /// Made on first need, never on a read-only share, and only reached through descriptors: a symbolic link or a file in

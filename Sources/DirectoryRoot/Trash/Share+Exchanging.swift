@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Replacing what goes to the trash, which may have no second name there, as no folder has, so that its own name is never
 /// empty. All of it under the commit lock.
 extension Share {

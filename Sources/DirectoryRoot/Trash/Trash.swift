@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What was deleted or replaced and can still be had back.
 ///
 /// It stands as `.shareserve/trash/<id>.item`, with what is known of it in `<id>.record`. Going there is one

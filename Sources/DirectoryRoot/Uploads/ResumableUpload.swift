@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// An upload that can be gone on with after a lost connection, a killed server, or on another process.
 ///
 /// Used by one task at a time. What was written stays when this object goes; only ``Share/removeUpload(id:)``, expiry

@@ -2,14 +2,6 @@ import CSyscalls
 import Dispatch
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 extension UploadStore {
     /// Says the last word about uploads whose bytes have their name, where a process was killed before it did.
     ///

@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Resumable uploads: `.shareserve/uploads/<id>.record` and the bytes beside it in `<id>.part`.
 ///
 /// The length of the part file is what has come, whenever the process ends. After a power cut it may count bytes that

@@ -1,14 +1,6 @@
 import CSyscalls
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Held while a write looks at its precondition and the locks and then changes a name, so that no other write comes
 /// between: not of another thread, and not of another process on the same root.
 final class CommitLock: Sendable {

@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What to wait for until the disk has the names in a directory.
 ///
 /// Found out as soon as they have changed, and waited for there or later. A folder that takes names and shows none can't

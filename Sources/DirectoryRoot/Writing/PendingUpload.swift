@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A new content on its way to a name.
 ///
 /// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on

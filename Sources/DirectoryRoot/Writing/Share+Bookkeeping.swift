@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What every write asks and tells the tables of the state folder. All paths are from the root.
 extension Share {
     /// Lets a write go on, or names the locks that forbid it; asks ``precondition`` too.

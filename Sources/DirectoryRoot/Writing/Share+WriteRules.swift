@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// What every write asks before it changes a name.
 extension Share {
     /// The path from the root of something that may be written at all.
@@ -150,7 +142,7 @@ extension Share {
     /// A file of which nothing is told.
     private static var unknownFile: sys_attributes {
         var status = sys_attributes()
-        status.mode = UInt32(S_IFREG)
+        status.mode = 0o100000
         return status
     }
 

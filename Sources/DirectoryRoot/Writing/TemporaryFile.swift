@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A file on its way to a name: unnamed where the file system can, else under a reserved name.
 ///
 /// Dropped before it was ``place(at:of:)``d, it leaves nothing behind. `@unchecked` since it goes from the task that makes

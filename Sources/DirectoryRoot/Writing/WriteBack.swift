@@ -1,13 +1,5 @@
 import CSyscalls
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Getting what was written to a file out of memory before its name changes: after a power cut a name then leads to the
 /// whole old or the whole new content.
 enum WriteBack {

@@ -1,3 +1,5 @@
+// For `timespec`, which belongs to the first module of C that has it.
+import CSyscalls
 import NIOCore
 
 #if canImport(Darwin)

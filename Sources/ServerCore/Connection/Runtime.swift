@@ -4,14 +4,6 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// A server while it listens: its threads, event loops and listening sockets.
 final class Runtime: Sendable {
     let engine: Engine

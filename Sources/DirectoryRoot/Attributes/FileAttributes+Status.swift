@@ -1,6 +1,16 @@
 package import CSyscalls
 
 extension sys_attributes {
+    /// What an open descriptor stands for.
+    /// - Parameters:
+    ///   - descriptor: open for whatever, `O_PATH` too.
+    ///   - call: what an unknown error names.
+    /// - Throws: what the disk says.
+    init(of descriptor: Int32, _ call: StaticString = "fstat") throws(RootError) {
+        self.init()
+        try unsafe check(sys_fstat(descriptor, &self), call)
+    }
+
     // `S_IFMT`, `S_ISVTX` and the like, the same on every system; those of the C library's module cost a call each
     // time.
     private var format: UInt32 { mode & 0o170000 }

@@ -21,10 +21,7 @@ extension Share {
         try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
         var isPlaced = false
         defer { if !isPlaced { isCleared = discard(place, isOurs: true) } }
-        let answer = unsafe place.withName {
-            unsafe sys_openat(place.directory.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
-        }
-        let top = try Descriptor(answer, "openat")
+        let top = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
         ScratchFolder.hold(top.number)
         let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
         let failures = try copyMembers(

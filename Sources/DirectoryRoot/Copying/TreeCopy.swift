@@ -177,8 +177,7 @@ struct TreeCopy: ~Copyable {
     ///
     /// Nor any more open than it was made: what the process's mask has closed stays closed.
     private func restoreBits(_ permissions: UInt32, of folder: Int32) throws(RootError) {
-        var status = sys_attributes()
-        try unsafe check(sys_fstat(folder, &status), "fstat")
+        let status = try sys_attributes(of: folder)
         let wanted = status.mode & (permissions | 0o7000)
         guard status.mode & 0o7777 != wanted else { return }
         try Belongings.setBits(wanted, of: folder)

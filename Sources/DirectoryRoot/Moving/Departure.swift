@@ -71,8 +71,7 @@ final class Departure {
     /// The same of a folder, for which no call fails after all has been looked at and before anything is done.
     private func requireMovable() throws(RootError) {
         let directory = place.directory.number
-        var parent = sys_attributes()
-        try unsafe check(sys_fstat(directory, &parent), "fstat")
+        let parent = try sys_attributes(of: directory)
         let user = geteuid()
         if parent.isSticky, user != 0, parent.owner != user, status.owner != user {
             throw .forbidden
@@ -91,8 +90,7 @@ final class Departure {
     /// What is under the source's name; nil when nothing is.
     private var now: sys_attributes? {
         var found = sys_attributes()
-        let answer = unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &found) }
-        return answer == 0 ? found : nil
+        return place.look(&found) == 0 ? found : nil
     }
 
     /// Takes the name away.
@@ -101,7 +99,7 @@ final class Departure {
     ///   before, if ``isHere`` says so.
     func go(_ root: DirectoryRoot) throws(RootError) -> Share.DoomedTree? {
         guard status.isDirectory else {
-            try unsafe check(place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) }, "unlinkat")
+            try check(place.unlink(), "unlinkat")
             isSettled = true
             return nil
         }
@@ -153,9 +151,7 @@ final class Departure {
     /// Nobody who comes by its name writes to the source any more: what it holds now has been copied, or comes back.
     private func requireUnchanged(_ place: ScratchPlace) throws(RootError) {
         guard let sum else { return }
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-        let answer = unsafe place.withName { unsafe sys_openat(place.directory.number, $0, flags, 0) }
-        let tree = try Descriptor(answer, "openat")
+        let tree = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
         guard try TreeSum(of: tree.number) == sum else { throw .tooMany }
     }
 

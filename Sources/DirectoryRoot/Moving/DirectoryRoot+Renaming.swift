@@ -128,8 +128,7 @@ extension DirectoryRoot {
     func isBelow(_ ancestor: sys_attributes, _ directory: borrowing Descriptor) throws(RootError) -> Bool {
         var current = try unsafe Descriptor(sys_openat(directory.number, ".", sys_o_path | O_DIRECTORY, 0), "openat")
         var status = try current.status()
-        var top = sys_attributes()
-        try unsafe check(sys_fstat(descriptor, &top), "fstat")
+        let top = try sys_attributes(of: descriptor)
         for _ in 0..<SharePath.longestPath {
             if status.isSame(as: ancestor) { return true }
             if status.isSame(as: top) { return false }

@@ -30,9 +30,7 @@ package enum ReservedName {
     /// The time is in the name because no time that a file system keeps tells it everywhere: a rename leaves all of
     /// them alone on some, and the change time is the modification time on others.
     package static func fresh() -> String {
-        var seconds: Int64 = 0
-        var fraction: Int32 = 0
-        unsafe sys_now(&seconds, &fraction)
+        let seconds = Timestamp.now.seconds
         var generator = SystemRandomNumberGenerator()
         return prefix + digits(UInt64(clamping: seconds), timeDigits) + digits(generator.next(), randomDigits)
     }

@@ -258,15 +258,11 @@ package final class PropertyStore: Sendable {
     }
 
     private static func resource(_ descriptor: Int32, _ path: SharePath) throws(RootError) -> PropertyResource {
-        var status = sys_attributes()
-        try unsafe check(sys_fstat(descriptor, &status), "fstat")
-        return PropertyResource(status, path: path)
+        PropertyResource(try sys_attributes(of: descriptor), path: path)
     }
 
     private static func changeTime(_ descriptor: Int32) throws(RootError) -> Timestamp {
-        var status = sys_attributes()
-        try unsafe check(sys_fstat(descriptor, &status), "fstat")
-        return status.changeTime
+        try sys_attributes(of: descriptor).changeTime
     }
 
     // MARK: The marker

@@ -66,9 +66,7 @@ extension Share {
 
     /// What the sums of an open file's content begin with.
     private static func checksumTag(of file: Int32) throws(RootError) -> [UInt8] {
-        var status = sys_attributes()
-        try unsafe check(sys_fstat(file, &status), "fstat")
-        return FileAttributes(status).map { Array(($0.entityTag.text + " ").utf8) } ?? []
+        FileAttributes(try sys_attributes(of: file)).map { Array(($0.entityTag.text + " ").utf8) } ?? []
     }
 
     private static var checksumPrefix: String { "checksum." }

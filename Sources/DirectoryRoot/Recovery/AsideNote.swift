@@ -45,7 +45,7 @@ struct AsideNote: RenameNote {
         guard let location = try root.locateNoted(path) else { return }
         let place = try location.place(named: aside)
         var status = sys_attributes()
-        let answer = unsafe place.withName { unsafe sys_statat(place.directory.number, $0, &status) }
+        let answer = place.look(&status)
         if answer == -ENOENT { return }
         try check(answer, "statx")
         if replaced.isLike(status), placed.isLike(location.status) { return try root.doom(place) }

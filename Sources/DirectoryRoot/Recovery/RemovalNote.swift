@@ -60,8 +60,7 @@ final class RemovalNote: Sendable {
     private init?(_ name: [UInt8], _ content: [UInt8], isDurable: Bool, in root: DirectoryRoot) {
         guard let folder = try? root.scratch.folder() else { return nil }
         place = ScratchPlace(directory: folder, name: name + Self.suffix)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-        let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
+        let answer = place.open(O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600)
         guard answer >= 0 else { return nil }
         file = Descriptor(owning: answer)
         guard sys_lock(answer, sys_lock_exclusive, 0) == 0,
@@ -77,7 +76,7 @@ final class RemovalNote: Sendable {
     /// Takes over a note that nobody holds; nil when somebody does, or where there are no locks.
     private init?(found name: [UInt8], in folder: SharedDescriptor) {
         place = ScratchPlace(directory: folder, name: name)
-        let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0) }
+        let answer = place.open(O_RDWR | O_NOFOLLOW | O_NONBLOCK)
         guard answer >= 0 else { return nil }
         file = Descriptor(owning: answer)
         guard sys_lock(answer, sys_lock_exclusive, 0) == 0 else { return nil }
@@ -110,7 +109,7 @@ final class RemovalNote: Sendable {
     }
 
     /// The tree is gone, or shown again.
-    func end() { _ = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 0) } }
+    func end() { place.unlink() }
 
     /// Goes on with what killed processes left.
     static func finishAll(in root: DirectoryRoot) {

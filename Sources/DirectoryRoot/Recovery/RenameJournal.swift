@@ -18,15 +18,14 @@ struct RenameJournal {
         guard let folder = try? root.scratch.folder() else { return nil }
         lock = root.commitLock
         place = ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8) + type(of: note).suffix)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-        let answer = unsafe place.withName { unsafe sys_openat(folder.number, $0, flags, 0o600) }
+        let answer = place.open(O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600)
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
         // One that is not whole could name something else, and what follows is as safe as without one.
         let bytes = note.bytes
         let written = unsafe bytes.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
         guard written == bytes.count else {
-            _ = unsafe place.withName { unsafe sys_unlinkat(folder.number, $0, 0) }
+            place.unlink()
             return nil
         }
         if type(of: note).outlivesPower, sys_fsync(file.number) == 0 {
@@ -38,11 +37,9 @@ struct RenameJournal {
     /// Both renames are done, or neither was.
     func end() {
         // Of a note that can't be removed nothing may be read later, when other things have the names, or the numbers.
-        _ = unsafe place.withName { name in
-            if unsafe sys_unlinkat(place.directory.number, name, 0) < 0 {
-                let opened = unsafe sys_openat(place.directory.number, name, O_WRONLY | O_TRUNC | O_NOFOLLOW, 0)
-                if opened >= 0 { _ = sys_close(opened) }
-            }
+        if place.unlink() < 0 {
+            let opened = place.open(O_WRONLY | O_TRUNC | O_NOFOLLOW)
+            if opened >= 0 { _ = sys_close(opened) }
         }
         if hasMarked { lock.unmark() }
     }

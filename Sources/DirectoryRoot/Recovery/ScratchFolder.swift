@@ -30,9 +30,7 @@ final class ScratchFolder: Sendable {
     }
 
     private func isOtherSystem(_ directory: Int32) throws(RootError) -> Bool {
-        var (status, own) = (sys_attributes(), sys_attributes())
-        try unsafe check(sys_fstat(directory, &status), "fstat")
-        try unsafe check(sys_fstat(root, &own), "fstat")
+        let (status, own) = (try sys_attributes(of: directory), try sys_attributes(of: root))
         return status.device != own.device || status.mount != own.mount
     }
 
@@ -148,4 +146,18 @@ struct ScratchPlace: Sendable {
 
     /// The name for the C library.
     func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer { unsafe CString.with(name, body) }
+
+    /// Opens what stands there, or makes it; answers a descriptor or a negative `errno`.
+    func open(_ flags: Int32, permissions: UInt32 = 0) -> Int32 {
+        unsafe withName { unsafe sys_openat(directory.number, $0, flags, permissions) }
+    }
+
+    /// Looks at what stands there, a link itself; answers 0 or a negative `errno`.
+    func look(_ status: inout sys_attributes) -> Int32 {
+        unsafe withName { unsafe sys_statat(directory.number, $0, &status) }
+    }
+
+    /// Takes the name away; answers 0 or a negative `errno`.
+    @discardableResult
+    func unlink() -> Int32 { unsafe withName { unsafe sys_unlinkat(directory.number, $0, 0) } }
 }

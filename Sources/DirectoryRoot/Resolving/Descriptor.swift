@@ -24,9 +24,5 @@ struct Descriptor: ~Copyable, Sendable {
     }
 
     /// What the descriptor stands for.
-    func status() throws(RootError) -> sys_attributes {
-        var status = sys_attributes()
-        try unsafe check(sys_fstat(number, &status), "fstat")
-        return status
-    }
+    func status() throws(RootError) -> sys_attributes { try sys_attributes(of: number) }
 }

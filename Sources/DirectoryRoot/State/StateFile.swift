@@ -79,9 +79,7 @@ struct StateFile: Sendable {
         if opened == -ELOOP { throw .damaged }
         try check(opened, "open a state file")
         defer { _ = sys_close(opened) }
-        var found = sys_attributes()
-        let status = unsafe sys_fstat(opened, &found)
-        try check(status, "fstat a state file")
+        let found = try sys_attributes(of: opened, "fstat a state file")
         let bytes = try Self.readAll(opened, expecting: found.size)
         do {
             return Contents(identity: Identity(found), envelope: try StateEnvelope(file: bytes))
@@ -188,10 +186,7 @@ struct StateFile: Sendable {
             let stamped = sys_set_times(opened, 0, -1, now.seconds, Int64(generation % 1_000_000_000))
             try check(stamped, "stamp a state file")
             if survivesPowerCut || waitsForDisk { try WriteBack.wait(for: opened, durably: waitsForDisk) }
-            var found = sys_attributes()
-            let status = unsafe sys_fstat(opened, &found)
-            try check(status, "fstat a state file")
-            return Identity(found)
+            return Identity(try sys_attributes(of: opened, "fstat a state file"))
         } catch {
             _ = unsafe sys_unlinkat(folder.number, name, 0)
             throw error

@@ -23,11 +23,7 @@ final class UploadPart: @unchecked Sendable {
     var name: String { id + UploadStore.part }
 
     /// What the file is now.
-    func status() throws(RootError) -> sys_attributes {
-        var status = sys_attributes()
-        try unsafe check(sys_fstat(file.number, &status), "fstat a part")
-        return status
-    }
+    func status() throws(RootError) -> sys_attributes { try sys_attributes(of: file.number, "fstat a part") }
 
     /// What has come.
     func length() throws(RootError) -> Int64 { Int64(clamping: try status().size) }

@@ -57,8 +57,7 @@ extension CommitLock {
     /// What the root is; nil where it was never in memory.
     private static func status(of root: DirectoryRoot) throws(RootError) -> StateGlance.Stamp? {
         guard root.isInMemory else { return nil }
-        var found = sys_attributes()
-        try unsafe check(sys_fstat(root.descriptor, &found), "fstat")
+        let found = try sys_attributes(of: root.descriptor)
         guard found.device == root.memoryDevice, found.links > 0 else { throw .wouldBlock }
         return StateGlance.Stamp(found)
     }

@@ -207,9 +207,7 @@ extension TemporaryFile {
     /// Stamps the modification time, in the clock's full resolution where none is given: two contents written within
     /// one tick of the kernel's coarse clock must differ in their entity tags.
     func setModified(_ time: Timestamp?) throws(RootError) {
-        var now = Timestamp(seconds: 0)
-        unsafe sys_now(&now.seconds, &now.nanoseconds)
-        let time = time ?? now
+        let time = time ?? .now
         let nanoseconds = Int64(min(max(time.nanoseconds, 0), 999_999_999))
         try check(sys_set_times(descriptor, 0, -1, time.seconds, nanoseconds), "futimens")
     }

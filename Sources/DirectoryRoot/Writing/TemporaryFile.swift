@@ -20,7 +20,7 @@ final class TemporaryFile: @unchecked Sendable {
     }
 
     deinit {
-        if let scratch { _ = unsafe scratch.withName { unsafe sys_unlinkat(scratch.directory.number, $0, 0) } }
+        scratch?.unlink()
         _ = sys_close(descriptor)
     }
 
@@ -51,8 +51,7 @@ final class TemporaryFile: @unchecked Sendable {
     }
 
     private convenience init(named place: ScratchPlace, _ permissions: UInt32) throws(RootError) {
-        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-        let answer = unsafe place.withName { unsafe sys_openat(place.directory.number, $0, flags, permissions) }
+        let answer = place.open(O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions)
         self.init(descriptor: try check(answer, "openat"), scratch: place)
         ScratchFolder.hold(answer)
     }
@@ -63,11 +62,7 @@ final class TemporaryFile: @unchecked Sendable {
     }
 
     /// What the file is now.
-    func status() throws(RootError) -> sys_attributes {
-        var status = sys_attributes()
-        try unsafe check(sys_fstat(descriptor, &status), "fstat")
-        return status
-    }
+    func status() throws(RootError) -> sys_attributes { try sys_attributes(of: descriptor) }
 
     /// Waits until the data may not be overtaken by a name; see ``WriteBack``.
     func order(durably: Bool) throws(RootError) {

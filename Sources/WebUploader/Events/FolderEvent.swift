@@ -18,12 +18,9 @@ extension TextWriter {
     mutating func event(_ event: FolderEvent) {
         switch event {
         case .changed(.names(let names)) where names.allSatisfy(UTF8Scan.isValid):
-            raw("event: changed\ndata: {\"names\":[")
-            for (index, name) in names.sorted(by: { $0.lexicographicallyPrecedes($1) }).enumerated() {
-                if index > 0 { raw(",") }
-                json(name)
-            }
-            raw("]}\n\n")
+            raw("event: changed\ndata: {\"names\":")
+            jsonList(names.sorted(by: { $0.lexicographicallyPrecedes($1) })) { $0.json($1) }
+            raw("}\n\n")
         // Names that JSON cannot say can't be asked for one by one either.
         case .changed: raw("event: changed\ndata: {\"all\":true}\n\n")
         case .uploads(let list):
@@ -35,25 +32,22 @@ extension TextWriter {
     }
 
     /// Writes the uploads that go on, without what would let others go on with them.
-    mutating func json(_ uploads: [UploadProgress]) {
-        raw("[")
-        for (index, upload) in uploads.enumerated() {
-            if index > 0 { raw(",") }
-            let target = upload.record.target ?? .root
-            raw(#"{"name":"#)
-            json(Array(target.name))
-            raw(#","path":"#)
-            json([UInt8(ascii: "/")] + target.bytes)
-            raw(#","size":"#)
-            if let length = upload.record.length { integer(length) } else { raw("null") }
-            raw(#","offset":"#)
-            integer(upload.offset)
-            if let user = upload.record.user {
-                raw(#","user":"#)
-                json(user)
-            }
-            raw("}")
+    mutating func json(_ uploads: [UploadProgress]) { jsonList(uploads) { $0.json($1) } }
+
+    private mutating func json(_ upload: UploadProgress) {
+        let target = upload.record.target ?? .root
+        raw(#"{"name":"#)
+        json(Array(target.name))
+        raw(#","path":"#)
+        json([UInt8(ascii: "/")] + target.bytes)
+        raw(#","size":"#)
+        if let length = upload.record.length { integer(length) } else { raw("null") }
+        raw(#","offset":"#)
+        integer(upload.offset)
+        if let user = upload.record.user {
+            raw(#","user":"#)
+            json(user)
         }
-        raw("]")
+        raw("}")
     }
 }

@@ -1,4 +1,5 @@
 import DirectoryRoot
+import ServerCore
 
 /// What becomes of an upload whose name is taken.
 enum ConflictRule: String, Sendable {
@@ -8,6 +9,15 @@ enum ConflictRule: String, Sendable {
     case keep
     /// The upload is refused.
     case fail
+
+    /// Reads the value of `conflict`, of a form or of an upload's metadata.
+    /// - Throws: ``HTTPError`` 400 for any other word.
+    init(parameter: String) throws(HTTPError) {
+        guard let rule = ConflictRule(rawValue: parameter) else {
+            throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
+        }
+        self = rule
+    }
 
     /// The most numbers that are tried.
     static let attempts = 10_000

@@ -142,10 +142,7 @@ final class FormStore: @unchecked Sendable {
         switch part {
         case .ignored: break
         case .field(let name, let value) where name.elementsEqual("conflict".utf8):
-            guard let rule = ConflictRule(rawValue: String(decoding: value, as: UTF8.self)) else {
-                throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
-            }
-            self.rule = rule
+            rule = try ConflictRule(parameter: String(decoding: value, as: UTF8.self))
         case .field: break
         case .file(let path, let number, let upload):
             whole.append(Whole(path: path, number: number, upload: upload, rule: rule))

@@ -44,13 +44,6 @@ extension TextWriter {
         let words: [(Rights, StaticString)] = [
             (.read, #""read""#), (.create, #""create""#), (.overwrite, #""overwrite""#), (.delete, #""delete""#),
         ]
-        raw("[")
-        var isFirst = true
-        for (right, word) in words where rights.contains(right) {
-            if !isFirst { raw(",") }
-            isFirst = false
-            raw(word)
-        }
-        raw("]")
+        jsonList(words.lazy.filter { rights.contains($0.0) }) { $0.raw($1.1) }
     }
 }

@@ -55,12 +55,5 @@ struct InfoDocument: Sendable {
 
 extension TextWriter {
     /// Writes a JSON list of strings.
-    mutating func json(_ texts: [String]) {
-        raw("[")
-        for (index, text) in texts.enumerated() {
-            if index > 0 { raw(",") }
-            json(text)
-        }
-        raw("]")
-    }
+    mutating func json(_ texts: [String]) { jsonList(texts) { $0.json($1) } }
 }

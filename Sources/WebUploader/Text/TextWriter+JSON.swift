@@ -26,6 +26,19 @@ extension TextWriter {
         if value { raw("true") } else { raw("false") }
     }
 
+    /// Writes a JSON list.
+    /// - Parameters:
+    ///   - items: what it is of.
+    ///   - write: writes one of them.
+    mutating func jsonList<Item>(_ items: some Sequence<Item>, _ write: (inout TextWriter, Item) -> Void) {
+        raw("[")
+        for (index, item) in items.enumerated() {
+            if index > 0 { raw(",") }
+            write(&self, item)
+        }
+        raw("]")
+    }
+
     /// Writes what stands between the quotes of a JSON string.
     /// - Returns: whether it says exactly what the bytes say.
     mutating func jsonContent(_ text: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -3,6 +3,9 @@ import ServerCore
 
 /// The tus protocol, 1.0.0, on the share's own uploads.
 extension UploaderHandler {
+    /// The value of `Tus-Version` and `Tus-Resumable`: the one version that is spoken.
+    static let tusVersion = "1.0.0"
+
     /// Refuses another version; whatever is answered says the version.
     /// - Parameters:
     ///   - request: the head.
@@ -13,17 +16,18 @@ extension UploaderHandler {
         _ request: Request, needsVersion: Bool = true, _ work: @escaping @Sendable (Request) async throws -> Response
     ) -> Answer {
         let version = request.fields["tus-resumable"]
-        guard version == "1.0.0" || version == nil && !needsVersion else {
+        guard version == Self.tusVersion || version == nil && !needsVersion else {
             return .now(
                 Response(
                     HTTPError(
-                        .preconditionFailed, "This server speaks tus 1.0.0: send Tus-Resumable: 1.0.0.",
-                        fields: ["Tus-Version": "1.0.0", "Tus-Resumable": "1.0.0"])))
+                        .preconditionFailed,
+                        "This server speaks tus \(Self.tusVersion): send Tus-Resumable: \(Self.tusVersion).",
+                        fields: ["Tus-Version": Self.tusVersion, "Tus-Resumable": Self.tusVersion])))
         }
         return .later { request in
             do {
                 var response = try await work(request)
-                response.fields["Tus-Resumable"] = "1.0.0"
+                response.fields["Tus-Resumable"] = Self.tusVersion
                 response.fields["Cache-Control"] = "no-store"
                 return response
             } catch {
@@ -36,7 +40,7 @@ extension UploaderHandler {
         let mismatch = HTTPError(
             UploadTransfer.checksumMismatch, "The file is not what its digest says. Upload it again.")
         guard var refusal = error is DigestMismatch ? mismatch : HTTPError(of: error) else { return error }
-        refusal.fields["Tus-Resumable"] = "1.0.0"
+        refusal.fields["Tus-Resumable"] = tusVersion
         return refusal
     }
 
@@ -255,9 +259,7 @@ extension UploaderHandler {
         _ metadata: UploadMetadata, _ fields: RequestFields, isPartial: Bool
     ) throws(HTTPError) -> UploadNotes {
         let wish = metadata.text("conflict")
-        guard let rule = ConflictRule(rawValue: wish ?? "fail") else {
-            throw HTTPError(.badRequest, "“conflict” is one of replace, keep and fail.")
-        }
+        let rule = try ConflictRule(parameter: wish ?? "fail")
         // As with PUT, unless the client wants to replace nothing anyway.
         var notes = UploadNotes(conditionsOf: fields)
         if notes.conditions.isEmpty || wish != nil && rule != .replace { notes = UploadNotes(rule: rule) }

@@ -24,7 +24,7 @@ extension UploaderHandler {
             var refusal = HTTPError(
                 .methodNotAllowed, "An upload does not know that method.",
                 fields: ["Allow": place.components.count == 1 ? "POST, OPTIONS" : "HEAD, PATCH, DELETE, OPTIONS"])
-            if !isDraft { refusal.fields["Tus-Resumable"] = "1.0.0" }
+            if !isDraft { refusal.fields["Tus-Resumable"] = Self.tusVersion }
             return .now(Response(refusal))
         default: return .now(Response(HTTPError(.notFound, "There is no such upload.")))
         }
@@ -55,7 +55,7 @@ extension UploaderHandler {
     private func uploadOptions(_ request: Request, isCollection: Bool) -> Response {
         var fields: ResponseFields = [
             "Allow": isCollection ? "POST, OPTIONS" : "HEAD, PATCH, DELETE, OPTIONS",
-            "Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0",
+            "Tus-Resumable": Self.tusVersion, "Tus-Version": Self.tusVersion,
             "Tus-Extension": "creation,creation-with-upload,creation-defer-length,checksum,termination,expiration,"
                 + "concatenation",
             "Tus-Checksum-Algorithm": ChunkChecksum.algorithms, "Accept-Patch": "application/partial-upload",

@@ -13,9 +13,7 @@ extension Share {
     public func remove(
         _ path: SharePath, when precondition: Replacement = .anything
     ) throws(RootError) -> [MemberFailure] {
-        guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
-        let path = try writable(path, orElse: .selfReference)
-        guard !root.policy.refusesDelete else { throw .forbidden }
+        let path = try deletable(path)
         try ask(.delete(path))
         // Who removes whatever is there needs nobody kept out for it, nor a folder of ours on a disk that may be full.
         var isConditional = self.precondition != nil

@@ -9,9 +9,7 @@ extension Share {
     ///   ``remove(_:when:)`` deletes it for good.
     /// - Throws: as ``remove(_:when:)``.
     public func moveToTrash(_ path: SharePath) throws(RootError) -> TrashItem? {
-        guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
-        let path = try writable(path, orElse: .selfReference)
-        guard !root.policy.refusesDelete else { throw .forbidden }
+        let path = try deletable(path)
         try ask(.delete(path))
         let taken = try root.commitLock.withLock { () throws(RootError) -> (TrashRecord, sys_attributes)? in
             let location = try locateSource(path, followsLink: false)

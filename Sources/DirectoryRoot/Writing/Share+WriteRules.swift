@@ -21,6 +21,16 @@ extension Share {
         return path
     }
 
+    /// The path of something that shall be deleted, from the root.
+    /// - Throws: as ``writable(_:orElse:)``; ``RootError/selfReference`` for the root; ``RootError/forbidden`` where the
+    ///   share lets nothing be deleted.
+    func deletable(_ path: SharePath) throws(RootError) -> SharePath {
+        guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
+        let path = try writable(path, orElse: .selfReference)
+        guard !root.policy.refusesDelete else { throw .forbidden }
+        return path
+    }
+
     /// The place of something that shall be written, there or not.
     /// - Throws: ``RootError/forbidden`` to a requester without any right there, who must not learn what is there
     ///   either, from a precondition that is looked at before the rights; and what keeps the place from being found.

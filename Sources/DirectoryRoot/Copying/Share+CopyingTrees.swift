@@ -14,13 +14,12 @@ extension Share {
         let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700
         // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
         let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
-        var isCleared = true
-        var hasArrived = false
-        // What could not be removed now is tried again.
-        defer { if isCleared, !hasArrived { note?.end() } }
-        try unsafe check(place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }, "mkdirat")
-        var isPlaced = false
-        defer { if !isPlaced { isCleared = discard(place, isOurs: true) } }
+        let made = unsafe place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }
+        if made < 0 { note?.end() }
+        try check(made, "mkdirat")
+        var copy = BuiltTree(place: place, note: note)
+        // Also where a step after the swap fails.
+        defer { removeRemains(of: copy) }
         let top = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
         ScratchFolder.hold(top.number)
         let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
@@ -32,76 +31,113 @@ extension Share {
         if root.policy.waitsForDisk { try WriteBack.waitForNames(in: top.number) }
         // The source will be gone: its copy must be on the disk before, all of it at once.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
-        var arrival: RemovalNote?
-        var replaced: ScratchPlace?
-        var going: RemovalNote?
-        // Also where a step after the swap fails.
-        defer {
-            if let replaced { isCleared = discard(replaced) }
-            if isCleared { going?.end() }
-        }
         // Who writes to it later is found when it is hidden.
         if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
-        let created = try root.commitLock.withLock { () throws(RootError) -> Bool? in
-            var location = try locateTarget(request.target, followsLink: false)
-            let departure = try requireUnchanged(request, status, sum)
-            try requireCopyTarget(location, request, status)
-            let created = location.status == nil
-            // What came meanwhile is not replaced by a part.
-            guard failures.isEmpty || created else { return nil }
-            // What is replaced would not come back when the source can't go.
-            if !created { try departure?.rehearse() }
-            var kept = Trash.Kept.nothing
-            defer {
-                if isPlaced {
-                    kept.end()
-                    if !created { didRemove(location.path, nil) }
-                } else {
-                    root.state.trash.giveBack(kept, to: location, of: root)
-                }
-            }
-            if let exchanged = try exchangeThroughTrash(place, with: location) {
-                kept = exchanged
-            } else {
-                kept = try keepInTrash(location)
-                if kept.isAway { try location.refresh() }
-                if location.status == nil {
-                    try root.renameToFreeName(place, location)
-                } else {
-                    try swap(place, with: location)
-                    replaced = place
-                }
-            }
-            isPlaced = true
-            do throws(RootError) {
-                if request.isDurable(root) {
-                    try syncDirectory(of: location, kept, having: top.number, atOnce: true)
-                }
-                if let departure {
-                    if WriteBack.mayLackNames(at: top.number) {
-                        arrival = noteArrival(from: place, at: location.path, note)
-                        hasArrived = arrival != nil
-                    }
-                    try request.takingAway?(departure)
-                    // Only a copy whose name was taken back is to be found where the note says.
-                    if hasArrived, let old = replaced { (replaced, going) = makeRoom(at: old, near: location) }
-                }
-            } catch {
-                // A source that can't go, or was written to until now, stays, and no copy of it comes.
-                if departure?.isHere == true {
-                    let wasSwapped = replaced != nil
-                    // What can't be put back is not removed now.
-                    replaced = nil
-                    try takeBack(place, from: &location, &kept, wasSwapped: wasSwapped, wasFree: created)
-                    isPlaced = false
-                    arrival?.end()
-                    hasArrived = false
-                }
-                throw error
-            }
-            return created
+        copy.isWhole = failures.isEmpty
+        let created = try root.commitLock.withLock { () throws(RootError) in
+            try placeTree(&copy, top.number, request, status, sum)
         }
         return TransferResult(created: created ?? false, failures: failures)
+    }
+
+    /// Removes what a copied folder leaves out of sight: itself where it got no name, and what it replaced.
+    private func removeRemains(of copy: BuiltTree) {
+        var isCleared = true
+        if let replaced = copy.replaced { isCleared = discard(replaced) }
+        if isCleared { copy.going?.end() }
+        if !copy.isPlaced { isCleared = discard(copy.place, isOurs: true) }
+        // What could not be removed now is tried again.
+        if isCleared, copy.arrival == nil { copy.note?.end() }
+    }
+
+    /// Gives a copied folder its name, under the commit lock.
+    /// - Parameters:
+    ///   - copy: the folder; says afterwards what has become of it.
+    ///   - top: the open folder itself.
+    ///   - request: where it goes.
+    ///   - status: what it is a copy of.
+    ///   - sum: of the source of a move, what it held when the copy was begun.
+    /// - Returns: whether the name is new; nil when something has come to it that a part is not to replace.
+    /// - Throws: what forbids it, and what the disk says.
+    private func placeTree(
+        _ copy: inout BuiltTree, _ top: Int32, _ request: CopyRequest, _ status: sys_attributes, _ sum: TreeSum?
+    ) throws(RootError) -> Bool? {
+        var location = try locateTarget(request.target, followsLink: false)
+        let departure = try requireUnchanged(request, status, sum)
+        try requireCopyTarget(location, request, status)
+        let created = location.status == nil
+        guard copy.isWhole || created else { return nil }
+        // What is replaced would not come back when the source can't go.
+        if !created { try departure?.rehearse() }
+        var kept = Trash.Kept.nothing
+        defer {
+            if copy.isPlaced {
+                kept.end()
+                if !created { didRemove(location.path, nil) }
+            } else {
+                root.state.trash.giveBack(kept, to: location, of: root)
+            }
+        }
+        try show(&copy, at: &location, &kept)
+        do throws(RootError) {
+            if request.isDurable(root) {
+                try syncDirectory(of: location, kept, having: top, atOnce: true)
+            }
+            if let departure { try takeAway(departure, request, of: &copy, top, at: location) }
+        } catch {
+            // A source that can't go, or was written to until now, stays, and no copy of it comes.
+            if departure?.isHere == true { try takeBackTree(&copy, from: &location, &kept, wasFree: created) }
+            throw error
+        }
+        return created
+    }
+
+    /// Lets a copied folder take its name, and puts what has it into the trash or out of sight.
+    private func show(
+        _ copy: inout BuiltTree, at location: inout Location, _ kept: inout Trash.Kept
+    ) throws(RootError) {
+        if let exchanged = try exchangeThroughTrash(copy.place, with: location) {
+            kept = exchanged
+        } else {
+            kept = try keepInTrash(location)
+            if kept.isAway { try location.refresh() }
+            if location.status == nil {
+                try root.renameToFreeName(copy.place, location)
+            } else {
+                try swap(copy.place, with: location)
+                copy.replaced = copy.place
+            }
+        }
+        copy.isPlaced = true
+    }
+
+    /// Takes the source of a move away, whose copy has its name.
+    private func takeAway(
+        _ departure: Departure, _ request: CopyRequest, of copy: inout BuiltTree, _ top: Int32,
+        at location: borrowing Location
+    ) throws(RootError) {
+        if WriteBack.mayLackNames(at: top) {
+            copy.arrival = noteArrival(from: copy.place, at: location.path, copy.note)
+        }
+        try request.takingAway?(departure)
+        // Only a copy whose name was taken back is to be found where the note says.
+        if copy.arrival != nil, let old = copy.replaced {
+            (copy.replaced, copy.going) = makeRoom(at: old, near: location)
+        }
+    }
+
+    /// Undoes ``show(_:at:_:)``.
+    /// - Throws: not what means that all is as it was, since it is not.
+    private func takeBackTree(
+        _ copy: inout BuiltTree, from location: inout Location, _ kept: inout Trash.Kept, wasFree: Bool
+    ) throws(RootError) {
+        let wasSwapped = copy.replaced != nil
+        // What can't be put back is not removed now.
+        copy.replaced = nil
+        try takeBack(copy.place, from: &location, &kept, wasSwapped: wasSwapped, wasFree: wasFree)
+        copy.isPlaced = false
+        copy.arrival?.end()
+        copy.arrival = nil
     }
 
     /// Notes, before the source of a move goes, that its copy has its name: a power cut may take that back, and then the
@@ -187,5 +223,28 @@ extension Share {
             if wasSwapped { _ = try? root.nameAgain(place, location.path) }
             throw .system(errno: -answer, call: "take back a copy")
         }
+    }
+}
+
+/// The copy of a folder, from when it is built out of sight until it has its name.
+private struct BuiltTree {
+    /// Where it is built; where what it replaced stands, once they have changed places.
+    let place: ScratchPlace
+    /// That it is of no use until it has its name.
+    let note: RemovalNote?
+    /// Whether no member is missing.
+    var isWhole = false
+    /// Whether it has its name.
+    var isPlaced = false
+    /// That it has its name, unless a power cut takes that back; ``note`` itself, or another in its place.
+    var arrival: RemovalNote?
+    /// Where what it replaced stands, which is to be removed.
+    var replaced: ScratchPlace?
+    /// That this is to go.
+    var going: RemovalNote?
+
+    init(place: ScratchPlace, note: RemovalNote?) {
+        self.place = place
+        self.note = note
     }
 }

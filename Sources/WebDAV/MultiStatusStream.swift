@@ -91,19 +91,9 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         needsProperties = selection.needsDead || selection.needsChecksums
         writer.xml.append(MultiStatusWriter.begin)
         if !listsMembers || !depth.leavesOutTarget {
-            let mayHaveProperties = plain == nil && cursor?.mayHaveProperties != false
-            let dead = selection.needsDead && mayHaveProperties ? try share.properties(of: target) : []
-            if selection.needsChecksums, mayHaveProperties { writer.checksums = try share.checksums(of: target) }
-            if selection.needsSyncToken, attributes.isDirectory, !share.root.policy.isReadOnly {
-                writer.syncToken = try SyncToken(of: target, in: share, memory: memory)
-            }
-            // The display name is the last component alone, the href the whole path.
-            var parent = self.spelled.parent.bytes
-            if !parent.isEmpty { parent.append(UInt8(ascii: "/")) }
-            writer.append(
-                in: parent, name: self.spelled.name, attributes: attributes, dead: dead, locks: locks.covering(target))
+            try appendTarget(
+                attributes, mayHaveProperties: plain == nil && cursor?.mayHaveProperties != false)
         }
-        writer.syncToken = nil
         if listsMembers {
             let cursor = try cursor ?? share.list(target)
             if depth.reach == .infinity { foldersAhead = FoldersAhead(below: target, entered: cursor) }
@@ -114,6 +104,22 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         }
         first = writer.xml.take()
         try hold(first)
+    }
+
+    /// Writes what is asked of the target itself.
+    private func appendTarget(_ attributes: FileAttributes, mayHaveProperties: Bool) throws {
+        let dead = selection.needsDead && mayHaveProperties ? try share.properties(of: target) : []
+        if selection.needsChecksums, mayHaveProperties { writer.checksums = try share.checksums(of: target) }
+        if selection.needsSyncToken, attributes.isDirectory, !share.root.policy.isReadOnly {
+            writer.syncToken = try SyncToken(of: target, in: share, memory: memory)
+        }
+        // The display name is the last component alone, the href the whole path.
+        var parent = spelled.parent.bytes
+        if !parent.isEmpty { parent.append(UInt8(ascii: "/")) }
+        writer.append(
+            in: parent, name: spelled.name, attributes: attributes, dead: dead, locks: locks.covering(target))
+        // No member has one.
+        writer.syncToken = nil
     }
 
     func next(isCrowded: Bool) throws -> [UInt8]? {

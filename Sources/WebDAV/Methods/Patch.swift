@@ -11,25 +11,14 @@ extension DAVRequest {
         let digests = try UploadDigests(
             reprDigest: nil, contentDigest: request.fields["content-digest"], ocChecksum: nil,
             isEncoded: request.body.isEncoded)
-        let entry = try await onDiskIfConditionsHold(needsTarget: true) { share in
-            let entry = try share.open(path)
-            guard !entry.attributes.isDirectory else {
-                throw notAllowed("A folder is at this address.", for: entry.attributes)
-            }
-            try requireFolderBehindSlash(entry.attributes)
-            // What was opened is what the commit compares with.
-            guard conditions.evaluate(entry.attributes, isRead: false) == .proceed else {
-                throw RootError.preconditionFailed
-            }
-            return entry
-        }
+        let entry = try await openToPatch()
         let old = entry.attributes
         let start = try start(of: range, in: old.size)
         let length = request.body.length
         if case .from(let first, let last?, _) = range, let length, request.fields["content-encoding"] == nil,
             length != last - first + 1
         {
-            throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
+            throw Self.otherLength
         }
         let upload = try await request.io.copying(start) { [share] in
             let (size, overflow) = max(old.size, start).addingReportingOverflow(length ?? 0)
@@ -46,7 +35,7 @@ extension DAVRequest {
                 try received.check()
                 try received.check(encoded: request.body)
                 if case .from(let first, let last?, _) = range, end != last + 1 || end < first {
-                    throw HTTPError(.badRequest, "The body must be as long as the range that it replaces.")
+                    throw Self.otherLength
                 }
                 try upload.end(as: entry)
                 let (attributes, _) = try upload.commit()
@@ -58,6 +47,24 @@ extension DAVRequest {
         } catch {
             upload.abandon()
             throw error
+        }
+    }
+
+    private static let otherLength = HTTPError(
+        .badRequest, "The body must be as long as the range that it replaces.")
+
+    private func openToPatch() async throws -> Entry {
+        try await onDiskIfConditionsHold(needsTarget: true) { share in
+            let entry = try share.open(path)
+            guard !entry.attributes.isDirectory else {
+                throw notAllowed("A folder is at this address.", for: entry.attributes)
+            }
+            try requireFolderBehindSlash(entry.attributes)
+            // What was opened is what the commit compares with.
+            guard conditions.evaluate(entry.attributes, isRead: false) == .proceed else {
+                throw RootError.preconditionFailed
+            }
+            return entry
         }
     }
 

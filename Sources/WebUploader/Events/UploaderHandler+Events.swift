@@ -48,30 +48,35 @@ extension UploaderHandler {
         return Response(
             .ok, fields: fields,
             body: .stream(length: nil) { [uploadsBoard] writer in
-                try await writer.write(Array("retry: 3000\n\n".utf8))
                 defer { continuation.finish() }
+                try await writer.write(Array("retry: 3000\n\n".utf8))
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { for await change in changes { queue.tell(change) } }
                     group.addTask {
                         try await Self.watchUploads(below: told, for: request, io: io, uploadsBoard, queue)
                     }
-                    group.addTask {
-                        for await event in queue.events {
-                            let (isAdmitted, isThere) = try await io.run { (request.isStillAdmitted(), told.isThere) }
-                            guard isAdmitted else { return }
-                            var text = TextWriter()
-                            text.event(isThere ? event : .changed(.all))
-                            if queue.takeMissed() { text.event(.changed(.all)) }
-                            try await writer.write(text.take())
-                            guard isThere else { return }
-                        }
-                    }
+                    group.addTask { try await Self.send(queue, about: told, for: request, io: io, to: writer) }
                     group.addTask { try await Task.sleep(for: Self.longest) }
                     defer { group.cancelAll() }
                     // The first to end is the writer whose client has gone, the folder's changes, or the time.
                     try await group.next()
                 }
             })
+    }
+
+    /// Sends each event, as long as the requester may hear of the folder and it is there.
+    private static func send(
+        _ queue: EventQueue, about folder: WatchedFolder, for request: Request, io: IOPool, to writer: BodyWriter
+    ) async throws {
+        for await event in queue.events {
+            let (isAdmitted, isThere) = try await io.run { (request.isStillAdmitted(), folder.isThere) }
+            guard isAdmitted else { return }
+            var text = TextWriter()
+            text.event(isThere ? event : .changed(.all))
+            if queue.takeMissed() { text.event(.changed(.all)) }
+            try await writer.write(text.take())
+            guard isThere else { return }
+        }
     }
 
     private static func watchUploads(

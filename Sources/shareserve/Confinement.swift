@@ -32,6 +32,8 @@ enum Confinement {
         }
         let root = settings.text("path") ?? "."
         try allow(root, writable: true, in: set)
+        // So that a share that is removed and made again is found. Where the folder above can't be allowed, as where it
+        // is closed to this user, it is not.
         if !isStrict { _ = unsafe sys_confinement_allow(set, directory(of: resolved(root)), true) }
         for case .unix(let path) in try ListenAddress.all(settings, port: 0) {
             try allow(directory(of: path), writable: true, in: set)
@@ -40,6 +42,7 @@ enum Confinement {
         for name in ["auth-file", "tls-cert", "tls-key", "client-ca"] {
             guard let path = settings.text(name) else { continue }
             try allow(directory(of: path), writable: false, in: set)
+            // Where the name leads by a link; what can't be allowed is not read, and whoever opens it says so.
             _ = unsafe sys_confinement_allow(set, directory(of: resolved(path)), false)
         }
         if let assets = settings.text("assets") {

@@ -47,6 +47,7 @@ extension DirectoryRoot {
         var answer = rename(third, to.path.name)
         // A kernel that still takes the new name for the old one does nothing.
         if answer == 0, (try? Self.lists(third, in: from.directory)) ?? true { answer = -EBUSY }
+        // If that fails, too, people find it under the third name; what is told is why it has not got the new one.
         if answer < 0 { _ = rename(third, from.path.name) }
         try check(answer, "renameat")
     }

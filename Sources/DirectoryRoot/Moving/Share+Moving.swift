@@ -202,10 +202,12 @@ extension Share {
                 isAway = true
                 // The copy has its name, and the source has none: what is kept about it ends by itself.
                 if left?.isInPlace != true { didRemove(departure.path, nil) }
+                // That a link can't be changed is no reason to call a move failed that is made.
                 if departure.isDirectory { try? root.state.links.follow(departure.path, to: target) }
                 if root.policy.waitsForDisk { try departure.syncDirectory(in: root) }
             }
         } catch {
+            // What stopped it is told; what can't be removed comes back under its name.
             if let left { _ = try? takeApart(left) }
             throw isAway && error == .tooMany ? .system(errno: EMFILE, call: "after a move") : error
         }

@@ -33,6 +33,7 @@ struct PropertySidecar: Sendable {
             temporary, in: folder, file, generation: set.sequence, waitsForDisk: state.waitsForDisk)
         let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
         if renamed < 0 {
+            // What stays is a stray, which goes when it is a day old.
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw RootError(renamed, "rename a property file")
         }
@@ -92,6 +93,7 @@ struct PropertySidecar: Sendable {
                 // What could not be looked at may be there.
                 guard error == .notFound else { continue }
             }
+            // What can't be removed is looked at again the next time.
             _ = unsafe sys_unlinkat(folder.number, name, 0)
         }
     }

@@ -29,6 +29,7 @@ struct RenameJournal {
             return nil
         }
         if type(of: note).outlivesPower, sys_fsync(file.number) == 0 {
+            // What follows is as safe as without a note.
             try? WriteBack.waitForNames(in: folder.number)
         }
         hasMarked = lock.mark()

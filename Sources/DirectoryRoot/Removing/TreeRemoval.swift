@@ -102,6 +102,7 @@ struct TreeRemoval: ~Copyable {
             let entered = try WalkedDirectory(Descriptor(answer, "openat"))
             // What came by a rename brings its files' old times along; its own is new.
             if let changedBy, !levels.isEmpty, entered.identity.changeTime > changedBy { return .forbidden }
+            // Where they can't be, removing what is in it says so.
             if isOurs, entered.identity.mode & 0o700 != 0o700 { _ = sys_chmod(entered.number, 0o700) }
             levels.append(Level(name, entered))
         } catch {

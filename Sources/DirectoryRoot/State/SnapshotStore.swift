@@ -31,6 +31,7 @@ package struct SnapshotStore: Sendable {
                 temporary, in: folder, StateEnvelope(generation: 0, payload: content).encoded(), generation: 0,
                 waitsForDisk: false)
             let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
+            // What stays goes as all others do, when there are too many.
             if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
             try check(renamed, "rename a snapshot")
             try evict(from: folder)
@@ -82,6 +83,7 @@ package struct SnapshotStore: Sendable {
             let (sum, overflow) = bytes.addingReportingOverflow(item.size)
             bytes = overflow ? .max : sum
             guard index >= Self.maxCount || index > 0 && bytes > Self.maxBytes else { continue }
+            // What can't be removed is the first to go the next time.
             _ = unsafe sys_unlinkat(folder.number, item.name, 0)
         }
     }

@@ -154,6 +154,7 @@ struct StateFile: Sendable {
             let renamed = unsafe sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
             try check(renamed, "rename a state file")
         } catch {
+            // What stays is a stray, which goes when it is a day old.
             _ = unsafe sys_unlinkat(lock.folder.number, temporary, 0)
             throw error
         }
@@ -188,6 +189,7 @@ struct StateFile: Sendable {
             if survivesPowerCut || waitsForDisk { try WriteBack.wait(for: opened, durably: waitsForDisk) }
             return Identity(try sys_attributes(of: opened, "fstat a state file"))
         } catch {
+            // A name that stays is nobody's: each is made of a new random number.
             _ = unsafe sys_unlinkat(folder.number, name, 0)
             throw error
         }

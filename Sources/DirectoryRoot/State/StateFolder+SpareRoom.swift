@@ -86,6 +86,7 @@ extension StateFolder {
             // Some say only then that they have no room.
             try WriteBack.wait(for: file.number, durably: false)
         } catch {
+            // One that is too short to be of use counts as one until it is given up.
             _ = unsafe sys_unlinkat(spare.number, name, 0)
             throw error
         }

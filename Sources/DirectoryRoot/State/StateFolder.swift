@@ -135,6 +135,7 @@ package final class StateFolder: Sendable {
         guard name.contains(".new-"), unsafe sys_statat(folder.number, name, &status) == 0,
             now.since(Timestamp(seconds: status.changed)) > .seconds(86_400)
         else { return }
+        // What can't be removed is there the next time.
         _ = unsafe sys_unlinkat(folder.number, name, 0)
     }
 

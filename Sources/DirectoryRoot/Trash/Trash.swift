@@ -131,6 +131,7 @@ package final class Trash: Sendable {
             }
         }
         guard answer == 0 else { return }
+        // It is back: a record without an item is nothing.
         _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
         kept.end()
     }
@@ -184,7 +185,7 @@ package final class Trash: Sendable {
         return Reserved(record: record, place: try place(of: record.id))
     }
 
-    /// Nothing came.
+    /// Nothing came: a record that stays without an item is nothing.
     func release(_ reserved: Reserved) {
         let directory = reserved.place.directory.number
         _ = unsafe sys_unlinkat(directory, reserved.record.id + Self.record, 0)
@@ -210,6 +211,7 @@ package final class Trash: Sendable {
         let record = try newRecord(of: location, user: user, in: trash)
         let answer = call(trash.number, record.id)
         if answer == 0 { return record }
+        // A record without an item is nothing.
         _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
         if answer == -EXDEV { return nil }
         throw RootError(answer, "renameat to the trash")

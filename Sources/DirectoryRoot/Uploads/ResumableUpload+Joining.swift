@@ -78,6 +78,7 @@ extension Share {
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let copy {
             let result = try commit(copy, to: target, replacing: replacing, modified: modified, isDurable: true)
+            // It has its name: what stays of the part goes with the record.
             _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
             return result
         }
@@ -90,7 +91,8 @@ extension Share {
             return try commit(file, to: target, replacing: replacing, modified: modified)
         } catch {
             file.giveUpName()
-            // It may have the bits of a file that nobody writes to already.
+            // It may have the bits of a file that nobody writes to already. The part is open, and can be gone on with here
+            // all the same.
             _ = sys_chmod(part.file.number, 0o600)
             part.isDamaged = file.isDamaged
             throw error

@@ -106,6 +106,7 @@ extension UploadStore {
                 sys_renameat(folder.number, temporary, folder.number, record.id + Self.record),
                 "rename an upload record")
         } catch {
+            // What stays is a stray, which the next sweep finds.
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw error
         }

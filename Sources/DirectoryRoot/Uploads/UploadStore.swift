@@ -245,6 +245,7 @@ package final class UploadStore: Sendable {
             guard let record = try read(id, in: folder) else { return }
             if isOver(record, in: folder) { try remove(id, in: folder) }
         } else if isStray(name, of: id, in: folder) {
+            // What can't be removed is there the next time.
             _ = unsafe sys_unlinkat(folder.number, name, 0)
         }
     }
@@ -286,6 +287,7 @@ package final class UploadStore: Sendable {
         } catch {
             // The last word about an upload is not waited for: after a power cut there may be nothing in it.
             if !state.isReadOnly, bytes.allSatisfy({ $0 == 0 }) {
+                // One that stays says nothing to the next who reads it either.
                 _ = unsafe sys_unlinkat(folder.number, id + Self.record, 0)
                 return nil
             }

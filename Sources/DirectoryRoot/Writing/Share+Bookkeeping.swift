@@ -57,7 +57,7 @@ extension Share {
     /// Only a replaced file's lock goes on for the file in its place; see ``didReplace(_:_:byFile:)``.
     ///
     /// Properties are found by what they are of; only on a disk that keeps no birth times must the path beside them fit,
-    /// too. That it can't be written is no reason to call a move failed that is made.
+    /// too. That it can't be written, or a link can't follow, is no reason to call a move failed that is made.
     /// - Parameters:
     ///   - source: where it was.
     ///   - status: what it is; nil when that is not known.

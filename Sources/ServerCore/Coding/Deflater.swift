@@ -94,6 +94,7 @@ internal import CZlib
             unsafe stream.pointee.next_out = buffer.baseAddress
             unsafe stream.pointee.avail_out = UInt32(clamping: buffer.count)
             let given = unsafe Int(stream.pointee.avail_out)
+            // It fails only when it has nothing to do, and then gives nothing either: the count tells.
             _ = unsafe deflate(stream, flush)
             count = unsafe given - Int(stream.pointee.avail_out)
             unsafe stream.pointee.next_out = nil

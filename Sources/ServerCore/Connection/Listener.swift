@@ -123,7 +123,7 @@ struct Listener {
         do {
             doors.channels.append(
                 try await bootstrap(isIPv6: false, contexts: nil).withBoundSocket(socket).get())
-            // NIO has called it with a number of its own; the last one counts.
+            // NIO has called it with a number of its own; the last one counts, and where it is refused, that does.
             _ = listen(socket, Self.backlog)
         } catch {
             throw ListenError.refused(address: path, reason: "\(error)")
@@ -213,6 +213,7 @@ private final class OverflowHandler: ChannelInboundHandler {
         isPaused = true
         let channel = context.channel
         let rooms = rooms
+        // Both times only a closed channel refuses, which accepts nobody anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         Task { await rooms.inEach { $0.freeDescriptors(16) } }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)

@@ -83,6 +83,7 @@ final class Runtime: Sendable {
                 engine: engine, redirecting: redirecting, addresses: addresses, redirectPort: redirectPort,
                 group: group, rooms: rooms, doors: doors, contexts: contexts)
         } catch {
+            // Why it can't begin matters more.
             try? await group.shutdownGracefully()
             await pool.shutDown()
             throw error

@@ -66,6 +66,7 @@ final class FormStore: @unchecked Sendable {
         self.waitsForAll = waitsForAll
     }
 
+    // Giving back is never refused.
     deinit { try? body.holdNames(0, insteadOf: held) }
 
     /// Goes on with what the parser found.

@@ -100,6 +100,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     }
 
     private func look(at found: DirectoryMember) throws {
+        // What has too long a path to be asked for is not found either.
         guard let path = try? folder.appending(found.name) else { return }
         if pattern.matches(found.name) {
             if results > 0 { writer.raw(",") }

@@ -38,7 +38,8 @@ struct UploadTransfer: Sendable {
             let isProven = checksums.isEmpty
             try await request.io.run {
                 if isProven {
-                    // So that the client can go on from here at another process, too.
+                    // So that the client can go on from here at another process, too. Else it sends again what came
+                    // since it was last noted; it hears why it was interrupted.
                     try? upload.settle()
                 } else {
                     try upload.truncate(to: start)

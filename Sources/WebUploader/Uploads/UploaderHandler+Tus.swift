@@ -84,6 +84,7 @@ extension UploaderHandler {
     func orForgetting(
         _ upload: ResumableUpload, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {
+        // What can't be removed now goes when it expires; why nothing came of it matters more.
         func forget() async { _ = try? await request.io.run { try request.share.removeUpload(id: upload.id) } }
         do {
             let response = try await work()

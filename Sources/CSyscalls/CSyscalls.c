@@ -306,8 +306,8 @@ int sys_has_changed(int mounts) {
     return ready < 0 ? -errno : ready;
 }
 uint64_t sys_device(unsigned major, unsigned minor) { return makedev(major, minor); }
-// Of these alone it is known that what the call has written is where the name will lead. A file system over another one, as
-// overlayfs or a program of FUSE, has handed its pages on when it is asked, and they are in memory still.
+// Of these alone it is known that what the call has written is where the name will lead. A file system over another
+// one, as overlayfs or a program of FUSE, has handed its pages on when it is asked, and they are in memory still.
 enum sys_ordering sys_ordering(int descriptor) {
     struct statfs info;
     if (fstatfs(descriptor, &info) != 0) return sys_ordered_by_file;

@@ -30,8 +30,8 @@ public enum RootError: Error, Equatable, Sendable {
     case tooLarge
     /// More bytes than this, which a file may have at most (`--max-upload-size`).
     case overLimit(Int64)
-    /// A limit is reached that all requesters share: on uploads, locks or links, on what is done at once, or on the memory
-    /// for it. Trying again later may work.
+    /// A limit is reached that all requesters share: on uploads, locks or links, on what is done at once, or on the
+    /// memory for it. Trying again later may work.
     case tooMany
     /// The requester has as many unfinished uploads as there are places left for all; finishing or removing one helps.
     case tooManyUploads

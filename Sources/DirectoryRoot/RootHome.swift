@@ -3,10 +3,10 @@ import Synchronization
 
 /// Where the root was opened, for the day when what was opened there is gone.
 ///
-/// A share goes on by itself when its directory was removed and made again, or its file system unmounted, or left by its
-/// server, and mounted again. The new directory is opened under the number of the old one, so that everything that holds
-/// the root follows. Nothing else makes the root move: not another directory or link under its path while the old one is
-/// there.
+/// A share goes on by itself when its directory was removed and made again, or its file system unmounted, or left by
+/// its server, and mounted again. The new directory is opened under the number of the old one, so that everything that
+/// holds the root follows. Nothing else makes the root move: not another directory or link under its path while the old
+/// one is there.
 ///
 /// A share that lies deeper in a file system, whose mount died, needs a restart. A confined process (Landlock) may open
 /// what is below the share's parent, and that went with the old mount: to the kernel, the one in its place is another.
@@ -100,8 +100,8 @@ final class RootHome: Sendable {
         let isMounted = new.is_mount_root != 0 && (answer < 0 || new.mount != old.mount || new.device != old.device)
         guard answer == 0 && old.links == 0 || isMounted else { return }
         let system = System(of: opened.number, new)
-        // The last descriptor of a file system that was unmounted meanwhile has all of it written back when it goes: for
-        // that nobody waits who asks what is known.
+        // The last descriptor of a file system that was unmounted meanwhile has all of it written back when it goes:
+        // for that nobody waits who asks what is known.
         let before = try? Descriptor(sys_dup(descriptor), "dup")
         known.withLock { known in
             if sys_replace(descriptor, opened.number) == 0 { known = system }

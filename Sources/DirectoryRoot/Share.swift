@@ -31,7 +31,8 @@ public struct Share: Sendable {
     /// Asked under the lock under which names change, right before they do: nothing that this server does comes between
     /// the answer and the change. Must only read. False is ``RootError/preconditionFailed``.
     public var precondition: (@Sendable () throws(RootError) -> Bool)?
-    /// Told of each change of a name or of what is under it, once it is done; for a ``precondition`` of several changes.
+    /// Told of each change of a name or of what is under it, once it is done; for a ``precondition`` of several
+    /// changes.
     public var afterChange: (@Sendable () -> Void)?
 
     /// A view of all that is shared, or of a part.

@@ -21,8 +21,8 @@ struct DAVRequest: Sendable {
         ifHeader = try request.fields["if"].map(IfHeader.init(header:))
         conditions = Conditions(request.fields)
         var share = ifHeader.map { request.submitting($0).share } ?? request.share
-        // Word 2016 says so that it has the lock, and not by `If`. In a PUT the field means nothing by itself, and nobody is
-        // refused for a malformed one.
+        // Word 2016 says so that it has the lock, and not by `If`. In a PUT the field means nothing by itself, and
+        // nobody is refused for a malformed one.
         if ifHeader == nil, request.method == .put,
             let header = try? LockTokenHeader(header: request.fields["lock-token"])
         {

@@ -110,8 +110,8 @@ struct Signals {
         speaking.async { logger.log(level: level, message, metadata: metadata) }
     }
 
-    /// Ends the process after the grace time if what keeps it is a line that nobody reads: some thread of the server may
-    /// be writing one.
+    /// Ends the process after the grace time if what keeps it is a line that nobody reads: some thread of the server
+    /// may be writing one.
     private func endWhateverIsWritten() {
         let seconds = Int(grace / .seconds(1)) + 5
         DispatchQueue(label: "end").asyncAfter(deadline: .now() + .seconds(seconds)) {

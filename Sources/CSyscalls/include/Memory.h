@@ -11,6 +11,6 @@ void sys_forget_code(void);
 /// threads.
 void sys_give_back_large_blocks(void);
 
-/// Gives back what the C library holds free, in whichever of its arenas, where it is more than `bytes`: otherwise what one
-/// busy minute took stays with the process for good.
+/// Gives back what the C library holds free, in whichever of its arenas, where it is more than `bytes`: otherwise what
+/// one busy minute took stays with the process for good.
 void sys_give_back_free_memory(size_t bytes);

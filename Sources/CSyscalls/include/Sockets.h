@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// A new socket, closed in programs that this one starts, at this path, which nothing else may have; -ENAMETOOLONG for one
-// of more than 107 bytes.
+// A new socket, closed in programs that this one starts, at this path, which nothing else may have; -ENAMETOOLONG for
+// one of more than 107 bytes.
 int sys_socket_at(const char *path);
 // Sends without waiting and without SIGPIPE; `more` holds the packet back for what follows at once.
 ssize_t sys_send(int socket, const void *bytes, size_t count, int more);
@@ -18,8 +18,8 @@ ssize_t sys_send_framed(
 ssize_t sys_sendfile(int socket, int file, int64_t offset, size_t count);
 // Waits at most this long, or until a signal comes, for bytes or the end of the stream; 1 when there are some.
 int sys_wait_readable(int socket, int milliseconds);
-// Bytes that the peer of a TCP connection has confirmed, while it owes confirmation of others; -1 while it owes none, and
-// where the system does not tell.
+// Bytes that the peer of a TCP connection has confirmed, while it owes confirmation of others; -1 while it owes none,
+// and where the system does not tell.
 int64_t sys_acknowledged(int socket);
 // Error numbers that callers tell apart.
 extern const int sys_again, sys_not_supported, sys_no_call, sys_invalid;

@@ -3,10 +3,10 @@ import Synchronization
 
 /// What was brought lately to where its bringer may not read, or not replace.
 ///
-/// Programs look at what they have just uploaded, and a mounted drive makes and locks a file, looks at it, and only then
-/// writes to it: told that they may not, they take the upload for failed, or leave the file empty. So who brought a file
-/// may learn for a day that it is there, and how large, and fill it while it is empty; nobody else may, and it is read
-/// by nobody.
+/// Programs look at what they have just uploaded, and a mounted drive makes and locks a file, looks at it, and only
+/// then writes to it: told that they may not, they take the upload for failed, or leave the file empty. So who brought
+/// a file may learn for a day that it is there, and how large, and fill it while it is empty; nobody else may, and it
+/// is read by nobody.
 final class Arrivals: Sendable {
     /// Who brings what: two hashes, so that long names take no room.
     ///
@@ -53,8 +53,8 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// Forgets what is over, or half of what the one with the most has brought; so this is seldom done, and nobody pushes
-    /// out what others are about to fill.
+    /// Forgets what is over, or half of what the one with the most has brought; so this is seldom done, and nobody
+    /// pushes out what others are about to fill.
     private static func makeRoom(in known: inout [Key: Arrival], _ now: Duration) {
         known = known.filter { now - $0.value.time < Self.life }
         guard known.count >= Self.limit else { return }

@@ -48,8 +48,8 @@ extension Share {
 
     /// Whether there is not even a link that leads nowhere, in a folder where this requester may add names.
     ///
-    /// - Returns: false also where a link on the way leads to where nothing may be added: what is there, or missing, must
-    ///   look alike.
+    /// - Returns: false also where a link on the way leads to where nothing may be added: what is there, or missing,
+    ///   must look alike.
     private func isFree(_ path: SharePath) -> Bool {
         do throws(RootError) {
             let location = try root.locate(path, followsLink: false)

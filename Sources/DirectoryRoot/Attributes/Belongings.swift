@@ -30,7 +30,8 @@ enum Belongings {
         }
     }
 
-    /// Sets the permission bits of what is ours, where the file system has any to set: elsewhere all files have the same.
+    /// Sets the permission bits of what is ours, where the file system has any to set: elsewhere all files have the
+    /// same.
     /// - Parameters:
     ///   - bits: with those that are beside the permissions.
     ///   - target: open.

@@ -2,8 +2,8 @@ import CSyscalls
 
 /// What one walk of a ``TreeCopy`` leaves to the next, which goes over the same copy.
 struct CopyDebts {
-    /// What had another name, or none, by the time that it was to be copied, by inode, and where it was; until it is met
-    /// under another name, in this walk or a later one.
+    /// What had another name, or none, by the time that it was to be copied, by inode, and where it was; until it is
+    /// met under another name, in this walk or a later one.
     var missing: [UInt64: SharePath] = [:]
     /// What the last walk replaced by another file of the same name, which may be nowhere else in the copy.
     var replaced: SharePath?

@@ -177,8 +177,8 @@ extension Share {
     }
 
     /// Puts what is at `place` where a folder is, and that to `place`.
-    /// - Throws: ``RootError/forbidden`` where its file system moves no such folder, as overlayfs none of a lower layer;
-    ///   what the disk says.
+    /// - Throws: ``RootError/forbidden`` where its file system moves no such folder, as overlayfs none of a lower
+    ///   layer; what the disk says.
     func swap(_ place: ScratchPlace, with location: borrowing Location) throws(RootError) {
         let answer = root.swap(place, with: location)
         guard answer != -EXDEV else { throw .forbidden }

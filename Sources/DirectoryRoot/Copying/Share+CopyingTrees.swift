@@ -140,13 +140,14 @@ extension Share {
         copy.arrival = nil
     }
 
-    /// Notes, before the source of a move goes, that its copy has its name: a power cut may take that back, and then the
-    /// copy, out of sight again, is all that is left.
+    /// Notes, before the source of a move goes, that its copy has its name: a power cut may take that back, and then
+    /// the copy, out of sight again, is all that is left.
     /// - Parameters:
     ///   - place: where the copy stood.
     ///   - path: where it is.
     ///   - note: of the unfinished copy.
-    /// - Returns: the note that says so; nil where none can be kept, as on a full disk, which the move may be to relieve.
+    /// - Returns: the note that says so; nil where none can be kept, as on a full disk, which the move may be to
+    ///   relieve.
     private func noteArrival(from place: ScratchPlace, at path: SharePath, _ note: RemovalNote?) -> RemovalNote? {
         if let note, note.arrive(at: path) { return note }
         note?.end()

@@ -173,7 +173,8 @@ struct TreeCopy: ~Copyable {
         if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
     }
 
-    /// Has a folder that an earlier walk made, perhaps for another one which had its name, be no more open than this one.
+    /// Has a folder that an earlier walk made, perhaps for another one which had its name, be no more open than this
+    /// one.
     ///
     /// Nor any more open than it was made: what the process's mask has closed stays closed.
     private func restoreBits(_ permissions: UInt32, of folder: Int32) throws(RootError) {

@@ -20,8 +20,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let policy: RootPolicy
     /// Ask the disk about every member that may have properties, so that only those that do say so.
     package var looksForProperties = false
-    /// Show what the requester has just brought and may not read: a mounted drive that does not find what it is about to
-    /// fill takes it for deleted.
+    /// Show what the requester has just brought and may not read: a mounted drive that does not find what it is about
+    /// to fill takes it for deleted.
     package var listsArrivals = false
     private var reader: DirectoryReader
     /// How this directory tells names apart; nil until one is like a hidden one.

@@ -3,9 +3,9 @@ import CSyscalls
 extension Share {
     /// What changes in a folder from now on, gathered over a moment, until the consumer goes.
     ///
-    /// Names that this requester may not see are never told of. When the folder is moved, replaced or deleted, the stream
-    /// says ``FolderChange/all`` and ends: another one may be at its place now, and it may be where the requester may not
-    /// look.
+    /// Names that this requester may not see are never told of. When the folder is moved, replaced or deleted, the
+    /// stream says ``FolderChange/all`` and ends: another one may be at its place now, and it may be where the
+    /// requester may not look.
     /// - Parameter path: a folder that this requester may list.
     /// - Returns: the changes.
     /// - Throws: as ``list(_:)``.

@@ -282,7 +282,8 @@ package final class LockTable: Sendable {
         for token in known.unwritten { known.snapshot.remove(token) }
     }
 
-    /// A change that ends locks, which needs no room on the disk; or, `unwritten`, not even a file that can be replaced.
+    /// A change that ends locks, which needs no room on the disk; or, `unwritten`, not even a file that can be
+    /// replaced.
     private func ending(
         unwritten: Bool, _ body: (inout LockSnapshot, Now) throws(RootError) -> Void
     ) throws(RootError) {

@@ -65,16 +65,16 @@ extension Share {
         throw .tooMany
     }
 
-    /// Takes the lock, and gives the file its name before: whoever is killed in between leaves an empty file, and no lock
-    /// on what is not there, which nobody could see or end.
+    /// Takes the lock, and gives the file its name before: whoever is killed in between leaves an empty file, and no
+    /// lock on what is not there, which nobody could see or end.
     /// - Parameters:
     ///   - full: from the root.
     ///   - request: what is asked for.
     ///   - file: for a name that is free.
     ///   - mayRespell: whether the disk may know a path by other spellings.
     /// - Returns: the lock, and the attributes of what was made.
-    /// - Throws: ``RootError/exists`` when the name was taken just now, and ``RootError/notFound`` when there is nothing at
-    ///   it, and no file; else as ``lock(_:_:)``.
+    /// - Throws: ``RootError/exists`` when the name was taken just now, and ``RootError/notFound`` when there is
+    ///   nothing at it, and no file; else as ``lock(_:_:)``.
     private func lock(
         _ full: SharePath, _ request: LockRequest, making file: TemporaryFile?, mayRespell: (SharePath) -> Bool
     ) throws(RootError) -> (ActiveLock, made: FileAttributes?) {

@@ -4,8 +4,8 @@ extension SharePath {
     /// Split at `/`; empty segments collapse, and `.` and `..` are resolved among the segments before them. Nothing is
     /// decoded: an address of HTTP has rules of its own.
     /// - Parameter source: the path's bytes; leading and trailing slashes do not matter.
-    /// - Throws: ``RootError/invalidName`` for a NUL, a `..` above the root, a segment of more than 255 or a path of more
-    ///   than 4,095 bytes.
+    /// - Throws: ``RootError/invalidName`` for a NUL, a `..` above the root, a segment of more than 255 or a path of
+    ///   more than 4,095 bytes.
     public init(bytes source: some Sequence<UInt8>) throws(RootError) {
         let direct = source.withContiguousStorageIfAvailable { bytes in
             Result { () throws(RootError) in try unsafe Self.read(UnsafeRawBufferPointer(bytes)) }

@@ -15,8 +15,8 @@ package struct URICharacters: Sendable {
     /// `pchar` and slashes, but for what means something in markup or a header field, or what common clients encode:
     /// `&`, `'` and `;`.
     package static let path = plainPath.adding("+=")
-    /// The same for WebDAV's documents, where `'` stands for itself, as in other servers': LibreOffice locks a file by the
-    /// address that was listed and saves it by one that has that, and takes the two for two files.
+    /// The same for WebDAV's documents, where `'` stands for itself, as in other servers': LibreOffice locks a file by
+    /// the address that was listed and saves it by one that has that, and takes the two for two files.
     package static let reference = path.adding("'")
 
     private func adding(_ characters: StaticString) -> URICharacters {

@@ -207,8 +207,8 @@ package final class PropertyStore: Sendable {
         if beside != nil { noteChange(of: descriptor) }
     }
 
-    /// Has the disk note a change of the resource itself: nothing else tells who is copying it to another disk that what
-    /// is kept beside it is not as it was.
+    /// Has the disk note a change of the resource itself: nothing else tells who is copying it to another disk that
+    /// what is kept beside it is not as it was.
     private func noteChange(of descriptor: Int32) {
         guard sys_note_change(descriptor) != 0 else { return }
         // Who does not own it may have the right to set an attribute. Without either, nothing can be done.

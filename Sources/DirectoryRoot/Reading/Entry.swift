@@ -2,7 +2,8 @@ import CSyscalls
 
 /// An open file or directory of the share: what a response is made of.
 ///
-/// Closed when the last reference goes, which may be on an event loop: what that would wait for is waited for elsewhere.
+/// Closed when the last reference goes, which may be on an event loop: what that would wait for is waited for
+/// elsewhere.
 public final class Entry: Sendable {
     /// As they were when it was opened.
     public let attributes: FileAttributes

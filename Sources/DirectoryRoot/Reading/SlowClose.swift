@@ -12,8 +12,8 @@ import Synchronization
 
 /// Closes, out of everybody's way, what takes its time to be closed.
 ///
-/// A program (FUSE) or another machine is asked when one of its files is closed, also one that was only read, and may be
-/// slow or hung. The last close of a large file that was removed gives its blocks back.
+/// A program (FUSE) or another machine is asked when one of its files is closed, also one that was only read, and may
+/// be slow or hung. The last close of a large file that was removed gives its blocks back.
 enum SlowClose {
     /// What waits for one file system.
     fileprivate struct Line {
@@ -70,8 +70,8 @@ enum SlowClose {
 
     /// Lets what was opened of a file system be closed before more of it is.
     ///
-    /// Waits while it closes some, but only a few seconds, and on a few threads: what else these are for may have nothing
-    /// to do with it.
+    /// Waits while it closes some, but only a few seconds, and on a few threads: what else these are for may have
+    /// nothing to do with it.
     /// - Parameter device: of the file system.
     /// - Throws: ``RootError/tooMany`` when it hangs, or far too much is to be closed.
     static func makeRoom(on device: UInt64) throws(RootError) {

@@ -1,11 +1,11 @@
 import CSyscalls
 
-/// A note in the scratch folder about a tree that is to be taken apart: where it stood, or that it stood nowhere yet, as a
-/// copy that is being made; or about one of which it is still to be found out whether it may go, and which comes back
-/// until then; or about a copy that has its name, unless a power cut takes that back.
+/// A note in the scratch folder about a tree that is to be taken apart: where it stood, or that it stood nowhere yet,
+/// as a copy that is being made; or about one of which it is still to be found out whether it may go, and which comes
+/// back until then; or about a copy that has its name, unless a power cut takes that back.
 ///
-/// Who takes the tree apart, or makes the copy, holds a lock on the note. One that nobody holds is of a process that was killed, and the
-/// next to look goes on: what can't be removed gets its name back, and is never left out of sight.
+/// Who takes the tree apart, or makes the copy, holds a lock on the note. One that nobody holds is of a process that
+/// was killed, and the next to look goes on: what can't be removed gets its name back, and is never left out of sight.
 ///
 /// Made, found and locked under the commit lock.
 final class RemovalNote: Sendable {
@@ -51,7 +51,8 @@ final class RemovalNote: Sendable {
 
     /// Notes that what stood at `place` has the name `path` by now: on the disk before anything else happens.
     ///
-    /// For what is nowhere else, where nobody can say whether the disk has that name. The note stays when it is let go of.
+    /// For what is nowhere else, where nobody can say whether the disk has that name. The note stays when it is let go
+    /// of.
     convenience init?(arrivedFrom place: ScratchPlace, at path: SharePath, in root: DirectoryRoot) {
         let kind = root.scratch.isElsewhere(place.directory.number) ? Self.arrivedElsewhere : Self.arrived
         self.init(place.name, kind + path.bytes, isDurable: true, in: root)
@@ -114,7 +115,8 @@ final class RemovalNote: Sendable {
     /// Goes on with what killed processes left.
     static func finishAll(in root: DirectoryRoot) {
         guard let folder = root.scratch.existingFolder(), let names = try? names(in: folder) else { return }
-        // All of them each time: some stay for weeks, most of those with nothing to do, and keep none of the others waiting.
+        // All of them each time: some stay for weeks, most of those with nothing to do, and keep none of the others
+        // waiting.
         for start in stride(from: 0, to: names.count, by: mostAtOnce) {
             let some = names[start..<min(start + mostAtOnce, names.count)]
             let notes = try? root.commitLock.withLock { () throws(RootError) in
@@ -199,8 +201,8 @@ final class RemovalNote: Sendable {
         return Array(bytes.prefix(max(0, count)))
     }
 
-    /// Whether anything has a name; where `isElsewhere`, on another file system than the root's: while that is not mounted,
-    /// people may put something of the same name into the folder below.
+    /// Whether anything has a name; where `isElsewhere`, on another file system than the root's: while that is not
+    /// mounted, people may put something of the same name into the folder below.
     private func isAt(_ path: SharePath, isElsewhere: Bool = false, in root: DirectoryRoot) -> Bool {
         guard let location = try? root.locate(path, followsLink: false), location.status != nil else { return false }
         return !isElsewhere || root.scratch.isElsewhere(location.directory.number)

@@ -96,8 +96,8 @@ final class ScratchFolder: Sendable {
         }
     }
 
-    /// Removes what crashes left behind: what is older than a day and nobody works on, but not the notes of what is still
-    /// to be done.
+    /// Removes what crashes left behind: what is older than a day and nobody works on, but not the notes of what is
+    /// still to be done.
     ///
     /// At the start, and from time to time.
     /// - Parameter now: the time of day, compared with times that the kernel gives.

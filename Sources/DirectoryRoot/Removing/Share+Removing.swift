@@ -132,8 +132,8 @@ extension DirectoryRoot {
 
     /// Gives what stands out of sight its name back, or the next free one; under the commit lock.
     ///
-    /// Where the folder that it stood in has been moved or removed meanwhile, that is made again: in any other one, other
-    /// rules may open it to others.
+    /// Where the folder that it stood in has been moved or removed meanwhile, that is made again: in any other one,
+    /// other rules may open it to others.
     /// - Returns: where it is.
     /// - Throws: what keeps it from getting a name.
     func nameAgain(_ place: ScratchPlace, _ path: SharePath) throws(RootError) -> SharePath {

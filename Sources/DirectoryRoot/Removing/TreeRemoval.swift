@@ -34,7 +34,8 @@ struct TreeRemoval: ~Copyable {
     /// - Parameters:
     ///   - name: one component.
     ///   - directory: open; stays the caller's.
-    ///   - isOurs: whether its directories may be opened up first: they have the permissions of what they are copies of.
+    ///   - isOurs: whether its directories may be opened up first: they have the permissions of what they are copies
+    ///     of.
     ///   - changedBy: files that were changed later than this stay; nil where all may go.
     ///   - forget: called for each thing that went, with what it was before.
     /// - Returns: what stayed; empty when all is gone, or was before.

@@ -1,8 +1,8 @@
 import CSyscalls
 import Synchronization
 
-/// The file systems mounted below the root of which a program (FUSE) or another machine is asked for everything, so that
-/// any look at them may wait for as long as those like.
+/// The file systems mounted below the root of which a program (FUSE) or another machine is asked for everything, so
+/// that any look at them may wait for as long as those like.
 ///
 /// Told from the kernel's table of mounts, since to ask such a file system what it is would be such a look. A path that
 /// leads there by way of a symbolic link is not known. Empty where the system has no such table (macOS).

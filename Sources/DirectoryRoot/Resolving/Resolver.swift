@@ -115,8 +115,8 @@ package struct Resolver: Sendable {
         if method == .openat2 {
             let answer = openDirectly(path, flags: flags, waiting: waiting)
             if answer != -ELOOP {
-                // Now and then somebody must see whether another directory has taken the root's place, before it is said
-                // that a name is missing.
+                // Now and then somebody must see whether another directory has taken the root's place, before it is
+                // said that a name is missing.
                 if answer == -ENOENT, !waiting, looksHomeNext || home.isGone { throw .wouldBlock }
                 return Resolved(descriptor: try Descriptor(answer, "openat2"), realPath: nil)
             }

@@ -79,8 +79,8 @@ struct FolderNames: ~Copyable {
     /// Whether the folder lists exactly this name.
     func lists(_ name: [UInt8]) -> Bool { unsafe lists { unsafe $0.elementsEqual(name) } }
 
-    /// The listed name that has the same letters, in whole or in parts (Unicode's canonical equivalence); nil where none
-    /// has.
+    /// The listed name that has the same letters, in whole or in parts (Unicode's canonical equivalence); nil where
+    /// none has.
     func listedEquivalent(of name: some Collection<UInt8>) -> [UInt8]? {
         guard let text = String(validating: name, as: UTF8.self) else { return nil }
         var found: [UInt8]?

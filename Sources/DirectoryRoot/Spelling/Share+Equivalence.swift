@@ -12,7 +12,8 @@ extension Share {
         return found.relative(to: base)
     }
 
-    /// Whether nothing is at `path` as it is written, so that its folders have to be read for ``listedEquivalent(of:)``.
+    /// Whether nothing is at `path` as it is written, so that its folders have to be read for
+    /// ``listedEquivalent(of:)``.
     ///
     /// Waits for the disk.
     package func lacks(_ path: SharePath) -> Bool {

@@ -3,9 +3,9 @@ import CSyscalls
 /// What the last look for the state folder and the tables in it found, and how to see that another would find the same.
 ///
 /// A look for a name that is not there costs several times as much as one at the directory's change time, since file
-/// systems in memory do not remember that a name is missing. The change time moves with every name that comes, goes or is
-/// replaced. It is relied on only when it is old enough for the next change to get another one, and only on file systems
-/// in memory, whose clock is this machine's.
+/// systems in memory do not remember that a name is missing. The change time moves with every name that comes, goes or
+/// is replaced. It is relied on only when it is old enough for the next change to get another one, and only on file
+/// systems in memory, whose clock is this machine's.
 struct StateGlance {
     /// What the holder of the commit lock may rely on.
     enum Finding {

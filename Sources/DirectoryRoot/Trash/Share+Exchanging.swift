@@ -1,7 +1,7 @@
 import CSyscalls
 
-/// Replacing what goes to the trash, which may have no second name there, as no folder has, so that its own name is never
-/// empty. All of it under the commit lock.
+/// Replacing what goes to the trash, which may have no second name there, as no folder has, so that its own name is
+/// never empty. All of it under the commit lock.
 extension Share {
     /// Puts a finished file where something is that goes to the trash, whose name is never empty.
     /// - Parameters:

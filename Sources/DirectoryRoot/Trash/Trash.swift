@@ -76,8 +76,8 @@ package final class Trash: Sendable {
     }
 
     /// Keeps a file that is about to be replaced, which has its name until then.
-    /// - Returns: the item's record; nil when it can't have a second name there, for whatever reason: the caller moves it
-    ///   away first then, and hears why that fails, too.
+    /// - Returns: the item's record; nil when it can't have a second name there, for whatever reason: the caller moves
+    ///   it away first then, and hears why that fails, too.
     func keep(_ location: borrowing Location, user: String?) -> TrashRecord? {
         let kept = try? add(location, user: user) { (directory, id) in
             unsafe location.withName {

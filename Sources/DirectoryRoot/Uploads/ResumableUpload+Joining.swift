@@ -91,8 +91,8 @@ extension Share {
             return try commit(file, to: target, replacing: replacing, modified: modified)
         } catch {
             file.giveUpName()
-            // It may have the bits of a file that nobody writes to already. The part is open, and can be gone on with here
-            // all the same.
+            // It may have the bits of a file that nobody writes to already. The part is open, and can be gone on with
+            // here all the same.
             _ = sys_chmod(part.file.number, 0o600)
             part.isDamaged = file.isDamaged
             throw error

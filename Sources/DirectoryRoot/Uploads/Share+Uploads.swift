@@ -156,8 +156,8 @@ extension Share {
 
     /// The record of an upload whose bytes have their name: finished, or, when we were killed between the rename and
     /// the last word about it, found out to be; nil of all others.
-    /// - Throws: what a disk says that has the name of a copy, and can't keep it; ``RootError/tooMany`` while it is asked
-    ///   already.
+    /// - Throws: what a disk says that has the name of a copy, and can't keep it; ``RootError/tooMany`` while it is
+    ///   asked already.
     private func settled(_ record: UploadRecord) throws(RootError) -> UploadRecord? {
         try asking(about: record) { () throws(RootError) in
             guard let settled = named(record) else { return nil }

@@ -68,8 +68,8 @@ final class UploadPart: @unchecked Sendable {
 
     /// Replaces the record and stays its owner.
     ///
-    /// Under the lock. Waits for the disk where the policy says so. But after a power cut a small upload that was ending
-    /// may be unknown, though its bytes are there: not worth waiting for the disk with every small file.
+    /// Under the lock. Waits for the disk where the policy says so. But after a power cut a small upload that was
+    /// ending may be unknown, though its bytes are there: not worth waiting for the disk with every small file.
     func write(_ record: UploadRecord, isEnding: Bool = false) throws(RootError) {
         generation &+= 1
         stamp = try store.replace(record, generation: generation, stamp: stamp, isEnding: isEnding, in: folder)

@@ -5,13 +5,13 @@ import Synchronization
 extension UploadStore {
     /// Says the last word about uploads whose bytes have their name, where a process was killed before it did.
     ///
-    /// At the start, and every minute: sooner or later another file has the name. For those whose name is on another disk,
-    /// which may hang, waits no longer than most disks take; they are gone on with.
+    /// At the start, and every minute: sooner or later another file has the name. For those whose name is on another
+    /// disk, which may hang, waits no longer than most disks take; they are gone on with.
     /// - Parameters:
     ///   - look: what is at a path from the root; nil for nothing.
     ///   - secure: waits until the disk has what is there, and its name.
-    /// - Throws: what the disk says of the first that could not be read or written, once all others are done; of another
-    ///   disk maybe the next time.
+    /// - Throws: what the disk says of the first that could not be read or written, once all others are done; of
+    ///   another disk maybe the next time.
     func settle(
         _ look: @escaping @Sendable (SharePath) -> sys_attributes?,
         securing secure: @escaping @Sendable (SharePath) throws(RootError) -> Void

@@ -183,8 +183,8 @@ package final class UploadStore: Sendable {
 
     /// All uploads that are not over, in no order, with what has come; but for those whose records can't be read, as
     /// those of an earlier start as another user.
-    /// - Parameter age: how long ago those that wait for somebody to go on with them got their last bytes at most; nil for
-    ///   all.
+    /// - Parameter age: how long ago those that wait for somebody to go on with them got their last bytes at most; nil
+    ///   for all.
     /// - Returns: the uploads.
     /// - Throws: what the disk says of their folder.
     func all(within age: Duration? = nil) throws(RootError) -> [UploadProgress] {

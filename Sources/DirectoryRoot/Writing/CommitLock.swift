@@ -73,8 +73,9 @@ final class CommitLock: Sendable {
 
     /// Waits until the disk has the names in a directory; under the lock.
     ///
-    /// Where that takes as long as to write all that the file system has, it is put off until the lock is given back, with
-    /// what is to be waited for behind it: ``withLock(patience:_:)`` returns, or throws what the disk says, only then.
+    /// Where that takes as long as to write all that the file system has, it is put off until the lock is given back,
+    /// with what is to be waited for behind it: ``withLock(patience:_:)`` returns, or throws what the disk says, only
+    /// then.
     /// - Parameters:
     ///   - directory: open for `*at` calls at least.
     ///   - file: that just got one of the names, open; nil for none.
@@ -108,8 +109,8 @@ final class CommitLock: Sendable {
             return false
         }
         // Who goes by an earlier look at the folder looks again, and so finds the mark.
-        // Where the folder lets us open what is in it and no more, who does not look again may write before what is noted is
-        // made good, which leaves alone what is not as noted any more.
+        // Where the folder lets us open what is in it and no more, who does not look again may write before what is
+        // noted is made good, which leaves alone what is not as noted any more.
         _ = sys_touch(folder.number)
         return true
     }

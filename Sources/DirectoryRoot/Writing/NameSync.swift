@@ -2,10 +2,10 @@ import CSyscalls
 
 /// What to wait for until the disk has the names in a directory.
 ///
-/// Found out as soon as they have changed, and waited for there or later. A folder that takes names and shows none can't
-/// be asked, but all that its file system has, which may be much: by whatever of it can be opened. Where that is nothing,
-/// there is nobody to ask, as on disks that have nothing to say about directories: a change that was made is not called
-/// refused.
+/// Found out as soon as they have changed, and waited for there or later. A folder that takes names and shows none
+/// can't be asked, but all that its file system has, which may be much: by whatever of it can be opened. Where that is
+/// nothing, there is nobody to ask, as on disks that have nothing to say about directories: a change that was made is
+/// not called refused.
 struct NameSync: Sendable {
     private let opened: SharedDescriptor
     /// Whether it is for all that the file system has.

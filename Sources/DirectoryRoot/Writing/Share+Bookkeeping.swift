@@ -56,8 +56,8 @@ extension Share {
     ///
     /// Only a replaced file's lock goes on for the file in its place; see ``didReplace(_:_:byFile:)``.
     ///
-    /// Properties are found by what they are of; only on a disk that keeps no birth times must the path beside them fit,
-    /// too. That it can't be written, or a link can't follow, is no reason to call a move failed that is made.
+    /// Properties are found by what they are of; only on a disk that keeps no birth times must the path beside them
+    /// fit, too. That it can't be written, or a link can't follow, is no reason to call a move failed that is made.
     /// - Parameters:
     ///   - source: where it was.
     ///   - status: what it is; nil when that is not known.
@@ -142,8 +142,8 @@ extension Share {
     ///   - kept: what the trash has now.
     ///   - file: that just got the name, open; nil for none.
     ///   - atOnce: whether it is waited for here in any case, and not when the lock is given back, as
-    ///     ``CommitLock/waitForNames(at:having:)`` may: a folder's name is to be on the disk before that of anything that
-    ///     others put into it.
+    ///     ``CommitLock/waitForNames(at:having:)`` may: a folder's name is to be on the disk before that of anything
+    ///     that others put into it.
     /// - Throws: what the disk says.
     func syncDirectory(
         of location: borrowing Location, _ kept: Trash.Kept = .nothing, having file: Int32? = nil, atOnce: Bool = false

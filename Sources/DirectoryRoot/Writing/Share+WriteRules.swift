@@ -22,8 +22,8 @@ extension Share {
     }
 
     /// The path of something that shall be deleted, from the root.
-    /// - Throws: as ``writable(_:orElse:)``; ``RootError/selfReference`` for the root; ``RootError/forbidden`` where the
-    ///   share lets nothing be deleted.
+    /// - Throws: as ``writable(_:orElse:)``; ``RootError/selfReference`` for the root; ``RootError/forbidden`` where
+    ///   the share lets nothing be deleted.
     func deletable(_ path: SharePath) throws(RootError) -> SharePath {
         guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
         let path = try writable(path, orElse: .selfReference)
@@ -110,7 +110,8 @@ extension Share {
     }
 
     /// As ``requireRights(_:at:_:)`` for the path and everything below it.
-    /// - Throws: ``RootError/notFound`` to a requester without any right at one of the two, else ``RootError/forbidden``.
+    /// - Throws: ``RootError/notFound`` to a requester without any right at one of the two, else
+    ///   ``RootError/forbidden``.
     func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
         guard allows(wanted, throughout: path), path == realPath || allows(wanted, throughout: realPath)
         else {

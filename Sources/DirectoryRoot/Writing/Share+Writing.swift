@@ -89,8 +89,8 @@ extension Share {
     ///   - path: from the root, already known to be ``writable(_:orElse:)``.
     ///   - replacing: checked under the commit lock.
     ///   - modified: nil for now.
-    ///   - isDurable: whether to return only when the disk has it all, the name too, whatever the policy says: where it is
-    ///     the only copy of what goes from another disk then.
+    ///   - isDurable: whether to return only when the disk has it all, the name too, whatever the policy says: where it
+    ///     is the only copy of what goes from another disk then.
     /// - Returns: the new attributes, and whether the name is new.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
     func commit(
@@ -121,8 +121,8 @@ extension Share {
         throw .exists
     }
 
-    /// Waits until the disk has the name that a file just got: not under the commit lock, since another disk's journal may
-    /// take its time.
+    /// Waits until the disk has the name that a file just got: not under the commit lock, since another disk's journal
+    /// may take its time.
     private func waitForName(of file: TemporaryFile, at path: SharePath) throws(RootError) {
         let folder = folder(of: file, at: path)
         defer { withExtendedLifetime(folder) {} }

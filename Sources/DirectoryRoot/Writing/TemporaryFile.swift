@@ -2,8 +2,8 @@ import CSyscalls
 
 /// A file on its way to a name: unnamed where the file system can, else under a reserved name.
 ///
-/// Dropped before it was ``place(at:of:)``d, it leaves nothing behind. `@unchecked` since it goes from the task that makes
-/// it to those that write and name it; only one at a time has to do with it.
+/// Dropped before it was ``place(at:of:)``d, it leaves nothing behind. `@unchecked` since it goes from the task that
+/// makes it to those that write and name it; only one at a time has to do with it.
 final class TemporaryFile: @unchecked Sendable {
     let descriptor: Int32
     /// Where the file stands for now; nil while it is unnamed, and after it got its name.

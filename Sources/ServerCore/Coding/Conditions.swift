@@ -90,8 +90,8 @@ public struct Conditions: Sendable {
 
     /// Whether a `Range` may be answered with a part: the client's `If-Range` still names this content.
     ///
-    /// Compares strongly. A date must be the modification time itself, to the second, and that second be over: within it
-    /// the content may have changed once more. RFC 9110 §8.8.2.2, §13.1.5.
+    /// Compares strongly. A date must be the modification time itself, to the second, and that second be over: within
+    /// it the content may have changed once more. RFC 9110 §8.8.2.2, §13.1.5.
     /// - Parameters:
     ///   - field: the value of `If-Range`; nil when absent.
     ///   - attributes: of the file.

@@ -43,7 +43,8 @@ extension RequestHead {
             }
             contentLength = length
         } else if minorVersion == 0, method == .put {
-            // Its client may think that the body ends with the connection: an empty file is not what it meant. RFC 1945 §8.3.
+            // Its client may think that the body ends with the connection: an empty file is not what it meant. RFC 1945
+            // §8.3.
             throw HTTPError(.lengthRequired, "Say with Content-Length how long the body is, or use HTTP/1.1.")
         }
     }

@@ -101,14 +101,14 @@ package struct RequestTarget: Equatable, Sendable {
 
     /// The place in the share that an undecoded absolute path names.
     ///
-    /// Split at `/` first; then each segment is decoded once. Empty segments are skipped, and those that are a dot as it
-    /// is (RFC 3986 §5.2.4): apt joins addresses so that they hold some.
+    /// Split at `/` first; then each segment is decoded once. Empty segments are skipped, and those that are a dot as
+    /// it is (RFC 3986 §5.2.4): apt joins addresses so that they hold some.
     /// - Parameters:
     ///   - text: starts with a slash, or is empty (the root).
     ///   - prefix: percent-encoded, without a last slash; must come first.
     /// - Returns: the path, and whether the text ended in a slash.
-    /// - Throws: ``HTTPError`` 400 for `..`, an encoded dot, an encoded slash or NUL and a broken escape; 404 outside the prefix;
-    ///   414 for a path longer than a file system takes.
+    /// - Throws: ``HTTPError`` 400 for `..`, an encoded dot, an encoded slash or NUL and a broken escape; 404 outside
+    ///   the prefix; 414 for a path longer than a file system takes.
     package static func decode(
         path text: ArraySlice<UInt8>, below prefix: String = ""
     ) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {

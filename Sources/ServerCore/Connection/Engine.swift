@@ -38,7 +38,8 @@ final class Engine: Sendable {
     let maxConnections: Int
     /// How long a connection may be idle: asked for with every request.
     let idleSeconds: UInt32
-    /// Open files that each loop may keep for the next who ask for them: an eighth of those that there may be, together.
+    /// Open files that each loop may keep for the next who ask for them: an eighth of those that there may be,
+    /// together.
     let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
     /// For what of bodies waits for its readers.
@@ -103,9 +104,10 @@ final class Engine: Sendable {
     /// What a new connection keeps to.
     func pace() -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate) }
 
-    /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` if it is taken.
-    /// - Returns: whether it is: where there are too many, an idle one goes, or one whose client does not go on; for who
-    ///   has too many already, only one of theirs.
+    /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` if it is
+    /// taken.
+    /// - Returns: whether it is: where there are too many, an idle one goes, or one whose client does not go on; for
+    ///   who has too many already, only one of theirs.
     func takes(_ newcomer: any LoopMember, in room: LoopRoom) -> Bool {
         if makesWay(for: newcomer, in: room),
             counters.openConnections < maxConnections || room.shedIdlest() || room.shedSlowest()
@@ -124,8 +126,8 @@ final class Engine: Sendable {
     }
 
     /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` in any case.
-    /// - Returns: whether there may be one more: where there are too many, an idle one from there goes, or one that does not
-    ///   go on.
+    /// - Returns: whether there may be one more: where there are too many, an idle one from there goes, or one that
+    ///   does not go on.
     func makesWay(for newcomer: any LoopMember, in room: LoopRoom) -> Bool {
         perAddress.enter(newcomer.network) || room.shedIdlest(for: newcomer) || room.shedSlowest(for: newcomer)
     }

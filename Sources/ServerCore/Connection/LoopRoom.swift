@@ -94,8 +94,8 @@ final class LoopRoom {
     /// Connections, and requests of HTTP/2 on them.
     var memberCount: Int { members.count }
 
-    /// Whether there are so many that each should send in small pieces over TLS, which keeps a buffer of the largest that
-    /// a connection has sent: 140 KB of HTTP/1, and several hundred of HTTP/2.
+    /// Whether there are so many that each should send in small pieces over TLS, which keeps a buffer of the largest
+    /// that a connection has sent: 140 KB of HTTP/1, and several hundred of HTTP/2.
     var isCrowded: Bool { members.count > 64 }
 
     /// Closes the connection that has been idle for longest, to make room for another.
@@ -118,7 +118,8 @@ final class LoopRoom {
         return idlest != nil
     }
 
-    /// Closes the connection whose client has been waited for longest, in all that it asked for, to make room for another.
+    /// Closes the connection whose client has been waited for longest, in all that it asked for, to make room for
+    /// another.
     /// - Parameter newcomer: for which another connection from its address goes; nil for any.
     /// - Returns: false when none has been for long.
     @discardableResult
@@ -150,8 +151,8 @@ final class LoopRoom {
     /// Seconds for which a client may be waited for where others have no place.
     private static let patience: UInt32 = 5
 
-    /// Closes the connections that have been idle for longest, and the files kept open, for want of descriptors; where none
-    /// is idle, one whose client has been waited for.
+    /// Closes the connections that have been idle for longest, and the files kept open, for want of descriptors; where
+    /// none is idle, one whose client has been waited for.
     func freeDescriptors(_ count: Int) {
         files.clear()
         secureFiles.clear()

@@ -156,8 +156,8 @@ public struct Request: Sendable {
 
 /// What all copies of one ``Request`` share.
 ///
-/// Nothing changes after `init` but `exchange` and `io`, which are set on the loop, before the task or pool job that reads
-/// them begins.
+/// Nothing changes after `init` but `exchange` and `io`, which are set on the loop, before the task or pool job that
+/// reads them begins.
 package final class RequestStorage: @unchecked Sendable {
     let head: RequestHead
     let method: Method

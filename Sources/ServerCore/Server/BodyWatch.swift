@@ -20,7 +20,8 @@ package final class BodyWatch: Sendable {
         watched.withLock { $0.sink = writer.sink }
     }
 
-    /// For how many milliseconds the client has taken nothing, though more waits for it; nil while it is not waited for.
+    /// For how many milliseconds the client has taken nothing, though more waits for it; nil while it is not waited
+    /// for.
     fileprivate var stall: Int64? { watched.withLock { $0.sink }?.stall }
 
     /// Breaks the body off, so that what is kept for it goes.

@@ -5,8 +5,8 @@ internal import Synchronization
 /// synchronising clients are given.
 ///
 /// RFC 6578 §5. That takes a walk through all of a tree, also under the lock under which names change, so that nothing
-/// comes between what was said and what is done. So it is one through few members: of more, nothing is found out, and no
-/// token is current.
+/// comes between what was said and what is done. So it is one through few members: of more, nothing is found out, and
+/// no token is current.
 struct CollectionLook: Sendable {
     private struct Reach: Hashable {
         let path: SharePath
@@ -79,8 +79,8 @@ struct CollectionLook: Sendable {
     }
 }
 
-/// What was found out about collections right before a request's first change, by which its further ones go: that change
-/// may be why they are no longer so.
+/// What was found out about collections right before a request's first change, by which its further ones go: that
+/// change may be why they are no longer so.
 package final class SettledCollections: Sendable {
     private struct State {
         var look: CollectionLook?

@@ -85,8 +85,8 @@ package struct CollectionSnapshot: Sendable {
     ///   - share: the requester's view.
     ///   - isRecursive: whether members of members belong to it.
     ///   - most: members.
-    /// - Throws: ``RootError/tooMany`` when there are more, or their paths, or the properties of the folders among them,
-    ///   have more than 16 MiB.
+    /// - Throws: ``RootError/tooMany`` when there are more, or their paths, or the properties of the folders among
+    ///   them, have more than 16 MiB.
     package init(
         of path: SharePath, in share: Share, isRecursive: Bool, most: Int = Self.maxMembers
     ) throws(RootError) {

@@ -29,8 +29,8 @@ struct Housekeeping: Sendable {
         while !Task.isCancelled {
             let obstacle = (try? await io.run { [root] in root.obstacle }) ?? nil
             if let (place, errno) = obstacle, !wasRefused {
-                // Another user's, of an earlier start as root, or of a disk that has failed: people get 403, and only this
-                // says why.
+                // Another user's, of an earlier start as root, or of a disk that has failed: people get 403, and only
+                // this says why.
                 logger.warning(
                     "changes will be refused",
                     metadata: ["place": "\(place)", "reason": "\(unsafe String(cString: strerror(errno)))"])

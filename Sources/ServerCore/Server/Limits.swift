@@ -16,8 +16,8 @@ public struct Limits: Sendable {
     /// Bytes of heads, XML, JSON and small files in memory that have come in part, of all requests together; 503 beyond
     /// it.
     ///
-    /// The first 4 KiB of each are not counted. As much again is for the names of files in forms, and half of it for what
-    /// long uploads over HTTP/2 may have on their way.
+    /// The first 4 KiB of each are not counted. As much again is for the names of files in forms, and half of it for
+    /// what long uploads over HTTP/2 may have on their way.
     public var requestMemory = UsableMemory.part(32 << 20, oneIn: 32)
     /// Bytes in memory of answers that their clients are slow to take, of all connections together.
     ///

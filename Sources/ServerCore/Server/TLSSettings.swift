@@ -2,8 +2,8 @@
 public struct TLSSettings: Sendable {
     /// Where the certificate comes from.
     public enum Identity: Sendable {
-        /// PEM files: the certificate and those that lead to its root; the key, RSA, ECDSA or Ed25519. Read again when they
-        /// change.
+        /// PEM files: the certificate and those that lead to its root; the key, RSA, ECDSA or Ed25519. Read again when
+        /// they change.
         case files(certificate: String, key: String)
         /// One that the server makes for itself and keeps in the share's state folder.
         case selfSigned(names: [String])

@@ -8,7 +8,8 @@ struct Destination: Sendable {
     let path: SharePath
 
     /// Resolves the field by the parser of the request's own target.
-    /// - Throws: 400 when it is missing, malformed, with a query or outside the share; 502 when it names another server.
+    /// - Throws: 400 when it is missing, malformed, with a query or outside the share; 502 when it names another
+    ///   server.
     init(of request: Request) throws(HTTPError) {
         let lines = request.fields.bytes("destination")
         guard let reference = lines.first, lines.count == 1, !reference.isEmpty else {

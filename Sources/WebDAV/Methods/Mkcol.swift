@@ -23,7 +23,8 @@ extension DAVRequest {
         }
     }
 
-    /// What is at the target; nil, too, for those who may not see it: who may only send files makes folders all the same.
+    /// What is at the target; nil, too, for those who may not see it: who may only send files makes folders all the
+    /// same.
     private func visibleTarget() throws(RootError) -> FileAttributes? {
         do throws(RootError) {
             return try existing(path)

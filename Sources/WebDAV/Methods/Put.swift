@@ -72,8 +72,8 @@ extension DAVRequest {
         }
     }
 
-    /// Whether a PUT has no `Content-Range`, or one that is all of the file: curl sends such, asked to go on with a file
-    /// of which nothing is here.
+    /// Whether a PUT has no `Content-Range`, or one that is all of the file: curl sends such, asked to go on with a
+    /// file of which nothing is here.
     ///
     /// RFC 9110 §14.4, §14.5.
     static func isWhole(_ request: Request) -> Bool {

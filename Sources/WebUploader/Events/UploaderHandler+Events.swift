@@ -109,8 +109,8 @@ extension UploaderHandler {
     }
 }
 
-/// The folder that a stream tells of, as long as it is at its address: with a folder above it, it may go where its names
-/// are not for this requester to know.
+/// The folder that a stream tells of, as long as it is at its address: with a folder above it, it may go where its
+/// names are not for this requester to know.
 private struct WatchedFolder: Sendable {
     let path: SharePath
     /// As it was once its changes were listened to.

@@ -4,7 +4,8 @@ import ServerCore
 /// Finds names below a folder, result by result, however large the tree.
 ///
 /// Bounded: at most ``maxResults`` results and a million folders, fewer while other searches remember many, and the
-/// answer says so where there may be more; a blank line goes out while nothing is found, so that a client that has gone ends the walk.
+/// answer says so where there may be more; a blank line goes out while nothing is found, so that a client that has gone
+/// ends the walk.
 final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private static let maxResults = 10_000
     private static let membersAtOnce = 4096

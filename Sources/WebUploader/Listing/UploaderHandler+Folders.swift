@@ -116,8 +116,8 @@ extension UploaderHandler {
         }
     }
 
-    /// Whether the client goes by the links of pages, as `wget -r`, lftp, rclone's `http` and browsers for terminals do, and
-    /// yet asks for any media type.
+    /// Whether the client goes by the links of pages, as `wget -r`, lftp, rclone's `http` and browsers for terminals
+    /// do, and yet asks for any media type.
     private static func followsLinks(_ request: Request) -> Bool {
         guard let agent = request.fields["user-agent"]?.lowercased() else { return false }
         let beginnings = ["wget/", "wget2/", "rclone/", "lftp/", "kodi", "httpdirfs", "links (", "elinks/", "netsurf/"]

@@ -138,7 +138,8 @@ extension UploaderHandler {
     /// Core: PATCH.
     ///
     /// Where the name was taken meanwhile, the answer is 409 without an offset, and all that has come stays: with
-    /// `conflict` in `Upload-Metadata`, and conditions as at the creation, the client says anew what shall become of it.
+    /// `conflict` in `Upload-Metadata`, and conditions as at the creation, the client says anew what shall become of
+    /// it.
     func appendTus(_ request: Request, _ id: String) async throws -> Response {
         let fields = request.fields
         guard Self.isOffsetStream(fields) else {

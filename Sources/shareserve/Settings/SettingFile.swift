@@ -40,8 +40,8 @@ enum SettingFile {
     ///   - path: as the setting says it.
     ///   - kind: what the file is to a person.
     /// - Returns: its text.
-    /// - Throws: ``StartError`` that says why it cannot be read. Not UTF-8 and mended, a rule in it would be for another
-    ///   path, and a password one that nobody has.
+    /// - Throws: ``StartError`` that says why it cannot be read. Not UTF-8 and mended, a rule in it would be for
+    ///   another path, and a password one that nobody has.
     static func text(_ path: String, as kind: String) throws(StartError) -> String {
         let bytes = try read(path, as: kind)
         if let text = String(validating: bytes, as: UTF8.self) { return text }

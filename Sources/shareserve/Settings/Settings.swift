@@ -114,7 +114,8 @@ struct Settings {
         return span
     }
 
-    /// A span of time that somebody is given, so not none at all: with it, whatever does not come at once would be ended.
+    /// A span of time that somebody is given, so not none at all: with it, whatever does not come at once would be
+    /// ended.
     func patience(_ name: String) throws(StartError) -> Duration? {
         let span = try duration(name)
         // Elsewhere it often stands for no limit.

@@ -2,8 +2,8 @@
 enum Spelling {
     /// The one of `names` that a person most likely meant by `name`; nil where none is near.
     ///
-    /// Case and signs do not count, since other programs write `readOnly` or `read_only`; beside that, one letter may be
-    /// missing, one too many or another one, or two neighbours be exchanged.
+    /// Case and signs do not count, since other programs write `readOnly` or `read_only`; beside that, one letter may
+    /// be missing, one too many or another one, or two neighbours be exchanged.
     static func nearest(to name: String, among names: some Collection<String>) -> String? {
         let given = letters(name)
         return names.filter { isNear(given, letters($0)) }

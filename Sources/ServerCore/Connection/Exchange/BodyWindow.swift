@@ -1,8 +1,8 @@
 /// How much more of a request's body its client may send.
 ///
-/// What comes is taken from the frame layer at once, and waits in the body's pipe, where it is counted. So the frame layer,
-/// which keeps windows as wide for what it has handed over, is told to open none for streams: they are opened here, for
-/// what was read.
+/// What comes is taken from the frame layer at once, and waits in the body's pipe, where it is counted. So the frame
+/// layer, which keeps windows as wide for what it has handed over, is told to open none for streams: they are opened
+/// here, for what was read.
 ///
 /// A client has to wait for its window once in each round trip. So far away, or by satellite, it sends no faster than a
 /// window in each: a quarter of a megabyte in half a second. What is let in may have to wait for the disk, so what is
@@ -10,8 +10,8 @@
 struct BodyWindow {
     /// What every stream begins with.
     ///
-    /// RFC 9113 §6.9.2. Where a server says less, its clients have to live with windows of less than nothing: they may have
-    /// sent as much before they hear of it.
+    /// RFC 9113 §6.9.2. Where a server says less, its clients have to live with windows of less than nothing: they may
+    /// have sent as much before they hear of it.
     static let least = 65_535
     /// What a stream gets on with where much waits for readers already: a client may wait until a whole frame of 16 KiB
     /// fits, and is told of no less.
@@ -48,7 +48,8 @@ struct BodyWindow {
     ///   - memory: for all that may be sent.
     /// - Returns: by how much it should be opened now, which counts as told.
     mutating func increment(waiting: Int, rest: Int64?, isCrowded: Bool, _ memory: RequestMemory) -> Int {
-        // How much padding there will be, nobody knows. What is announced may be any number; more than ``most`` is as good.
+        // How much padding there will be, nobody knows. What is announced may be any number; more than ``most`` is as
+        // good.
         let most = Int64(Self.most)
         let ahead = isPadded ? Self.most : Int(min(max(rest ?? most, 0), most)) + Self.slack
         let needed = ahead - open

@@ -35,9 +35,10 @@ struct ClientProgress {
 
 /// What the client of one request of HTTP/2 has taken, as far as that can be told.
 ///
-/// Of its own bytes, what the socket took, which is in large steps. Between two of them counts what goes into frames on the
-/// connection, where windows are narrow, and what its client confirms, where the line is thin: either may have been before
-/// them on the way. But only so much of it: a client that opens no window for this request may read others for ever.
+/// Of its own bytes, what the socket took, which is in large steps. Between two of them counts what goes into frames on
+/// the connection, where windows are narrow, and what its client confirms, where the line is thin: either may have been
+/// before them on the way. But only so much of it: a client that opens no window for this request may read others for
+/// ever.
 struct StreamIntake {
     private static let most: Int64 = 2 << 20
     private var written: Int64 = 0

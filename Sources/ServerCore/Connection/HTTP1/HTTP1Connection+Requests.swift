@@ -167,7 +167,8 @@ extension HTTP1Connection {
             return false
         }
         record(status: status, bytes: isHeadOnly ? 0 : sentBytes)
-        // Who waits for leave to send will send nothing; and what is refused for another reason is not sent for nothing.
+        // Who waits for leave to send will send nothing; and what is refused for another reason is not sent for
+        // nothing.
         if status == 401, case .counted(let rest) = incoming, !isBodyBroken, !owesContinue { unreadBody = rest }
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
@@ -243,8 +244,8 @@ extension HTTP1Connection {
     /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us
     /// would reset it.
     ///
-    /// Who is only asked to log in is to read it, too: KDE's programs take an end of our side within their own body for a
-    /// connection that broke, so that waits for the rest of one whose length is known. RFC 9112 §9.6.
+    /// Who is only asked to log in is to read it, too: KDE's programs take an end of our side within their own body for
+    /// a connection that broke, so that waits for the rest of one whose length is known. RFC 9112 §9.6.
     private func linger() {
         flush(more: false)
         guard phase != .closed else { return }

@@ -71,8 +71,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         ]
         // All that comes is passed on to its stream at once, so this only has to be as much as may be on its way.
         settings.targetWindowSize = 4 * 1_024 * 1_024
-        // Browsers say which pictures they want first, again for each that comes into view. The frame layer keeps the time
-        // of so many, but the meter knows how much more would be too much.
+        // Browsers say which pictures they want first, again for each that comes into view. The frame layer keeps the
+        // time of so many, but the meter knows how much more would be too much.
         settings.controlFrameRateLimit.maximumCount = 400
         settings.controlFrameRateLimit.windowLength = .seconds(1)
         // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
@@ -292,8 +292,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         }
     }
 
-    /// Says that nothing more is sent, and waits for the client to say so too, or for as long as it reads what the system
-    /// still has for it.
+    /// Says that nothing more is sent, and waits for the client to say so too, or for as long as it reads what the
+    /// system still has for it.
     private func close() {
         guard roomIndex >= 0, closing == nil else { return }
         closing = room.tick &+ Limits.ticks(engine.limits.lingerTime) &+ 1

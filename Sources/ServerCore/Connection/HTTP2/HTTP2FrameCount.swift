@@ -75,8 +75,8 @@ struct HTTP2FrameCount {
 
     /// Bytes at the end of what was read that can't go on to the frame layer yet.
     ///
-    /// They are a frame whose end has not come, and which is not a body without padding. Frames that are too large go on
-    /// for the frame layer to refuse.
+    /// They are a frame whose end has not come, and which is not a body without padding. Frames that are too large go
+    /// on for the frame layer to refuse.
     var unfinished: Int {
         if position > 0 { return position }
         guard skipped > 0, size <= Self.largest else { return 0 }

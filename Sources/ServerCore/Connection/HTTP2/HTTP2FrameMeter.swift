@@ -7,11 +7,12 @@ import NIOCore
 /// memory; frames that open windows by a byte cost time and nothing else.
 ///
 /// A client that makes its windows smaller may make one of them negative: RFC 9113 §6.9.2 allows it. The frame layer
-/// traps when it sends an empty frame into such a window, and an empty frame ends each answer whose length was not known
-/// before. So a connection ends when its windows shrink during such an answer; all others are served.
+/// traps when it sends an empty frame into such a window, and an empty frame ends each answer whose length was not
+/// known before. So a connection ends when its windows shrink during such an answer; all others are served.
 ///
-/// Frames go on whole, bodies also in pieces. The frame layer keeps all bytes of a connection until one of its reads ends
-/// where a frame ends. A client that never let that happen took as much memory as it sent, and ended the process at 4 GiB.
+/// Frames go on whole, bodies also in pieces. The frame layer keeps all bytes of a connection until one of its reads
+/// ends where a frame ends. A client that never let that happen took as much memory as it sent, and ended the process
+/// at 4 GiB.
 final class HTTP2FrameMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -27,8 +28,8 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
     init(_ connection: HTTP2Connection) { self.connection = connection }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes behind a goodbye is read, so that the goodbye reaches its client, and kept and counted nowhere: nobody
-        // would give it back.
+        // What comes behind a goodbye is read, so that the goodbye reaches its client, and kept and counted nowhere:
+        // nobody would give it back.
         guard !count.isExhausted, connection.isListening else { return forget() }
         var bytes = unwrapInboundIn(data)
         unsafe bytes.withUnsafeReadableBytes { bytes in unsafe count.read(bytes) }

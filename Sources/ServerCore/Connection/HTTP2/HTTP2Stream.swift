@@ -144,8 +144,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
 
     /// How often the reading of other streams gives this one more time.
     ///
-    /// What is before it on the way goes first, whichever stream it is of. But a client that opens no window for this one
-    /// can't keep it for ever by reading another.
+    /// What is before it on the way goes first, whichever stream it is of. But a client that opens no window for this
+    /// one can't keep it for ever by reading another.
     private static let mostRenewals = 10
 
     func secondPassed(_ tick: UInt32) {

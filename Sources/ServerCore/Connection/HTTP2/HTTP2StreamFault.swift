@@ -33,9 +33,9 @@ enum HTTP2StreamFault {
 
     /// Whether `error` may only say that a frame of ours came too late for its stream, and was not sent.
     ///
-    /// The frame layer may know already that the body whose window a frame is to open has ended, or that the stream has,
-    /// while what came before is just being handed on. What it keeps for a channel that is full comes late, too; that is
-    /// hidden from it by ``HTTP2Parcels``.
+    /// The frame layer may know already that the body whose window a frame is to open has ended, or that the stream
+    /// has, while what came before is just being handed on. What it keeps for a channel that is full comes late, too;
+    /// that is hidden from it by ``HTTP2Parcels``.
     static func isOfLateFrame(_ error: any Error) -> Bool {
         error is NIOHTTP2Errors.BadStreamStateTransition || error is NIOHTTP2Errors.NoSuchStream
     }

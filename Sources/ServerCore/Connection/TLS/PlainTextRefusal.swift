@@ -2,8 +2,8 @@ import NIOCore
 
 /// Answers HTTP without TLS, at a port of TLS, with what is wrong.
 ///
-/// Without an answer, browsers say only that the page does not work. It stands below TLS until the first bytes have come;
-/// ``TLSGreeter`` bounds the time for these and for the refusal.
+/// Without an answer, browsers say only that the page does not work. It stands below TLS until the first bytes have
+/// come; ``TLSGreeter`` bounds the time for these and for the refusal.
 final class PlainTextRefusal: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

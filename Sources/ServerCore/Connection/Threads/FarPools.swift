@@ -1,8 +1,8 @@
 import DirectoryRoot
 import Synchronization
 
-/// The threads for what is on far file systems below the root (``FarMounts``): their own, so that one that hangs holds up
-/// nobody who asks for something else.
+/// The threads for what is on far file systems below the root (``FarMounts``): their own, so that one that hangs holds
+/// up nobody who asks for something else.
 ///
 /// Each far file system has a pool, by its number, up to a few; further ones share theirs. Threads begin on first need.
 final class FarPools: Sendable {

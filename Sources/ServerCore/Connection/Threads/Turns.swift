@@ -3,8 +3,8 @@ import Synchronization
 
 /// Lets few tasks at a time hold a thread for long, so that most of the pool's threads stay for others.
 ///
-/// As ``WaitingLine``, but the work goes on in the task that asks for it, and hears when that is cancelled. How many may
-/// wait is bounded elsewhere.
+/// As ``WaitingLine``, but the work goes on in the task that asks for it, and hears when that is cancelled. How many
+/// may wait is bounded elsewhere.
 final class Turns: Sendable {
     private struct State {
         var free: Int

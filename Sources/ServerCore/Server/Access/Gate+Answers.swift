@@ -62,7 +62,8 @@ extension Gate {
     /// Whether a page or its script asks, so that we show our own log-in page.
     static func isBrowser(_ head: RequestHeadView) -> Bool {
         let fields = head.fields
-        // KDE's programs say that they are one, and ask for pages even by PROPFIND; they know no log-in but the usual ones.
+        // KDE's programs say that they are one, and ask for pages even by PROPFIND; they know no log-in but the usual
+        // ones.
         guard let agent = fields["user-agent"], agent.hasPrefix("Mozilla/"), !agent.contains(" KIO/") else {
             return false
         }

@@ -35,7 +35,8 @@ package final class Gate: AccessControl {
     let sessions: Sessions
     let linkSessions: LinkSessions
     let brake: GuessingBrake
-    /// For links that are not there: any page can have its readers ask for some, which must not keep them from logging in.
+    /// For links that are not there: any page can have its readers ask for some, which must not keep them from logging
+    /// in.
     let linkBrake: GuessingBrake
     let root: DirectoryRoot
     let prefix: String

@@ -1,7 +1,7 @@
 import DirectoryRoot
 
-/// Log-in and log-out of browsers: `/.shareserve/login`, `/.shareserve/logout`; below a link with a password, `login` is
-/// where that is given.
+/// Log-in and log-out of browsers: `/.shareserve/login`, `/.shareserve/logout`; below a link with a password, `login`
+/// is where that is given.
 package struct LogInHandler: Handler {
     private let gate: Gate
     private let sessionEnds: @Sendable () -> Void

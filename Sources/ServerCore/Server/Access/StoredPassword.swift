@@ -12,8 +12,8 @@ package enum StoredPassword: Equatable, Sendable {
 
     /// Whether it has the form of a hash that another program made: `$kind$…`, `{KIND}…`, or the name of a function.
     ///
-    /// Taken for a password, whoever reads the file would log in with the hash itself. By their form and not by a list of
-    /// kinds, which would never be complete.
+    /// Taken for a password, whoever reads the file would log in with the hash itself. By their form and not by a list
+    /// of kinds, which would never be complete.
     private static func looksHashed(_ text: String) -> Bool {
         let bytes = Array(text.lowercased().utf8)
         let marks = ["pbkdf2_", "pbkdf2:", "scrypt:", "scrypt$", "scram-", "argon2$", "bcrypt$", "bcrypt_"]

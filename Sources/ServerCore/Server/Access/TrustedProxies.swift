@@ -1,8 +1,8 @@
 /// What is believed about a client that comes through a proxy, and from which proxies.
 ///
 /// Of the chain of hops that `Forwarded` (RFC 7239) or `X-Forwarded-For` tells, only what trusted proxies wrote is
-/// read: from the right, up to and with the first address that is no trusted proxy itself. `Forwarded` is read only where
-/// the other fields tell neither address nor scheme.
+/// read: from the right, up to and with the first address that is no trusted proxy itself. `Forwarded` is read only
+/// where the other fields tell neither address nor scheme.
 package struct TrustedProxies: Sendable {
     /// A client as it is believed to be.
     package struct Client: Equatable, Sendable {

@@ -24,7 +24,8 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             Every option may also stand in the environment (SHARESERVE_PORT=8080; several values with | between them) \
             and in a JSON file (--config). A flag wins over the environment, and that over the file.
 
-            Also: shareserve hash-password [USER] makes password hashes, shareserve link PATH makes share links; see their --help.
+            Also: shareserve hash-password [USER] makes password hashes, shareserve link PATH makes share links; see \
+            their --help.
             """,
         version: "0.1.0"
     )

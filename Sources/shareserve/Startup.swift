@@ -99,8 +99,10 @@ final class Startup: Sendable {
         let remedy = access.isOn ? "--read-only, or a rule other than “@/:rw”," : "--read-only or --auth"
         // Where the disk refuses changes to the shared folder, as the log says, it may take them in folders below.
         guard configuration.root.obstacle == nil else {
-            return
-                "Whoever reaches these addresses can read the files, and change what the disk lets this server change; \(remedy) prevents that."
+            return """
+                Whoever reaches these addresses can read the files, and change what the disk lets this server change; \
+                \(remedy) prevents that.
+                """
         }
         let rights =
             switch (policy.refusesOverwrite, policy.refusesDelete) {

@@ -89,8 +89,7 @@ struct HTMLListing: ListingFormat {
         writer.raw("<option value=\"keep\">keep both</option>")
         if rights.contains(.overwrite) { writer.raw("<option value=\"replace\">replace</option>") }
         writer.raw("<option value=\"fail\">stop</option></select></label>\n")
-        writer.raw(
-            "<label>Files <input type=\"file\" name=\"files\" multiple required></label>\n<button class=\"button\">Upload</button>\n</form>\n"
-        )
+        writer.raw("<label>Files <input type=\"file\" name=\"files\" multiple required></label>\n")
+        writer.raw("<button class=\"button\">Upload</button>\n</form>\n")
     }
 }

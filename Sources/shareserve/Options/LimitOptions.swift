@@ -19,12 +19,16 @@ enum LimitOptions: SettingsSection {
         .text("max-head-size", as: "size", "Bytes of a request's head; default: 64K."),
         .text(
             "max-request-memory", as: "size",
-            "Memory for heads, XML, JSON and small files that have come in part, of all requests together; default: 32M, less below 1 GiB."
-        ),
+            """
+            Memory for heads, XML, JSON and small files that have come in part, of all requests together; default: 32M, \
+            less below 1 GiB.
+            """),
         .text(
             "max-answer-memory", as: "size",
-            "Memory for listings and the like that clients are slow to take, of all connections together; default: 64M, less below 1 GiB."
-        ),
+            """
+            Memory for listings and the like that clients are slow to take, of all connections together; default: 64M, \
+            less below 1 GiB.
+            """),
         .text("max-fields", as: "number", "Field lines of a request; default: 128."),
         .text("head-timeout", as: "time", "For a request's head to come; default: 20s."),
         .text("body-timeout", as: "time", "Without any byte of an upload; default: 30s."),

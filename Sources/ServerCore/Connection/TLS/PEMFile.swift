@@ -59,8 +59,10 @@ struct PEMFile {
             }
             if holds("PRIVATE KEY-----") {
                 throw TLSError(
-                    "the private key in \(path) is damaged, or of a kind that browsers do not take; RSA, ECDSA P-256 to P-521 or Ed25519"
-                )
+                    """
+                    the private key in \(path) is damaged, or of a kind that browsers do not take; RSA, ECDSA P-256 to \
+                    P-521 or Ed25519
+                    """)
             }
             let hint = holds("-----BEGIN ") ? "" : "; “openssl pkey -in \(path) -out key.pem” makes it of a DER file"
             throw TLSError("there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in \(path)\(hint)")

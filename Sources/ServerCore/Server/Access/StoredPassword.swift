@@ -45,8 +45,10 @@ package enum StoredPassword: Equatable, Sendable {
             self = .crypt(text)
         } else if Self.looksHashed(text) {
             throw AccessRuleError(
-                "a password's hash is of a kind too weak to use, or unknown here; make one with “shareserve hash-password” or “htpasswd -B”"
-            )
+                """
+                a password's hash is of a kind too weak to use, or unknown here; make one with “shareserve \
+                hash-password” or “htpasswd -B”
+                """)
         } else {
             guard !text.isEmpty else { throw AccessRuleError("a password is empty") }
             self = .plain(Array(text.utf8))

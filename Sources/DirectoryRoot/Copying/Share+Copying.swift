@@ -220,11 +220,11 @@ extension Share {
     /// - Parameters:
     ///   - request: what is asked.
     ///   - status: of what was copied, as it was then.
-    ///   - sum: of a moved folder, what it held when its copy was begun.
+    ///   - fingerprint: of a moved folder, what it held when its copy was begun.
     /// - Returns: of a move, what will be taken away.
     /// - Throws: ``RootError/tooMany`` when it was written to; ``RootError/preconditionFailed``; what the disk says.
     func requireUnchanged(
-        _ request: CopyRequest, _ status: sys_attributes, _ sum: TreeSum? = nil
+        _ request: CopyRequest, _ status: sys_attributes, _ fingerprint: TreeFingerprint? = nil
     ) throws(RootError) -> Departure? {
         guard request.isMove || precondition != nil else { return nil }
         let found = try look(at: request.source, waiting: true).status
@@ -233,7 +233,7 @@ extension Share {
             guard FileStamp(found) == FileStamp(status) else { throw .tooMany }
             let from = try locateSource(request.source, followsLink: false)
             try checkLocks(WriteUse(trees: [from.path]))
-            departure = try Departure(of: from, holding: sum, in: root)
+            departure = try Departure(of: from, holding: fingerprint, in: root)
         }
         guard precondition != nil, !request.isDirectory else { return departure }
         let now = FileAttributes(found)
@@ -256,7 +256,7 @@ extension Share {
             try root.requireSpace(for: 0, at: target)
         }
         try FileCopy.requireWhole(target, of: source, status, isMove: isMove)
-        if isMove { try Belongings.carry(from: source, status, to: target) }
+        if isMove { try FileMetadata.carry(from: source, status, to: target) }
         try check(sys_set_times(target, 0, -1, status.modified, Int64(status.modified_ns)), "futimens")
     }
 }

@@ -22,7 +22,7 @@ extension Share {
         defer { removeRemains(of: copy) }
         let top = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
         ScratchFolder.hold(top.number)
-        let sum = request.isMove ? try TreeSum(of: origin.descriptor.number) : nil
+        let fingerprint = request.isMove ? try TreeFingerprint(of: origin.descriptor.number) : nil
         let failures = try copyMembers(
             of: origin, to: top.number, at: location.path, isMove: request.isMove, recursive: recursive)
         if !failures.isEmpty, request.isMove || location.status != nil {
@@ -32,10 +32,10 @@ extension Share {
         // The source will be gone: its copy must be on the disk before, all of it at once.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
         // Who writes to it later is found when it is hidden.
-        if let sum, try TreeSum(of: origin.descriptor.number) != sum { throw .tooMany }
+        if let fingerprint, try TreeFingerprint(of: origin.descriptor.number) != fingerprint { throw .tooMany }
         copy.isWhole = failures.isEmpty
         let created = try root.commitLock.withLock { () throws(RootError) in
-            try placeTree(&copy, top.number, request, status, sum)
+            try placeTree(&copy, top.number, request, status, fingerprint)
         }
         return TransferResult(created: created ?? false, failures: failures)
     }
@@ -56,14 +56,15 @@ extension Share {
     ///   - top: the open folder itself.
     ///   - request: where it goes.
     ///   - status: what it is a copy of.
-    ///   - sum: of the source of a move, what it held when the copy was begun.
+    ///   - fingerprint: of the source of a move, what it held when the copy was begun.
     /// - Returns: whether the name is new; nil when something has come to it that a part is not to replace.
     /// - Throws: what forbids it, and what the disk says.
     private func placeTree(
-        _ copy: inout BuiltTree, _ top: Int32, _ request: CopyRequest, _ status: sys_attributes, _ sum: TreeSum?
+        _ copy: inout BuiltTree, _ top: Int32, _ request: CopyRequest, _ status: sys_attributes,
+        _ fingerprint: TreeFingerprint?
     ) throws(RootError) -> Bool? {
         var location = try locateTarget(request.target, followsLink: false)
-        let departure = try requireUnchanged(request, status, sum)
+        let departure = try requireUnchanged(request, status, fingerprint)
         try requireCopyTarget(location, request, status)
         let created = location.status == nil
         guard copy.isWhole || created else { return nil }
@@ -178,7 +179,7 @@ extension Share {
         let source = origin.descriptor.number
         let isWatched = recursive && !isMove
         // What can't be looked at as a whole is gone over, too.
-        var names = isWatched ? try? TreeSum(of: source, scope: .names) : nil
+        var names = isWatched ? try? TreeFingerprint(of: source, scope: .names) : nil
         var debts = CopyDebts()
         var failures: [MemberFailure] = []
         for walk in 1...Self.mostWalks {
@@ -186,7 +187,7 @@ extension Share {
             var copy = TreeCopy(share: self, source: origin.realPath, target: target, isMove: isMove, debts: debts)
             failures = try copy.run(from: source, to: top, recursive: recursive)
             guard isWatched else { return failures }
-            let now = try? TreeSum(of: source, scope: .names)
+            let now = try? TreeFingerprint(of: source, scope: .names)
             if let now, now == names { return failures }
             names = now
             debts = copy.debts

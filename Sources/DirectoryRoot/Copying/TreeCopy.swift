@@ -23,7 +23,7 @@ struct TreeCopy: ~Copyable {
     ///   - share: who asks.
     ///   - source: the real path of what is copied, for rights and reports.
     ///   - target: where it will be.
-    ///   - isMove: whether everything comes along: ``Belongings``, hidden names, links that lead nowhere.
+    ///   - isMove: whether everything comes along: ``FileMetadata``, hidden names, links that lead nowhere.
     ///   - debts: of the walk before, where the copy has members of one already: those that are as the source has them
     ///     now are done.
     init(share: Share, source: SharePath, target: SharePath, isMove: Bool, debts: CopyDebts) {
@@ -181,7 +181,7 @@ struct TreeCopy: ~Copyable {
         let status = try sys_attributes(of: folder)
         let wanted = status.mode & (permissions | 0o7000)
         guard status.mode & 0o7777 != wanted else { return }
-        try Belongings.setBits(wanted, of: folder)
+        try FileMetadata.setBits(wanted, of: folder)
     }
 
     /// Makes room for a folder where an earlier walk has copied a file of that name.
@@ -243,7 +243,7 @@ struct TreeCopy: ~Copyable {
         levels.removeLast()
         try levels.last?.reopen(from: level)
         if share.root.policy.waitsForDisk { try WriteBack.waitForNames(in: level.target) }
-        if isMove { try Belongings.carry(from: level.source, level.identity, to: level.target) }
+        if isMove { try FileMetadata.carry(from: level.source, level.identity, to: level.target) }
         try check(
             sys_set_times(level.target, 0, -1, level.identity.modified, Int64(level.identity.modified_ns)), "futimens")
     }

@@ -15,7 +15,7 @@ import CSyscalls
 final class Departure {
     private let place: ScratchPlace
     private let status: sys_attributes
-    private let sum: TreeSum?
+    private let fingerprint: TreeFingerprint?
     private var hidings: [Hiding] = []
     /// Whether what becomes of the source now, and of its copy, is nobody's to undo.
     private var isSettled = false
@@ -32,13 +32,14 @@ final class Departure {
 
     /// - Parameters:
     ///   - source: where it stands.
-    ///   - sum: what it holds, as it was copied: it goes only as that; nil for a file.
+    ///   - fingerprint: what it holds, as it was copied: it goes only as that; nil for a file.
     ///   - root: for names that no door shows.
     /// - Throws: ``RootError/notFound`` when nothing is there; ``RootError/tooMany``.
-    init(of source: borrowing Location, holding sum: TreeSum?, in root: DirectoryRoot) throws(RootError) {
+    init(of source: borrowing Location, holding fingerprint: TreeFingerprint?, in root: DirectoryRoot) throws(RootError)
+    {
         guard let status = source.status else { throw .notFound }
         self.status = status
-        self.sum = sum
+        self.fingerprint = fingerprint
         path = source.path
         place = try source.place()
         guard status.isDirectory else { return }
@@ -121,7 +122,7 @@ final class Departure {
         // What can't be hidden is taken apart in its place, but for what others do to it meanwhile.
         try requireUnchanged(place)
         isSettled = true
-        return Share.DoomedTree(place: place, path: path, isInPlace: true, changedBy: sum?.newest)
+        return Share.DoomedTree(place: place, path: path, isInPlace: true, changedBy: fingerprint?.newest)
     }
 
     /// Gives the source its name back, and to what has that by now the next free one.
@@ -150,9 +151,9 @@ final class Departure {
 
     /// Nobody who comes by its name writes to the source any more: what it holds now has been copied, or comes back.
     private func requireUnchanged(_ place: ScratchPlace) throws(RootError) {
-        guard let sum else { return }
+        guard let fingerprint else { return }
         let tree = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
-        guard try TreeSum(of: tree.number) == sum else { throw .tooMany }
+        guard try TreeFingerprint(of: tree.number) == fingerprint else { throw .tooMany }
     }
 
     /// Makes it durable that the name is gone.

@@ -46,7 +46,7 @@ struct Location: ~Copyable {
         return ScratchPlace(directory: SharedDescriptor(copy), name: name)
     }
 
-    /// Whether what is there may have extended attributes that ``Belongings`` carries.
+    /// Whether what is there may have extended attributes that ``FileMetadata`` carries.
     var mayHaveAttributes: Bool {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { names in
             let count = unsafe withName {
@@ -54,7 +54,7 @@ struct Location: ~Copyable {
             }
             guard count > 0 else { return count == -Int(ERANGE) }
             // A label of the system's alone, as SELinux gives every file, is none.
-            return unsafe names[..<count].split(separator: 0).contains { unsafe Belongings.carries($0) }
+            return unsafe names[..<count].split(separator: 0).contains { unsafe FileMetadata.carries($0) }
         }
     }
 

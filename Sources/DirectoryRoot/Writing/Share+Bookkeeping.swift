@@ -105,9 +105,11 @@ extension Share {
     /// - Throws: what the disk says.
     func keepAttributes(of old: borrowing Location, in new: Int32) throws(RootError) -> Bool {
         let mayHave = old.mayHaveAttributes
-        if mayHave, let opened = try old.open() { return try Belongings.carryAttributes(from: opened.number, to: new) }
+        if mayHave, let opened = try old.open() {
+            return try FileMetadata.carryAttributes(from: opened.number, to: new)
+        }
         // What we may not read we may replace all the same.
-        try Belongings.takeOffAccessList(from: new)
+        try FileMetadata.takeOffAccessList(from: new)
         return !mayHave
     }
 

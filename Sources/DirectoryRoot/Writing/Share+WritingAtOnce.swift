@@ -116,7 +116,7 @@ extension Share {
         let status = try file.status()
         guard let attributes = FileAttributes(status) else { throw .notFound }
         if let old = location.status {
-            try Belongings.takeOffAccessList(from: file.descriptor)
+            try FileMetadata.takeOffAccessList(from: file.descriptor)
             try file.keepPermissions(of: old, where: status, hasAccessList: true)
         }
         try file.place(at: location, of: root)

@@ -5,7 +5,7 @@ import CSyscalls
 /// Owner, permission bits, access lists, and what other programs keep in its extended attributes. Where a move has to
 /// copy, they come along, but for what the other file system does not take or we may not give: as with `mv`, the file
 /// itself is worth more.
-enum Belongings {
+enum FileMetadata {
     /// The most that the names of all attributes take.
     private static let longestList = 65_536
 

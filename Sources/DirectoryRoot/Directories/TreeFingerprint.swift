@@ -4,8 +4,8 @@ import CSyscalls
 /// written, made, renamed or removed.
 ///
 /// The order does not matter. Good within one process only.
-struct TreeSum: Equatable {
-    /// What makes another sum.
+struct TreeFingerprint: Equatable {
+    /// What makes another fingerprint.
     enum Scope {
         case contents
         /// What is made, renamed or removed; no file is looked at.
@@ -25,7 +25,7 @@ struct TreeSum: Equatable {
     /// May wait for the disk.
     /// - Parameters:
     ///   - directory: open for whatever purpose; stays the caller's.
-    ///   - scope: what makes another sum.
+    ///   - scope: what makes another fingerprint.
     /// - Throws: ``RootError/tooMany`` when a folder is moved while this looks; what the disk says.
     init(of directory: Int32, scope: Scope = .contents) throws(RootError) {
         self.scope = scope
@@ -47,7 +47,7 @@ struct TreeSum: Equatable {
         }
     }
 
-    static func == (one: TreeSum, other: TreeSum) -> Bool { one.sum == other.sum }
+    static func == (one: TreeFingerprint, other: TreeFingerprint) -> Bool { one.sum == other.sum }
 
     private mutating func enter(_ name: UnsafePointer<CChar>, in directory: Int32) throws(RootError) {
         let level = try unsafe SumLevel(name, in: directory)

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// What files have beside their bytes, where a move has to copy.
-@Suite struct BelongingsTests {
+@Suite struct FileMetadataTests {
     private let attribute = "user.of.another.program"
 
     private func attributes(of member: String, in fixture: Fixture) throws -> (facts: sys_attributes, note: [UInt8]) {

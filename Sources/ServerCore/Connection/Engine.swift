@@ -14,7 +14,7 @@ final class Engine: Sendable {
     let io: IOPool
     let far: FarPools
     private let root: DirectoryRoot
-    private let passwords: WaitingLine
+    private let passwords: WorkQueue
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
@@ -59,7 +59,7 @@ final class Engine: Sendable {
         self.counters = counters
         rate = other?.rate ?? RateBucket(configuration.limits.totalRate)
         accessLog = configuration.accessLog
-        let room = DescriptorRoom(
+        let room = DescriptorBudget(
             limit: Int(sys_raise_file_limit()),
             connections: configuration.limits.connections(
                 areSecure: configuration.tls != nil, memory: UsableMemory.bytes),
@@ -81,7 +81,7 @@ final class Engine: Sendable {
         self.access = access
         self.proxies = proxies
         self.pool = pool
-        let passwords = WaitingLine(
+        let passwords = WorkQueue(
             pool, atOnce: Processors.count / 2, longest: 256,
             full: "Too many people are logging in at once. Try again in a few seconds.")
         self.passwords = passwords

@@ -12,7 +12,7 @@ internal import NIOSSL
 #endif
 
 /// What a server listens on.
-struct Doors {
+struct ListeningSockets {
     var channels: [any Channel] = []
     /// Of those channels that have one.
     var files: [SocketFile] = []
@@ -38,7 +38,7 @@ struct Listener {
     /// Listens on every address; on none when one fails.
     /// - Returns: what listens, and the addresses with their real ports.
     /// - Throws: ``ListenError``.
-    func bindAll(_ addresses: [ListenAddress]) async throws -> (Doors, [ListenAddress]) {
+    func bindAll(_ addresses: [ListenAddress]) async throws -> (ListeningSockets, [ListenAddress]) {
         var attempt = 0
         while true {
             do {
@@ -50,35 +50,35 @@ struct Listener {
         }
     }
 
-    private func bindOnce(_ addresses: [ListenAddress]) async throws -> (Doors, [ListenAddress]) {
-        var doors = Doors()
+    private func bindOnce(_ addresses: [ListenAddress]) async throws -> (ListeningSockets, [ListenAddress]) {
+        var sockets = ListeningSockets()
         var bound: [ListenAddress] = []
         var chosenPort = 0
         do {
             for address in addresses {
                 switch address {
                 case .unix(let path):
-                    try await bind(path: path, adding: &doors)
+                    try await bind(path: path, adding: &sockets)
                     bound.append(address)
                 case .internet(let host, let port):
                     let wanted = port == 0 ? chosenPort : port
                     guard
                         let channel = try await bind(host: host, port: wanted, isOptional: addresses.count > 1)
                     else { continue }
-                    doors.channels.append(channel)
+                    sockets.channels.append(channel)
                     let real = channel.localAddress?.port ?? wanted
                     if port == 0 { chosenPort = real }
                     bound.append(.internet(host: host, port: real))
                 }
             }
-            guard !doors.channels.isEmpty else {
+            guard !sockets.channels.isEmpty else {
                 throw ListenError.refused(address: "", reason: "there is no address to listen on")
             }
         } catch {
-            await doors.close()
+            await sockets.close()
             throw error
         }
-        return (doors, bound)
+        return (sockets, bound)
     }
 
     private func bind(host: String, port: Int, isOptional: Bool) async throws -> (any Channel)? {
@@ -109,7 +109,7 @@ struct Listener {
     }
 
     /// Not bound by NIO, which removes whatever is at the path when it closes the socket.
-    private func bind(path: String, adding doors: inout Doors) async throws {
+    private func bind(path: String, adding sockets: inout ListeningSockets) async throws {
         try await clearStaleSocket(path)
         let socket = unsafe sys_socket_at(path)
         switch -socket {
@@ -119,9 +119,9 @@ struct Listener {
             throw unsafe ListenError.refused(address: path, reason: String(cString: strerror(error)))
         default: break
         }
-        if let file = SocketFile(path) { doors.files.append(file) }
+        if let file = SocketFile(path) { sockets.files.append(file) }
         do {
-            doors.channels.append(
+            sockets.channels.append(
                 try await bootstrap(isIPv6: false, contexts: nil).withBoundSocket(socket).get())
             // NIO has called it with a number of its own; the last one counts, and where it is refused, that does.
             _ = listen(socket, Self.backlog)

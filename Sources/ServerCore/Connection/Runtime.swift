@@ -15,7 +15,7 @@ final class Runtime: Sendable {
     let redirectPort: Int?
     private let group: MultiThreadedEventLoopGroup
     private let rooms: Rooms
-    private let doors: Doors
+    private let sockets: ListeningSockets
     /// TLS, where there is any.
     let contexts: TLSContexts?
     private let ending = Mutex(Ending())
@@ -28,7 +28,7 @@ final class Runtime: Sendable {
 
     private init(
         engine: Engine, redirecting: Engine?, addresses: [ListenAddress], redirectPort: Int?,
-        group: MultiThreadedEventLoopGroup, rooms: Rooms, doors: Doors, contexts: TLSContexts?
+        group: MultiThreadedEventLoopGroup, rooms: Rooms, sockets: ListeningSockets, contexts: TLSContexts?
     ) {
         self.engine = engine
         self.redirecting = redirecting
@@ -36,7 +36,7 @@ final class Runtime: Sendable {
         self.redirectPort = redirectPort
         self.group = group
         self.rooms = rooms
-        self.doors = doors
+        self.sockets = sockets
         self.contexts = contexts
     }
 
@@ -62,7 +62,7 @@ final class Runtime: Sendable {
                     logger: configuration.logger)
             }
             let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
-            var (doors, addresses) = try await listener.bindAll(configuration.addresses)
+            var (sockets, addresses) = try await listener.bindAll(configuration.addresses)
             var redirecting: Engine?
             var redirectPort: Int?
             if contexts != nil, let port = configuration.redirectPort {
@@ -70,10 +70,10 @@ final class Runtime: Sendable {
                     let (plain, more, places) = try await redirect(
                         to: addresses, from: port, configuration, engine, group, rooms)
                     redirecting = plain
-                    doors.channels += more.channels
+                    sockets.channels += more.channels
                     redirectPort = places.first?.port
                 } catch {
-                    await doors.close()
+                    await sockets.close()
                     throw error
                 }
             }
@@ -81,7 +81,7 @@ final class Runtime: Sendable {
             sys_forget_code()
             return Runtime(
                 engine: engine, redirecting: redirecting, addresses: addresses, redirectPort: redirectPort,
-                group: group, rooms: rooms, doors: doors, contexts: contexts)
+                group: group, rooms: rooms, sockets: sockets, contexts: contexts)
         } catch {
             // Why it can't begin matters more.
             try? await group.shutdownGracefully()
@@ -92,14 +92,14 @@ final class Runtime: Sendable {
 
     /// Lets in those who come, and those who came already.
     func accept() async throws {
-        for listener in doors.channels { try await listener.setOption(.autoRead, value: true).get() }
+        for listener in sockets.channels { try await listener.setOption(.autoRead, value: true).get() }
     }
 
     /// Listens without TLS at the hosts of `addresses`, and sends everybody to where it is.
     private static func redirect(
         to addresses: [ListenAddress], from port: Int, _ configuration: ServerConfiguration, _ engine: Engine,
         _ group: MultiThreadedEventLoopGroup, _ rooms: Rooms
-    ) async throws -> (Engine, Doors, [ListenAddress]) {
+    ) async throws -> (Engine, ListeningSockets, [ListenAddress]) {
         var target = 443
         let hosts: [ListenAddress] = addresses.compactMap { address in
             guard case .internet(let host, let number) = address else { return nil }
@@ -110,9 +110,9 @@ final class Runtime: Sendable {
             configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
             proxies: engine.proxies, eventLoops: rooms.count, pool: engine.pool, counters: engine.counters,
             sharing: engine)
-        let (doors, places) = try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil)
+        let (sockets, places) = try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil)
             .bindAll(hosts)
-        return (plain, doors, places)
+        return (plain, sockets, places)
     }
 
     /// Returns when everything has ended.
@@ -134,7 +134,7 @@ final class Runtime: Sendable {
             return isFirst
         }
         guard isFirst else { return await untilEnded() }
-        await doors.close()
+        await sockets.close()
         // Only now, so that nobody whose connection ends for it comes back to be taken once more.
         engine.beginShutDown()
         redirecting?.beginShutDown()

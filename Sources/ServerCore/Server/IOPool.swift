@@ -6,20 +6,20 @@ public struct IOPool: Sendable {
 
     /// How much of it one kind of work may have.
     final class Bounds: Sendable {
-        let passwords: WaitingLine
-        let walks: WaitingLine
-        let looks: Turns
-        let spellings: Turns
+        let passwords: WorkQueue
+        let walks: WorkQueue
+        let looks: AsyncSemaphore
+        let spellings: AsyncSemaphore
         let ranges: Int
 
-        init(_ threads: PoolThreads, passwords: WaitingLine, _ limits: Limits) {
+        init(_ threads: PoolThreads, passwords: WorkQueue, _ limits: Limits) {
             self.passwords = passwords
-            walks = WaitingLine(
+            walks = WorkQueue(
                 threads, atOnce: limits.treeWalks > 0 ? limits.treeWalks : threads.count / 2, longest: 256,
                 full: "Too much is being copied and deleted at once. Try again in a few seconds.")
             // Beside those that copy and delete, so that some threads are left for everybody else.
-            looks = Turns(atOnce: threads.count / 4)
-            spellings = Turns(atOnce: threads.count / 4)
+            looks = AsyncSemaphore(atOnce: threads.count / 4)
+            spellings = AsyncSemaphore(atOnce: threads.count / 4)
             ranges = limits.ranges
         }
     }
@@ -36,7 +36,7 @@ public struct IOPool: Sendable {
     ///   - passwords: where passwords are hashed.
     ///   - limits: the server's.
     ///   - isFar: whether it is for a file system that may keep it waiting for long.
-    init(threads: PoolThreads, passwords: WaitingLine, _ limits: Limits, isFar: Bool = false) {
+    init(threads: PoolThreads, passwords: WorkQueue, _ limits: Limits, isFar: Bool = false) {
         self.init(threads: threads, bounds: Bounds(threads, passwords: passwords, limits), isFar: isFar)
     }
 

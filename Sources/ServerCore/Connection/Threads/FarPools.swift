@@ -12,7 +12,7 @@ final class FarPools: Sendable {
     private let pools = Mutex<[(device: UInt64, pool: IOPool)]>([])
     private let root: DirectoryRoot
     private let threads: Int
-    private let passwords: WaitingLine
+    private let passwords: WorkQueue
     private let limits: Limits
 
     /// - Parameters:
@@ -20,7 +20,7 @@ final class FarPools: Sendable {
     ///   - near: the pool for all else.
     ///   - passwords: where passwords are hashed.
     ///   - limits: the server's.
-    init(below root: DirectoryRoot, beside near: PoolThreads, passwords: WaitingLine, _ limits: Limits) {
+    init(below root: DirectoryRoot, beside near: PoolThreads, passwords: WorkQueue, _ limits: Limits) {
         self.root = root
         threads = min(near.count, Self.mostThreads)
         self.passwords = passwords

@@ -46,8 +46,10 @@ extension Gate {
         let address = NetworkAddress(head.peer)
         guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
             // By address alone: who guesses at a link must not keep out those who have it.
-            if let wait = linkBrake.wait(address: address, user: nil) { return .refuse(Response(Self.slowDown(wait))) }
-            linkBrake.fail(address: address, user: nil)
+            if let wait = linkThrottle.wait(address: address, user: nil) {
+                return .refuse(Response(Self.slowDown(wait)))
+            }
+            linkThrottle.fail(address: address, user: nil)
             return .refuse(Self.noLink)
         }
         guard let hash = link.passwordHash else { return try open(link, head, prefix: prefix, path: path, rules) }
@@ -79,13 +81,13 @@ extension Gate {
         _ password: [UInt8], _ hash: String, of link: ShareLink, _ address: NetworkAddress?, _ rules: Rules
     ) throws(HTTPError) {
         let name = Self.name(of: link)
-        if let wait = brake.wait(address: address, user: name) { throw Self.slowDown(wait) }
+        if let wait = throttle.wait(address: address, user: name) { throw Self.slowDown(wait) }
         guard verified.user(name, password, under: rules.number) != nil || matches(password, hash) else {
-            brake.fail(address: address, user: name)
+            throttle.fail(address: address, user: name)
             throw HTTPError(
                 .unauthorized, "The password is wrong.", fields: ["WWW-Authenticate": Self.linkScheme])
         }
-        brake.succeed(address: address, user: name)
+        throttle.succeed(address: address, user: name)
         verified.remember(name, password, account: name, under: rules.number)
     }
 

@@ -34,10 +34,10 @@ package final class Gate: AccessControl {
     let secret: ShareSecret
     let sessions: Sessions
     let linkSessions: LinkSessions
-    let brake: GuessingBrake
+    let throttle: GuessThrottle
     /// For links that are not there: any page can have its readers ask for some, which must not keep them from logging
     /// in.
-    let linkBrake: GuessingBrake
+    let linkThrottle: GuessThrottle
     let root: DirectoryRoot
     let prefix: String
     private let setup: Mutex<Setup>
@@ -66,8 +66,8 @@ package final class Gate: AccessControl {
         secret = ShareSecret(root: root)
         sessions = Sessions(secret: secret, ended: root.endedSessions, clock: wall)
         linkSessions = LinkSessions(secret: secret, clock: wall)
-        brake = GuessingBrake(clock: clock)
-        linkBrake = GuessingBrake(clock: clock)
+        throttle = GuessThrottle(clock: clock)
+        linkThrottle = GuessThrottle(clock: clock)
         nonces = Nonces(secret: secret, clock: wall)
         verified = VerifiedCredentials(clock: clock)
         verifiedNonces = VerifiedCredentials(clock: clock)
@@ -213,15 +213,15 @@ package final class Gate: AccessControl {
             return .user(account)
         }
         let counted = rules.book.countedName(user)
-        if let wait = brake.wait(address: address, user: counted) { return .mustWait(wait) }
+        if let wait = throttle.wait(address: address, user: counted) { return .mustWait(wait) }
         let account =
             rules.book.verify(user: user, password: password)
             ?? Credentials.inUTF8(password).flatMap { rules.book.verify(user: user, password: $0) }
         guard let account else {
-            brake.fail(address: address, user: counted)
+            throttle.fail(address: address, user: counted)
             return .wrong
         }
-        brake.succeed(address: address, user: counted)
+        throttle.succeed(address: address, user: counted)
         verified.remember(user, password, account: account.name, under: rules.number)
         return .user(account)
     }
@@ -231,14 +231,14 @@ package final class Gate: AccessControl {
     ) -> Identity {
         let counted = rules.book.countedName(digest)
         let isKnown = verifiedNonces.user(counted, digest.nonce, under: rules.number) != nil
-        if !isKnown, let wait = brake.wait(address: address, user: counted) { return .mustWait(wait) }
+        if !isKnown, let wait = throttle.wait(address: address, user: counted) { return .mustWait(wait) }
         // Credentials made for another address or realm are not for this request.
         guard digest.realm.elementsEqual(AccessRules.realm.utf8), Self.names(digest.uri, head.head.target) else {
             return .wrong
         }
         guard let account = rules.book.verify(digest, method: head.method.rawValue) else {
             verifiedNonces.forget(counted, digest.nonce, under: rules.number)
-            brake.fail(address: address, user: counted)
+            throttle.fail(address: address, user: counted)
             return .wrong
         }
         guard nonces.use(digest.nonce, count: digest.count) == .fresh else {
@@ -248,7 +248,7 @@ package final class Gate: AccessControl {
             verifiedNonces.remember(counted, Array(next.utf8), account: account.name, under: rules.number)
             return .stale(nonce: next)
         }
-        brake.succeed(address: address, user: counted)
+        throttle.succeed(address: address, user: counted)
         verifiedNonces.remember(counted, digest.nonce, account: account.name, under: rules.number)
         return .user(account)
     }

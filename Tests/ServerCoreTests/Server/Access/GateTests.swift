@@ -169,7 +169,7 @@ struct GateTests {
     @Test("Guessing is slowed down, and forgiven later")
     func guessing() throws {
         let gate = try gate("anna:secret@/:rw")
-        for _ in 0..<GuessingBrake.freePerAddress {
+        for _ in 0..<GuessThrottle.freePerAddress {
             #expect(try status(ask(gate, .get, "/", [basic("anna:wrong")])) == 401)
         }
         let refused = try ask(gate, .get, "/", [basic("anna:wrong")])
@@ -198,19 +198,19 @@ struct GateTests {
 
     @Test("Who logs in with each request has others' guesses forgiven now and then, not each time")
     func forgiving() {
-        let brake = GuessingBrake(clock: clock.read)
+        let throttle = GuessThrottle(clock: clock.read)
         let address = NetworkAddress("192.0.2.1")
-        brake.succeed(address: address, user: "anna")
+        throttle.succeed(address: address, user: "anna")
         var guesses = 0
-        while guesses < 100, brake.wait(address: address, user: "anna") == nil {
-            brake.fail(address: address, user: "anna")
-            brake.succeed(address: address, user: "bob")
+        while guesses < 100, throttle.wait(address: address, user: "anna") == nil {
+            throttle.fail(address: address, user: "anna")
+            throttle.succeed(address: address, user: "bob")
             guesses += 1
         }
-        #expect(guesses == GuessingBrake.freePerAddress + 1)
-        clock.advance(GuessingBrake.forgivesEach)
-        brake.succeed(address: address, user: "bob")
-        #expect(brake.wait(address: address, user: "anna") == nil)
+        #expect(guesses == GuessThrottle.freePerAddress + 1)
+        clock.advance(GuessThrottle.forgivesEach)
+        throttle.succeed(address: address, user: "bob")
+        #expect(throttle.wait(address: address, user: "anna") == nil)
     }
 
     @Test("Who is logged in by Digest goes on while others guess, until a guess with the same nonce is wrong")
@@ -218,10 +218,10 @@ struct GateTests {
         let gate = try gate("anna:secret@/:rw", "bob:other@/:rw")
         let nonce = try nonce(gate)
         #expect(try user(ask(gate, .get, "/", [digest(nonce: nonce)])) == "anna")
-        for _ in 0...GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
+        for _ in 0...GuessThrottle.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
         #expect(try status(ask(gate, .get, "/", [basic("bob:other")])) == 429)
         #expect(try user(ask(gate, .get, "/", [digest(nonce: nonce, count: "00000002")])) == "anna")
-        for _ in 0...GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
+        for _ in 0...GuessThrottle.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
         let wrong = digest(password: "x", nonce: nonce, count: "00000003")
         #expect(try status(ask(gate, .get, "/", [wrong])) == 401)
         #expect(try status(ask(gate, .get, "/", [digest(nonce: nonce, count: "00000004")])) == 429)
@@ -235,7 +235,7 @@ struct GateTests {
         #expect(try user(ask(gate, .get, "/", [basic("carl:third")])) == "carl")
         for minute in 1...30 {
             clock.advance(60_000)
-            for _ in 0...GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
+            for _ in 0...GuessThrottle.freePerAddress { _ = try ask(gate, .get, "/", [basic("bob:wrong")]) }
             #expect(try status(ask(gate, .get, "/", [basic("bob:other")])) == 429)
             let count = Hex.text([0, 0, 0, UInt8(minute + 1)])
             var answer = try ask(gate, .get, "/", [digest(nonce: nonce, count: count)])
@@ -250,12 +250,12 @@ struct GateTests {
 
     @Test("The table of guesses is bounded")
     func bounded() {
-        let brake = GuessingBrake(clock: clock.read)
+        let throttle = GuessThrottle(clock: clock.read)
         for index in 0..<30_000 {
-            brake.fail(
+            throttle.fail(
                 address: NetworkAddress("10.\(index >> 16).\(index >> 8 & 255).\(index & 255)"), user: "u\(index)")
         }
-        #expect(brake.wait(address: NetworkAddress("192.0.2.1"), user: "x") == nil)
+        #expect(throttle.wait(address: NetworkAddress("192.0.2.1"), user: "x") == nil)
     }
 
     @Test("A name that is written in many ways is one name to who counts")
@@ -284,7 +284,7 @@ struct GateTests {
         let again = digest(nonce: nonce, count: "00000002")
         #expect(try user(ask(gate, .get, "/", [again], peer: "192.0.2.7")) == "anna")
         #expect(try user(ask(gate, .get, "/", [basic("anna:secret")], peer: "192.0.2.7")) == "anna")
-        for _ in 0..<GuessingBrake.freePerAddress { _ = try ask(gate, .get, "/", [basic("anna:x")], peer: "192.0.2.7") }
+        for _ in 0..<GuessThrottle.freePerAddress { _ = try ask(gate, .get, "/", [basic("anna:x")], peer: "192.0.2.7") }
         #expect(try status(ask(gate, .get, "/", [basic("anna:x")], peer: "192.0.2.7")) == 429)
     }
 

@@ -1,7 +1,7 @@
 /// How the descriptors that a process may have are shared out, so that files never take what accepting needs.
 ///
 /// A process without a free descriptor accepts nobody, and libdispatch ends it when it cannot look at its threads.
-struct DescriptorRoom: Equatable {
+struct DescriptorBudget: Equatable {
     /// Connections in all.
     let connections: Int
     /// Files and folders open at once, and the sockets lent to uploads.

@@ -5,7 +5,7 @@ import Synchronization
 /// A few wrong attempts are free; after them each costs twice the wait of the one before, up to a minute. An address's
 /// own failures stop that address; a user's failures from everywhere stop further guesses at that user after many more,
 /// but never from an address where that user has logged in before.
-final class GuessingBrake: Sendable {
+final class GuessThrottle: Sendable {
     private struct Entry {
         var failures = 0
         /// Milliseconds of the clock.
@@ -48,7 +48,7 @@ final class GuessingBrake: Sendable {
     private let state = Mutex(State())
     private let clock: @Sendable () -> Int64
 
-    /// A brake without memories.
+    /// A throttle without memories.
     /// - Parameter clock: milliseconds that never go back.
     init(clock: @escaping @Sendable () -> Int64) {
         self.clock = clock

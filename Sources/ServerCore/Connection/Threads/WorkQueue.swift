@@ -4,7 +4,7 @@ import Synchronization
 /// Work that takes long, a few pieces at a time, so that most of the pool's threads and the memory stay for others.
 ///
 /// What waits here waits without a thread.
-final class WaitingLine: Sendable {
+final class WorkQueue: Sendable {
     private struct State {
         var running = 0
         var waiting = CircularBuffer<@Sendable () -> Void>()
@@ -16,12 +16,12 @@ final class WaitingLine: Sendable {
     private let full: String
     private let state = Mutex(State())
 
-    /// An empty line.
+    /// An empty queue.
     /// - Parameters:
     ///   - pool: runs the work.
     ///   - atOnce: pieces that run at a time.
     ///   - longest: pieces that may wait.
-    ///   - full: what those are told who find the line full.
+    ///   - full: what those are told who find the queue full.
     init(_ pool: PoolThreads, atOnce: Int, longest: Int, full: String) {
         self.pool = pool
         self.atOnce = max(1, atOnce)
@@ -55,7 +55,7 @@ final class WaitingLine: Sendable {
         }
     }
 
-    /// What those are told who find the line full.
+    /// What those are told who find the queue full.
     var refusal: HTTPError { HTTPError(.serviceUnavailable, full, fields: ["Retry-After": "2"]) }
 
     private func begin(_ work: @escaping @Sendable () -> Void) {

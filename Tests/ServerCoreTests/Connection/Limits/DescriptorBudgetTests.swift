@@ -3,12 +3,12 @@ import Testing
 @testable import ServerCore
 
 @Suite("Descriptors shared out between files and connections")
-struct DescriptorRoomTests {
+struct DescriptorBudgetTests {
     @Test(
         "Files and connections together always leave some for the rest of the process",
         arguments: [128, 140, 256, 1_024, 4_096, 65_536, 1_048_576], [1, 50, 16_384, 1_000_000])
     func room(limit: Int, wished: Int) {
-        let room = DescriptorRoom(limit: limit, connections: wished, eventLoops: 2)
+        let room = DescriptorBudget(limit: limit, connections: wished, eventLoops: 2)
         #expect(room.files + room.connections <= limit - 64)
         #expect(room.files >= 16)
         #expect(room.connections >= 1 && room.connections <= wished)

@@ -3,19 +3,19 @@ import Testing
 
 @testable import ServerCore
 
-@Suite("A line for slow work")
-struct WaitingLineTests {
+@Suite("A queue for slow work")
+struct WorkQueueTests {
     @Test("A few pieces run at a time, the others wait without a thread, and too many are turned away")
-    func line() async throws {
+    func queue() async throws {
         let pool = PoolThreads(count: 8)
-        let line = WaitingLine(pool, atOnce: 2, longest: 5, full: "full")
+        let queue = WorkQueue(pool, atOnce: 2, longest: 5, full: "full")
         let running = Atomic(0)
         let most = Atomic(0)
         let done = Atomic(0)
         let gate = Gateway()
         var taken = 0
         for _ in 0..<10 {
-            let isTaken = line.submit {
+            let isTaken = queue.submit {
                 let count = running.add(1, ordering: .relaxed).newValue
                 most.max(count, ordering: .relaxed)
                 gate.pass()

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Lets few tasks at a time hold a thread for long, so that most of the pool's threads stay for others.
 ///
-/// As ``WaitingLine``, but the work goes on in the task that asks for it, and hears when that is cancelled. How many
+/// As ``WorkQueue``, but the work goes on in the task that asks for it, and hears when that is cancelled. How many
 /// may wait is bounded elsewhere.
-final class Turns: Sendable {
+final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
         var waiting = CircularBuffer<CheckedContinuation<Void, Never>>()

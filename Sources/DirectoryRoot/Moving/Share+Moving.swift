@@ -162,6 +162,7 @@ extension Share {
     ) throws(RootError) {
         didMove(from.path, from.status, to: to.path, replacing: to.status)
         let moved = from.status
+        if moved?.isDirectory == true { root.farMounts.didRenameFolder() }
         noteArrival(moved.flatMap { FileAttributes($0) }, at: to.path)
         guard root.policy.waitsForDisk else { return }
         let isFolder = from.status?.isDirectory == true

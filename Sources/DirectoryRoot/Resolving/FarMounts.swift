@@ -65,13 +65,19 @@ final class FarMounts: Sendable {
         return !isEmpty.load(ordering: .acquiring)
     }
 
-    /// Reads the table again, once a second at most, where it has changed.
+    /// Follows them after a folder was renamed here; costs nothing where there are none.
+    func didRenameFolder() {
+        if !isEmpty.load(ordering: .acquiring) { read() }
+    }
+
+    /// Reads the table again, once a second at most, where it may have changed.
     private func lookAgain() {
         let (now, last) = (sys_coarse_milliseconds(), lastLook.load(ordering: .relaxed))
         guard now - last >= Self.interval,
-            lastLook.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged,
-            let source, sys_has_changed(source.number) == 1
+            lastLook.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged, let source
         else { return }
+        // That a folder above one was renamed is in the table, but the kernel does not tell of it.
+        guard sys_has_changed(source.number) == 1 || !isEmpty.load(ordering: .acquiring) else { return }
         read()
     }
 

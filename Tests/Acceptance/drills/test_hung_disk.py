@@ -241,6 +241,50 @@ def test_a_server_ends_though_a_disk_hangs(pool):
         assert server.process.wait(15) == 0
 
 
+@contextlib.contextmanager
+def crowd(server, place):
+    """More that ask for what is on the disk below `place` than there are threads."""
+    with contextlib.ExitStack() as stack:
+        for number in range(12):
+            for method, target, body in [("PROPFIND", place, None), ("PUT", f"{place}new{number}", b"new")]:
+                stack.enter_context(Wire(server)).request(method, target, "Depth: 0", body=body)
+        # They all wait for the disk by now.
+        time.sleep(0.3)
+        yield
+
+
+def assert_others_are_served(server):
+    for method, target, fields, expected in [
+        ("PROPFIND", "/near/", ["Depth: 1"], 207),
+        ("MKCOL", "/near/new", [], 201),
+        ("DELETE", "/near/new", [], 204),
+    ]:
+        begun = time.monotonic()
+        assert ask(server, method, target, *fields).status == expected, (method, target)
+        assert time.monotonic() - begun < 3, (method, target)
+
+
+@pytest.mark.parametrize("by", ["the server", "another program"])
+def test_a_renamed_folder_takes_the_disk_with_it(serve, folder, by):
+    share = folder / "share"
+    disk = Disk(folder, share / "above" / "pool")
+    (share / "near").mkdir()
+    server = serve(root=share)
+    try:
+        assert ask(server, "GET", "/above/pool/deep/small").text == "hello"
+        if by == "the server":
+            assert ask(server, "MOVE", "/above", "Destination: /renamed").status == 201
+        else:
+            (share / "above").rename(share / "renamed")
+            time.sleep(1.2)
+        disk.place = share / "renamed" / "pool"
+        assert ask(server, "GET", "/renamed/pool/deep/small").text == "hello"
+        with disk.hanging(), crowd(server, "/renamed/pool/"):
+            assert_others_are_served(server)
+    finally:
+        disk.release()
+
+
 def test_a_disk_that_answers_is_not_said_to_hang(serve, folder):
     """However many ask at a time."""
     disk = Disk(folder, folder / "share" / "pool")

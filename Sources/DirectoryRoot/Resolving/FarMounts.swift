@@ -7,20 +7,17 @@ import Synchronization
 /// Told from the kernel's table of mounts, since to ask such a file system what it is would be such a look. A path that
 /// leads there by way of a symbolic link is not known. Empty where the system has no such table (macOS).
 final class FarMounts: Sendable {
-    /// A file system below the root.
+    /// A far file system below the root.
     struct Mount: Equatable {
         /// From the root; not the root itself.
         let path: SharePath
         /// Its number, as `stat` has it.
         let device: UInt64
-        /// Whether others are asked for what is in it.
-        let isFar: Bool
     }
 
     private let root: Int32
     /// The kernel's table, kept open: it tells when it has changed, and a confined process could not open it later.
     private let source: SharedDescriptor?
-    /// Those that were mounted last come first; none where none is far.
     private let mounts = Mutex<[Mount]>([])
     /// So that nobody takes the lock where there is nothing to know.
     private let isEmpty = Atomic(true)
@@ -41,22 +38,20 @@ final class FarMounts: Sendable {
         read()
     }
 
-    /// The far file system that what is at `path` is on; nil for all that is on a near one or on the root's own.
+    /// The far file system that is asked on the way to `path`, the last where there are several; nil where none is.
     ///
-    /// Waits for no disk.
+    /// What is at `path` may be on a near one, mounted in that. Waits for no disk.
     func mount(of path: SharePath) -> Mount? {
         guard areAny else { return nil }
         return mounts.withLock { mounts in
-            // The deepest, and of several at one place the last, is the one that is seen.
-            let mount = mounts.filter { $0.path.contains(path) }.max { $0.path.bytes.count < $1.path.bytes.count }
-            return mount.flatMap { $0.isFar ? $0 : nil }
+            mounts.filter { $0.path.contains(path) }.max { $0.path.bytes.count < $1.path.bytes.count }
         }
     }
 
     /// Whether this is the number of a far file system below the root.
     func has(device: UInt64) -> Bool {
         guard !isEmpty.load(ordering: .acquiring) else { return false }
-        return mounts.withLock { $0.contains { $0.isFar && $0.device == device } }
+        return mounts.withLock { $0.contains { $0.device == device } }
     }
 
     /// Whether there are any; waits for no disk.
@@ -113,32 +108,55 @@ final class FarMounts: Sendable {
         }
     }
 
-    /// The mounts below a directory, if any of them is far, as `proc_pid_mountinfo(5)` lists them.
+    /// The far mounts below a directory that something leads to.
     /// - Parameters:
-    ///   - text: the list.
+    ///   - text: the list, as `proc_pid_mountinfo(5)` describes it.
     ///   - place: where the directory is.
-    /// - Returns: the last first.
+    /// - Returns: in the list's order.
     static func mounts(in text: [UInt8], below place: [UInt8]) -> [Mount] {
-        let lines = text.split(separator: UInt8(ascii: "\n"))
-        let found = lines.reversed().compactMap { Mount($0, below: place) }
-        return found.contains { $0.isFar } ? found : []
+        let lines = text.split(separator: UInt8(ascii: "\n")).compactMap { Line($0, below: place) }
+        guard lines.contains(where: { $0.isFar }) else { return [] }
+        let known = Dictionary(lines.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        let places = Dictionary(grouping: lines) { $0.mount.path }
+        return lines.filter { line in
+            guard line.isFar else { return false }
+            var chain: Set<UInt64> = [line.id]
+            var next = known[line.parent]
+            while let above = next, chain.insert(above.id).inserted { next = known[above.parent] }
+            // What is mounted at its place or above, and not below it in the kernel's tree, hides it.
+            let way = [line.mount.path] + line.mount.path.ancestors { _ in true }
+            return way.allSatisfy { places[$0, default: []].allSatisfy { chain.contains($0.id) } }
+        }.map(\.mount)
+    }
+
+    /// One line of the kernel's table.
+    fileprivate struct Line {
+        let id: UInt64
+        /// The mount that this one is in.
+        let parent: UInt64
+        let mount: Mount
+        /// Whether others are asked for what is in it.
+        let isFar: Bool
     }
 }
 
-extension FarMounts.Mount {
+extension FarMounts.Line {
     /// What one line of the list says; nil for one that is not below `place`.
     init?(_ line: ArraySlice<UInt8>, below place: [UInt8]) {
         // ID, parent's ID, device, root within it, mount point, options, any number of fields, `-`, type.
         let fields = line.split(separator: UInt8(ascii: " "))
         guard fields.count > 6, let end = fields[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),
-            end + 1 < fields.count, let device = Self.device(fields[2])
+            end + 1 < fields.count, let device = Self.device(fields[2]),
+            let id = UInt64(String(decoding: fields[0], as: UTF8.self)),
+            let parent = UInt64(String(decoding: fields[1], as: UTF8.self))
         else { return nil }
         let point = Self.unescaped(fields[4])
         var base = place
         if base.last != UInt8(ascii: "/") { base.append(UInt8(ascii: "/")) }
         guard point.count > base.count, point.starts(with: base) else { return nil }
         self.init(
-            path: SharePath(unchecked: Array(point[base.count...])), device: device,
+            id: id, parent: parent,
+            mount: FarMounts.Mount(path: SharePath(unchecked: Array(point[base.count...])), device: device),
             isFar: Self.isFar(String(decoding: fields[end + 1], as: UTF8.self)))
     }
 
@@ -184,7 +202,7 @@ extension DirectoryRoot {
     /// Whether an open file is on a far file system below the root.
     package func isBehindMount(_ entry: Entry) -> Bool { entry.isFar && farMounts.has(device: entry.attributes.device) }
 
-    /// Waits until the far file system that `path` is on answers, if it is on one.
+    /// Waits until the far file system answers that is asked on the way to `path`, if one is.
     ///
     /// For who goes on to hold up others, as every change does for as long as it takes: a disk that hangs is met here.
     /// - Parameter path: from the root.
@@ -203,15 +221,15 @@ extension DirectoryRoot {
 }
 
 extension Share {
-    /// The number of the far file system that what is at `path` is on; nil for all that is on a near one or on the
-    /// root's own, and for what links lead to.
+    /// The number of the far file system that is asked on the way to `path`; nil where none is, and for what links lead
+    /// to.
     ///
     /// Waits for no disk.
     package func farDevice(of path: SharePath) -> UInt64? {
         (try? absolute(path)).flatMap { root.farMounts.mount(of: $0)?.device }
     }
 
-    /// Waits until the far file system that `path` is on answers, if it is on one; see
+    /// Waits until the far file system answers that is asked on the way to `path`; see
     /// ``DirectoryRoot/awaitFarDisk(of:)``.
     package func awaitFarDisk(of path: SharePath) {
         if let path = try? absolute(path) { root.awaitFarDisk(of: path) }

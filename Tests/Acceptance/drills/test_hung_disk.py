@@ -285,6 +285,27 @@ def test_a_renamed_folder_takes_the_disk_with_it(serve, folder, by):
         disk.release()
 
 
+def test_who_asks_for_a_near_disk_in_it_holds_nobody_up(serve, folder):
+    """The way there leads through the one that hangs."""
+    share = folder / "share"
+    disk = Disk(folder, share / "pool")
+    (share / "near").mkdir()
+    inner = share / "pool" / "deep" / "inner"
+    inner.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(inner)], check=True)
+    (inner / "small").write_text("hello")
+    server = serve(root=share)
+    try:
+        assert ask(server, "GET", "/pool/deep/inner/small").text == "hello"
+        # What the kernel knows of the way there has to be asked anew.
+        time.sleep(1.5)
+        with disk.hanging(), crowd(server, "/pool/deep/inner/"):
+            assert_others_are_served(server)
+    finally:
+        subprocess.run(["umount", "-l", str(inner)], check=True)
+        disk.release()
+
+
 def test_a_disk_that_answers_is_not_said_to_hang(serve, folder):
     """However many ask at a time."""
     disk = Disk(folder, folder / "share" / "pool")

@@ -13,6 +13,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     let realPath: SharePath
     /// Whether members may be told from what the kernel knows, should they be the roots of far file systems.
     private let isNear: Bool
+    /// Whether a link among the members may lead to a far file system that this directory itself is not on.
+    private let isBesideFar: Bool
     private let hasUniformRights: Bool
     private let isReadable: Bool
 
@@ -49,6 +51,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         isNear =
             attributes.device == system.device
             ? !system.isFar : !share.root.farMounts.has(device: attributes.device)
+        isBesideFar = share.root.farMounts.areAny && share.root.farMounts.mount(of: realPath) == nil
         hasUniformRights = share.rights.isUniform(below: realPath)
         isReadable = share.granted(at: realPath).contains(.read)
         reader = DirectoryReader(descriptor: descriptor, byteCount: 65_536)
@@ -157,8 +160,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     /// How a record leads to what it stands for.
     private enum Way {
         case named, linked
-        /// It is the root of a far file system, which nobody asks on behalf of a folder above: who looks at that would
-        /// wait for one that hangs.
+        /// It is the root of a far file system, which nobody asks on behalf of a folder above, or a link leads to one
+        /// that does not answer: who looks at that would wait for one that hangs.
         case mounted
         /// The requester has brought it, and may not read what is kept with it.
         case brought
@@ -184,7 +187,12 @@ public final class DirectoryCursor: @unchecked Sendable {
             }
             if status.isLink {
                 way = .linked
-                let target = try unsafe share.look(at: realPath.appending(record.bytes), waiting: true)
+                let link = try unsafe realPath.appending(record.bytes)
+                var isKnown = true
+                let target =
+                    isBesideFar
+                    ? try share.target(ofLink: link, isKnown: &isKnown) : try share.look(at: link, waiting: true)
+                if !isKnown { way = .mounted }
                 guard share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true) else {
                     return nil
                 }

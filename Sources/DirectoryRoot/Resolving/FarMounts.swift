@@ -15,6 +15,8 @@ final class FarMounts: Sendable {
         let device: UInt64
     }
 
+    let looks = FarLooks()
+
     private let root: Int32
     /// The kernel's table, kept open: it tells when it has changed, and a confined process could not open it later.
     private let source: SharedDescriptor?

@@ -18,6 +18,22 @@ extension Resolver {
         let descriptor = try walk.finish(flags: flags)
         return Resolved(descriptor: descriptor, realPath: try walk.realPath())
     }
+
+    /// Where a link leads; nil when the name is none, or none any more.
+    static func readLink(_ name: ArraySlice<UInt8>, in folder: Int32) throws(RootError) -> [UInt8]? {
+        var count = 0
+        let target = unsafe [UInt8](unsafeUninitializedCapacity: SharePath.longestPath + 1) { buffer, used in
+            count = unsafe CString.with(name) { name in
+                unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+                    unsafe sys_readlinkat(folder, name, text.baseAddress, text.count)
+                }
+            }
+            used = max(0, count)
+        }
+        if count == -Int(EINVAL) || count == -Int(ENOENT) { return nil }
+        try check(count, "readlinkat")
+        return count > 0 && count <= SharePath.longestPath ? target : nil
+    }
 }
 
 /// The state of one walk.
@@ -89,27 +105,11 @@ private struct Walk: ~Copyable {
         guard failure == -ELOOP || failure == -ENOTDIR || failure == -EMLINK else {
             throw RootError(failure, "openat")
         }
-        guard let target = try readLink(name) else { throw RootError(failure, "openat") }
+        guard let target = try Resolver.readLink(name, in: place) else { throw RootError(failure, "openat") }
         links += 1
         guard links <= Resolver.mostLinks, target.first != SharePath.slash else { throw .notFound }
         pending += target.split(separator: SharePath.slash).reversed()
         guard pending.count <= SharePath.longestPath else { throw .notFound }
-    }
-
-    /// Where a link leads; nil when the name is none, or none any more.
-    private func readLink(_ name: ArraySlice<UInt8>) throws(RootError) -> [UInt8]? {
-        var count = 0
-        let target = unsafe [UInt8](unsafeUninitializedCapacity: SharePath.longestPath + 1) { buffer, used in
-            count = unsafe CString.with(name) { name in
-                unsafe buffer.withMemoryRebound(to: CChar.self) { text in
-                    unsafe sys_readlinkat(place, name, text.baseAddress, text.count)
-                }
-            }
-            used = max(0, count)
-        }
-        if count == -Int(EINVAL) || count == -Int(ENOENT) { return nil }
-        try check(count, "readlinkat")
-        return count > 0 && count <= SharePath.longestPath ? target : nil
     }
 
     private mutating func stepUp() throws(RootError) {

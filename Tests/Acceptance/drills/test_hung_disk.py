@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import time
 
 import pytest
 
+from server import wait_until
 from wire import Wire, ask
 
 pytestmark = pytest.mark.root
@@ -281,6 +283,38 @@ def test_a_renamed_folder_takes_the_disk_with_it(serve, folder, by):
         assert ask(server, "GET", "/renamed/pool/deep/small").text == "hello"
         with disk.hanging(), crowd(server, "/renamed/pool/"):
             assert_others_are_served(server)
+    finally:
+        disk.release()
+
+
+@pytest.mark.parametrize("target", ["../pool", "../pool/deep/small", "through/small"])
+def test_a_folder_with_a_link_to_it_is_listed(serve, folder, target):
+    """The link is there all the time; what it leads to is known when the disk answers."""
+    share = folder / "share"
+    disk = Disk(folder, share / "pool")
+    (share / "near").mkdir()
+    (share / "near" / "through").symlink_to("../pool/deep")
+    (share / "near" / "by-detour").symlink_to(target)
+    server = serve(root=share)
+
+    def shown():
+        entries = json.loads(ask(server, "GET", "/near/?json").body)["entries"]
+        return next(entry for entry in entries if entry["name"] == "by-detour")
+
+    def listings():
+        yield ask(server, "PROPFIND", "/near/", "Depth: 1").text
+        yield ask(server, "GET", "/near/?json").text
+        yield ask(server, "GET", "/near/", "Accept: text/html").text
+
+    try:
+        healthy = shown()
+        time.sleep(1.5)
+        with disk.hanging():
+            begun = time.monotonic()
+            assert all("by-detour" in listing for listing in listings())
+            assert time.monotonic() - begun < 3
+            assert_others_are_served(server)
+        wait_until(lambda: shown() == healthy, "the disk answers again")
     finally:
         disk.release()
 

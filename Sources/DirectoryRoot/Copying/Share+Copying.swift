@@ -34,14 +34,14 @@ extension Share {
     ///   - target: whose parent must exist.
     ///   - recursive: false copies a folder without its members.
     ///   - replacing: what may be at the target.
-    ///   - takingAway: takes the source away, for a move: called when the copy has its name, before any other write can
-    ///     come.
+    ///   - takingAway: takes the source away, for a move: called with where the copy really is when it has its name,
+    ///     before any other write can come.
     /// - Returns: whether the target is new, and the members that could not be copied.
     /// - Throws: as these, and ``RootError/tooMany`` when the source of a move was written to meanwhile; then nothing
     ///   has happened.
     func transfer(
         _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement,
-        takingAway: ((Departure) throws(RootError) -> Void)?
+        takingAway: ((Departure, SharePath) throws(RootError) -> Void)?
     ) throws(RootError) -> TransferResult {
         let origin = try openVisible(source, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
         guard granted(at: source).contains(.read) else { throw .forbidden }
@@ -117,7 +117,7 @@ extension Share {
             if let departure, !departure.isTheCopy {
                 // On its way to the disk the copy has taken its time, in which somebody may have written to the source.
                 guard departure.isUnchanged else { throw .tooMany }
-                try request.takingAway?(departure)
+                try request.takingAway?(departure, location.path)
             }
         } catch {
             // A source that can't go stays, and no copy of it comes.
@@ -268,7 +268,7 @@ struct CopyRequest {
     var target: SharePath
     var replacing: Replacement
     var isDirectory: Bool
-    var takingAway: ((Departure) throws(RootError) -> Void)?
+    var takingAway: ((Departure, SharePath) throws(RootError) -> Void)?
 
     var isMove: Bool { takingAway != nil }
 

@@ -120,7 +120,7 @@ extension Share {
         if WriteBack.mayLackNames(at: top) {
             copy.arrival = noteArrival(from: copy.place, at: location.path, copy.note)
         }
-        try request.takingAway?(departure)
+        try request.takingAway?(departure, location.path)
         // Only a copy whose name was taken back is to be found where the note says.
         if copy.arrival != nil, let old = copy.replaced {
             (copy.replaced, copy.going) = makeRoom(at: old, near: location)

@@ -198,13 +198,13 @@ extension Share {
         var result: TransferResult
         do throws(RootError) {
             result = try transfer(source, to: target, recursive: true, replacing: replacing) {
-                (departure) throws(RootError) in
+                (departure, arrival) throws(RootError) in
                 left = try departure.go(root)
                 isAway = true
                 // The copy has its name, and the source has none: what is kept about it ends by itself.
                 if left?.isInPlace != true { didRemove(departure.path, nil) }
                 // That a link can't be changed is no reason to call a move failed that is made.
-                if departure.isDirectory { try? root.state.links.follow(departure.path, to: target) }
+                if departure.isDirectory { try? root.state.links.follow(departure.path, to: arrival) }
                 if root.policy.waitsForDisk { try departure.syncDirectory(in: root) }
             }
         } catch {

@@ -67,6 +67,15 @@ extension Share {
         }
     }
 
+    /// What is at `path`, and where that really is, from the root: what a link in the path led to.
+    /// - Parameter path: from ``base``.
+    /// - Returns: what it is, and its real path.
+    /// - Throws: as ``attributes(of:)``.
+    package func place(of path: SharePath) throws(RootError) -> (attributes: FileAttributes, realPath: SharePath) {
+        let seen = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
+        return (seen.attributes, seen.realPath)
+    }
+
     /// What is at `path`, where nobody has to be waited for and no link is on the way.
     /// - Throws: ``RootError/notFound`` where nothing is; ``RootError/wouldBlock`` or another error for all else.
     package func attributesAtOnce(of path: SharePath) throws(RootError) -> FileAttributes {

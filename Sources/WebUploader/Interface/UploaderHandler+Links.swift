@@ -38,7 +38,6 @@ extension UploaderHandler {
         guard let place = try said ?? wish.path.map({ try SharePath(bytes: $0.utf8) }) else {
             throw HTTPError(.badRequest, "Say what the link shows: `path` is missing.")
         }
-        let path = try share.base.appending(place)
         if let count = wish.maxDownloads, !(1...1_000_000_000).contains(count) {
             throw HTTPError(.badRequest, "A link allows at least one download.")
         }
@@ -51,9 +50,10 @@ extension UploaderHandler {
         let password = wish.password.flatMap { $0.isEmpty ? nil : $0 }
         let io = request.io(for: place)
         let (link, secret, isDirectory) = try await io.run { () throws -> (ShareLink, String, Bool) in
-            let attributes = try share.attributes(of: place)
+            // Where a symbolic link leads: by way of that, nothing would be found, nor followed when it is moved.
+            let (attributes, path) = try share.place(of: place)
             // Nobody gives away what they do not have, and a link's holder cannot make links.
-            let mine = share.effectiveRights(at: place)
+            let mine = share.effectiveRights(at: place).intersection(share.effectiveRights(at: path))
             guard mine.contains(.read), !wantsUpload || mine.contains(.create), share.base.isRoot else {
                 throw RootError.forbidden
             }
@@ -88,16 +88,22 @@ extension UploaderHandler {
     }
 
     private func linkListing(_ request: Request) async throws -> Response {
-        let links = try await request.io.run { try self.ownLinks(request) }
         let wanted = try request.queryBytes("path").map { (bytes) throws(HTTPError) -> SharePath in
             guard let place = try? SharePath(bytes: bytes), let path = try? request.share.base.appending(place)
             else { throw HTTPError(RootError.invalidName) }
             return path
         }
+        let links = try await request.io.run { () throws -> [ShareLink] in
+            let links = try self.ownLinks(request)
+            guard let wanted else { return links }
+            // A link is kept with the real path of what it shows.
+            let real = request.share.base.isRoot ? try? request.share.place(of: wanted).realPath : nil
+            return links.filter { $0.path == wanted || $0.path == real }
+        }
         var writer = TextWriter()
         writer.raw(#"{"items":["#)
         var count = 0
-        for link in links where wanted == nil || link.path == wanted {
+        for link in links {
             writer.raw(count > 0 ? ",\n" : "\n")
             count += 1
             writer.json(link, from: request.share.base, address: nil)

@@ -78,6 +78,61 @@ def test_it_follows_a_folder_that_is_moved(shared, way):
             subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+def given(server, path):
+    """The address of a link that the page makes."""
+    answer = ask(server, "POST", "/.shareserve/links", "Content-Type: application/json", body=json.dumps({"path": path}))
+    assert answer.status == 201, answer
+    return json.loads(answer.body)["address"].rstrip("/")
+
+
+@pytest.fixture
+def detour(serve):
+    """A share with a folder that a symbolic link leads to."""
+    server = serve()
+    (server.root / "real" / "album").mkdir(parents=True)
+    (server.root / "real" / "album" / "a.txt").write_text("one")
+    (server.root / "detour").symlink_to("real")
+    return server
+
+
+def test_a_link_by_way_of_a_symbolic_link_shows_what_that_leads_to(detour):
+    place = given(detour, "/detour/album")
+    assert ask(detour, "GET", f"{place}/a.txt").text == "one"
+    file = given(detour, "/detour/album/a.txt")
+    assert ask(detour, "GET", file).text == "one"
+    for path in ("/detour/album", "/real/album"):
+        found = json.loads(ask(detour, "GET", f"/.shareserve/links?path={path}").body)["items"]
+        assert [item["path"] for item in found] == ["/real/album"]
+    assert ask(detour, "MOVE", "/real/album", "Destination: /real/moved").status == 201
+    assert ask(detour, "GET", f"{place}/a.txt").text == "one"
+
+
+def test_no_link_by_way_of_a_symbolic_link_to_what_may_not_be_read(serve, folder):
+    (folder / "inbox").mkdir()
+    (folder / "open").mkdir()
+    (folder / "inbox" / "a.txt").write_text("one")
+    (folder / "open" / "detour").symlink_to("../inbox")
+    server = serve("--auth", "@/open:rw", "--auth", "@/inbox:w", root=folder)
+    for path in ("/open/detour", "/open/detour/a.txt"):
+        answer = ask(server, "POST", "/.shareserve/links", "Content-Type: application/json", body=json.dumps({"path": path}))
+        assert answer.status in (403, 404), answer
+
+
+@pytest.mark.root
+def test_it_follows_a_folder_to_another_disk_by_way_of_a_symbolic_link(detour):
+    disk = detour.root / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(disk)], check=True)
+    try:
+        (disk / "film").mkdir()
+        (disk / "film" / "a.txt").write_text("one")
+        place = given(detour, "/disk/film")
+        assert ask(detour, "MOVE", "/disk/film", "Destination: /detour/film").status == 201
+        assert ask(detour, "GET", f"{place}/a.txt").text == "one"
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
 def test_the_running_server_is_found(shared):
     shown = link(shared.root / "album" / "a.txt", "--expires", "2d").stdout.strip()
     assert shown.startswith(f"{shared.url}/.shareserve/s/")

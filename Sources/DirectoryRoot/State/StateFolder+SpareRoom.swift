@@ -6,15 +6,19 @@ import Synchronization
 ///
 /// `.shareserve/spare/` holds sixteen files of 16 KiB. Whenever such a note finds no room one of them goes, which frees
 /// blocks and an inode. From then on until they are all there again uploads leave some room free, which they would use
-/// up otherwise.
+/// up otherwise. That the first is missing tells so to every process on the share, and to those that start later: it
+/// goes before all others, and comes back after them.
 extension StateFolder {
     private static let spareFolder = "spare"
     private static let spareCount = 16
     private static let spareSize = 16_384
+    private static let firstSpareFile = "0"
     /// With less than this left on the disk, also a share that was never changed gets them: it may be full any minute.
     private static let lowRoom: UInt64 = 1 << 30
     /// With less than this, no more than one is made.
     private static let ampleRoom: UInt64 = 1 << 20
+    /// For how long a disk with much room has enough, in milliseconds.
+    private static let roomLasts: Int64 = 100
 
     /// Runs `body`, and again after giving up one spare file after the other, as long as the disk has no room for it.
     ///
@@ -44,6 +48,7 @@ extension StateFolder {
         guard unsafe sys_space(root, &space) == 0 else { return }
         let free = space.is_known == 0 ? .max : space.available
         let spare: OpenDescriptor?
+        let isTight = isTight
         do throws(RootError) {
             if free >= Self.lowRoom, try descriptor(creating: false) == nil {
                 hasNoRoom.store(false, ordering: .relaxed)
@@ -56,10 +61,11 @@ extension StateFolder {
         }
         guard let spare, var names = try? Self.names(in: spare) else { return }
         // What was given up is made again as soon as that can be, whoever the room that is left is for.
-        let wanted = free >= Self.ampleRoom || heldBack > 0 ? Self.spareCount : 1
+        let wanted = free >= Self.ampleRoom || isTight ? Self.spareCount : 1
+        let numbers = isTight ? Array((0..<wanted).reversed()) : Array(0..<wanted)
         var isFull = false
         do throws(RootError) {
-            for name in (0..<wanted).map(String.init) where names.count < wanted && !names.contains(name) {
+            for name in numbers.map(String.init) where names.count < wanted && !names.contains(name) {
                 try Self.makeSpareFile(name, in: spare)
                 names.append(name)
             }
@@ -67,11 +73,27 @@ extension StateFolder {
             isFull = error == .noSpace && names.isEmpty
         }
         hasNoRoom.store(isFull, ordering: .relaxed)
-        if names.count >= Self.spareCount { isTight.store(false, ordering: .relaxed) }
     }
 
     /// Bytes of the disk that uploads leave free.
-    var heldBack: Int64 { isTight.load(ordering: .relaxed) ? Int64(Self.ampleRoom) : 0 }
+    var heldBack: Int64 { isTight ? Int64(Self.ampleRoom) : 0 }
+
+    /// Whether a spare file was given up, by any process, and is not made again yet: what that frees is not for uploads.
+    ///
+    /// Asked before each upload: of a disk with much room, nothing is looked at most of the time.
+    private var isTight: Bool {
+        let now = sys_coarse_milliseconds()
+        guard !isReadOnly, now - hadMuchRoom.load(ordering: .relaxed) >= Self.roomLasts else { return false }
+        var space = sys_space()
+        guard unsafe sys_space(root, &space) == 0, space.is_known != 0 else { return false }
+        guard space.available < Self.lowRoom else {
+            hadMuchRoom.store(now, ordering: .relaxed)
+            return false
+        }
+        guard let spare = try? subfolder(Self.spareFolder, creating: false) else { return false }
+        var status = sys_attributes()
+        return unsafe sys_statat(spare.number, Self.firstSpareFile, &status) == -ENOENT
+    }
 
     private static func makeSpareFile(_ name: String, in spare: OpenDescriptor) throws(RootError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
@@ -97,7 +119,6 @@ extension StateFolder {
         guard let spare = try? subfolder(Self.spareFolder, creating: false), let names = try? Self.names(in: spare)
         else { return false }
         // Another process may have taken the first of them at this moment.
-        isTight.store(true, ordering: .relaxed)
-        return names.contains { unsafe sys_unlinkat(spare.number, $0, 0) == 0 }
+        return names.sorted().contains { unsafe sys_unlinkat(spare.number, $0, 0) == 0 }
     }
 }

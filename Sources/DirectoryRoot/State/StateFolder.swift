@@ -23,8 +23,8 @@ package final class StateFolder: Sendable {
     private let lockFile = Mutex<OpenDescriptor?>(nil)
     /// Whether the disk had no room left for a note, and no spare file: what is deleted now can't be had back.
     let hasNoRoom = Atomic<Bool>(false)
-    /// Whether a spare file was given up and is not made again yet: what that frees is not for uploads.
-    let isTight = Atomic<Bool>(false)
+    /// When the disk was last seen to have much room, in milliseconds.
+    let hadMuchRoom = Atomic<Int64>(.min / 2)
 
     /// Whether it may be there and closed to us, most likely another user's: then nobody knows what is locked in it.
     private let mayBeClosed = Atomic<Bool>(true)

@@ -131,6 +131,24 @@ def test_uploads_leave_the_room_that_is_kept(serve, root):
     assert ask(server, "DELETE", "/other").status == 204
 
 
+@pytest.mark.parametrize("other", ["runs already", "starts later"])
+def test_uploads_to_another_process_leave_the_room_too(serve, root, other):
+    server, spare = ready(serve, root)
+    second = serve(root=root) if other == "runs already" else None
+    assert ask(server, "PUT", "/first", body=b"x" * 5000).status == 201
+    fill(root / "fill")
+    assert not discard(server, "/first")["failures"]
+    kept = len(list(spare.iterdir()))
+    assert kept < 16
+    second = second or serve(root=root)
+    # In a new process, what can be made again is made at the start.
+    if len(list(spare.iterdir())) < 16:
+        for number in range(60):
+            assert ask(second, "PUT", f"/new-{number}", body=b"x" * 3000).status == 507
+    assert len(list(spare.iterdir())) >= kept
+    assert ask(server, "DELETE", "/fill/").status == 204
+
+
 @pytest.mark.parametrize("what", ["delete", "unlock"])
 def test_uploads_take_nothing_of_the_room_that_is_kept(serve, folder, what):
     """What is freed for a note is not for who uploads all the time."""

@@ -40,6 +40,26 @@ import Testing
         #expect(try StateFolder.names(in: spare).count == 16)
     }
 
+    @Test("What was given up for is not for uploads, whichever process on the share is asked")
+    func everyProcess() throws {
+        guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }
+        defer { disk.unmount() }
+        let root = try root(disk)
+        try root.sweep()
+        let filler = fill(disk)
+        let others = [root, try self.root(disk)]
+        #expect(others.allSatisfy { $0.state.folder.heldBack == 0 })
+        var isFirst = true
+        try root.state.folder.usingSpareRoom { () throws(RootError) in
+            defer { isFirst = false }
+            if isFirst { throw .noSpace }
+        }
+        for other in others + [try self.root(disk)] { #expect(other.state.folder.heldBack > 0) }
+        unlink(filler)
+        try others[1].sweep()
+        #expect(others.allSatisfy { $0.state.folder.heldBack == 0 })
+    }
+
     @Test("The files take their room also where the file system compresses")
     func noPattern() throws {
         guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }

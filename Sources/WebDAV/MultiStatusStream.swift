@@ -138,6 +138,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private func enter(_ path: SharePath, _ cursor: DirectoryCursor) {
         cursor.looksForProperties = needsProperties
         cursor.listsArrivals = true
+        cursor.entersFolders = foldersAhead != nil
         self.cursor = cursor
         folder = path
         folderBytes = shown(path).bytes

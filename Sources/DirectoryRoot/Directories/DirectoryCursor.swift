@@ -22,6 +22,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let policy: RootPolicy
     /// Ask the disk about every member that may have properties, so that only those that do say so.
     package var looksForProperties = false
+    /// Wait for far file systems, where what they hold is listed next.
+    package var entersFolders = false
     /// Show what the requester has just brought and may not read: a mounted drive that does not find what it is about
     /// to fill takes it for deleted.
     package var listsArrivals = false
@@ -173,7 +175,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     private func attributes(of record: sys_name, _ way: inout Way) throws(RootError) -> FileAttributes? {
         var status = sys_attributes()
         do throws(RootError) {
-            let isAtOnce = unsafe isNear && record.type == UInt32(DT_DIR)
+            let isAtOnce = unsafe isNear && !entersFolders && record.type == UInt32(DT_DIR)
             let answer =
                 unsafe isAtOnce
                 ? sys_statat_now(descriptor, record.name, &status) : sys_statat(descriptor, record.name, &status)
@@ -190,7 +192,7 @@ public final class DirectoryCursor: @unchecked Sendable {
                 let link = try unsafe realPath.appending(record.bytes)
                 var isKnown = true
                 let target =
-                    isBesideFar
+                    isBesideFar && !entersFolders
                     ? try share.target(ofLink: link, isKnown: &isKnown) : try share.look(at: link, waiting: true)
                 if !isKnown { way = .mounted }
                 guard share.maySee(target.realPath, isDirectory: target.status.isDirectory, listed: true) else {

@@ -319,6 +319,20 @@ def test_a_folder_with_a_link_to_it_is_listed(serve, folder, target):
         disk.release()
 
 
+def test_a_list_of_all_has_the_properties_of_its_folder(serve, folder):
+    share = folder / "share"
+    disk = Disk(folder, share / "pool")
+    server = serve(root=share)
+    change = b'<propertyupdate xmlns="DAV:"><set><prop><colour xmlns="urn:x">green</colour></prop></set></propertyupdate>'
+    wish = b'<propfind xmlns="DAV:"><prop><colour xmlns="urn:x"/></prop></propfind>'
+    try:
+        assert ask(server, "PROPPATCH", "/pool/", body=change).status == 207
+        assert b"green" in ask(server, "PROPFIND", "/pool/", "Depth: 0", body=wish).body
+        assert b"green" in ask(server, "PROPFIND", "/", "Depth: infinity", body=wish).body
+    finally:
+        disk.release()
+
+
 def test_who_asks_for_a_near_disk_in_it_holds_nobody_up(serve, folder):
     """The way there leads through the one that hangs."""
     share = folder / "share"

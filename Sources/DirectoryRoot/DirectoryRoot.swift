@@ -64,7 +64,7 @@ public final class DirectoryRoot: Sendable {
         resolver = Resolver(
             root: descriptor, home: RootHome(descriptor: descriptor, status, path: path), method: method,
             doubtsNames: !abilities.tellsNamesApart)
-        farMounts = FarMounts(root: descriptor)
+        farMounts = FarMounts(root: descriptor, doubtsNames: !abilities.tellsNamesApart)
         scratch = ScratchFolder(root: descriptor)
         self.policy = policy
         hiddenSpellings = HiddenSpellings(policy.hidden)

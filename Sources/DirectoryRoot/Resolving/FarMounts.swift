@@ -18,6 +18,8 @@ final class FarMounts: Sendable {
     let looks = FarLooks()
 
     private let root: Int32
+    /// Whether one name may have several spellings in the root.
+    private let mayIgnoreCase: Bool
     /// The kernel's table, kept open: it tells when it has changed, and a confined process could not open it later.
     private let source: SharedDescriptor?
     private let mounts = Mutex<[Mount]>([])
@@ -30,10 +32,13 @@ final class FarMounts: Sendable {
     /// A table that is longer is not read to its end.
     private static let mostBytes = 4 << 20
 
-    /// Reads the table; waits for no disk.
-    /// - Parameter root: the open root, which stays the caller's.
-    init(root: Int32) {
+    /// Reads the table; waits for no disk but the root's own.
+    /// - Parameters:
+    ///   - root: the open root, which stays the caller's.
+    ///   - doubtsNames: whether no folder is believed to tell names apart.
+    init(root: Int32, doubtsNames: Bool) {
         self.root = root
+        mayIgnoreCase = doubtsNames || sys_names_kind(root) != sys_names_apart
         let opened = unsafe sys_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY, 0)
         source = opened >= 0 ? SharedDescriptor(Descriptor(owning: opened)) : nil
         lastLook = Atomic(sys_coarse_milliseconds())
@@ -46,8 +51,16 @@ final class FarMounts: Sendable {
     func mount(of path: SharePath) -> Mount? {
         guard areAny else { return nil }
         return mounts.withLock { mounts in
-            mounts.filter { $0.path.contains(path) }.max { $0.path.bytes.count < $1.path.bytes.count }
+            mounts.filter { leads($0.path, to: path) }.max { $0.path.bytes.count < $1.path.bytes.count }
         }
+    }
+
+    /// Whether a path is a mount's or below it, in whatever letters.
+    private func leads(_ mount: SharePath, to path: SharePath) -> Bool {
+        if mount.contains(path) { return true }
+        guard mayIgnoreCase else { return false }
+        let (names, asked) = (mount.components, path.components)
+        return names.count <= asked.count && zip(names, asked).allSatisfy { NameKey.areAlike($0, $1) }
     }
 
     /// Whether this is the number of a far file system below the root.
@@ -211,7 +224,7 @@ extension DirectoryRoot {
     func awaitFarDisk(of path: SharePath) {
         guard let mount = farMounts.mount(of: path) else { return }
         // The folder itself: what is mounted on demand may be further down.
-        let folder = mount.path == path ? path : path.parent
+        let folder = mount.path.depth == path.depth ? path : path.parent
         for place in [folder, mount.path] {
             guard let opened = try? resolver.open(place, flags: sys_o_path | O_DIRECTORY) else { continue }
             var space = sys_space()

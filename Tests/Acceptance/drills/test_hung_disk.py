@@ -12,6 +12,7 @@ import time
 import pytest
 
 from server import wait_until
+from test_disks import windows
 from wire import Wire, ask
 
 pytestmark = pytest.mark.root
@@ -329,6 +330,23 @@ def test_a_list_of_all_has_the_properties_of_its_folder(serve, folder):
         assert ask(server, "PROPPATCH", "/pool/", body=change).status == 207
         assert b"green" in ask(server, "PROPFIND", "/pool/", "Depth: 0", body=wish).body
         assert b"green" in ask(server, "PROPFIND", "/", "Depth: infinity", body=wish).body
+    finally:
+        disk.release()
+
+
+def test_it_is_known_in_other_letters(serve, windows):
+    """Where those name the same folder."""
+    share = windows / "share"
+    (share / "near").mkdir(parents=True)
+    disk = Disk(windows.parent, share / "pool")
+    server = serve(root=share)
+    try:
+        # The kernel has the folder by the name that it was last asked for by.
+        assert ask(server, "GET", "/POOL/deep/small").text == "hello"
+        time.sleep(1.5)
+        assert ask(server, "PROPFIND", "/near/", "Depth: 1").status == 207
+        with disk.hanging(), crowd(server, "/pool/"):
+            assert_others_are_served(server)
     finally:
         disk.release()
 

@@ -57,22 +57,26 @@ public final class LinkStore: Sendable {
 
     /// Has the links to a folder that was moved, and to all below it, lead to where it is now.
     ///
-    /// A file's link stays with its name: programs that save a file move the old one away first.
+    /// A file's link stays with its name: programs that save a file move the old one away first. Where links can't be
+    /// changed, that is no reason to call a move failed that is made: it is reported.
     /// - Parameters:
     ///   - source: where the folder was, from the root.
     ///   - target: where it is.
-    /// - Throws: what the disk says.
-    func follow(_ source: SharePath, to target: SharePath) throws(RootError) {
-        guard try current().values.contains(where: { source.contains($0.path) }) else { return }
-        try file.state.usingSpareRoom { () throws(RootError) in
-            try change { (links) throws(RootError) in
-                for (id, link) in links {
-                    guard let rest = link.path.relative(to: source), let path = try? target.appending(rest) else {
-                        continue
+    func follow(_ source: SharePath, to target: SharePath) {
+        do throws(RootError) {
+            guard try current().values.contains(where: { source.contains($0.path) }) else { return }
+            try file.state.usingSpareRoom { () throws(RootError) in
+                try change { (links) throws(RootError) in
+                    for (id, link) in links {
+                        guard let rest = link.path.relative(to: source), let path = try? target.appending(rest) else {
+                            continue
+                        }
+                        links[id]?.path = path
                     }
-                    links[id]?.path = path
                 }
             }
+        } catch {
+            file.state.incidents.report(.linksLeftBehind)
         }
     }
 

@@ -203,8 +203,7 @@ extension Share {
                 isAway = true
                 // The copy has its name, and the source has none: what is kept about it ends by itself.
                 if left?.isInPlace != true { didRemove(departure.path, nil) }
-                // That a link can't be changed is no reason to call a move failed that is made.
-                if departure.isDirectory { try? root.state.links.follow(departure.path, to: arrival) }
+                if departure.isDirectory { root.state.links.follow(departure.path, to: arrival) }
                 if root.policy.waitsForDisk { try departure.syncDirectory(in: root) }
             }
         } catch {

@@ -7,6 +7,8 @@ public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
     case damagedFile(name: String, keptAs: String? = nil)
     /// `.shareserve` is not a directory that can be used, so there are no locks, properties or uploads.
     case unusableFolder(errno: Int32)
+    /// A folder was moved, and the share links to it could not be changed.
+    case linksLeftBehind
 
     /// One line for the log.
     public var description: String {
@@ -14,6 +16,7 @@ public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
         case .damagedFile(let name, .some(let kept)): "state file \(name) was damaged and is kept as \(kept)"
         case .damagedFile(let name, .none): "state file \(name) is damaged"
         case .unusableFolder(let errno): ".shareserve in the shared directory can't be used (errno \(errno))"
+        case .linksLeftBehind: "share links to a folder that was moved could not be changed: they lead to where it was"
         }
     }
 }

@@ -73,7 +73,7 @@ extension Share {
             root.dropLocks(below: target)
         }
         try? root.state.properties.moved(from: source, status, to: target)
-        if status?.isDirectory == true { try? root.state.links.follow(source, to: target) }
+        if status?.isDirectory == true { root.state.links.follow(source, to: target) }
     }
 
     /// Gives a copy that has no name yet the dead properties of what it is a copy of, and its check sums.

@@ -142,8 +142,9 @@ class Server:
 
     def logged(self):
         """What the server wrote to standard error."""
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
+        # Not by seeking: the server writes where the file that both have open stands.
+        log = self.log.fileno()
+        return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
     def status_field(self, name):
         """A number out of /proc/PID/status: VmRSS and VmHWM in bytes."""

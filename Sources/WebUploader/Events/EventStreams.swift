@@ -17,15 +17,15 @@ final class EventStreams: Sendable {
     /// Keeps a stream until it ends.
     /// - Returns: false when there are too many, or the server ends.
     func add(_ continuation: AsyncStream<FolderEvent>.Continuation) -> Bool {
-        let number = state.withLock { state -> Int? in
-            guard !state.isOver, state.open.count < limit else { return nil }
+        state.withLock { state in
+            guard !state.isOver, state.open.count < limit else { return false }
             state.next &+= 1
-            state.open[state.next] = continuation
-            return state.next
+            let number = state.next
+            // Before anybody can end it: of one that has ended, nobody would be told.
+            continuation.onTermination = { [self] _ in self.state.withLock { $0.open[number] = nil } }
+            state.open[number] = continuation
+            return true
         }
-        guard let number else { return false }
-        continuation.onTermination = { [self] _ in state.withLock { $0.open[number] = nil } }
-        return true
     }
 
     /// Has each of them look at once whether it may go on.

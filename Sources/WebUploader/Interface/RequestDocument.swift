@@ -25,6 +25,7 @@ extension Request {
     ) async throws -> (Document, Slots.Token?) {
         let bytes = try await documentBytes()
         guard bytes.count > 64 << 10 else { return (try Self.decode(type, bytes), nil) }
+        // Before it is looked at, which takes its time.
         guard let slot = slots.take() else { throw RootError.tooMany }
         return (try Self.decode(type, bytes), slot)
     }
@@ -34,21 +35,16 @@ extension Request {
         guard mediaType == "application/json" else {
             throw HTTPError(.unsupportedMediaType, "Send JSON as application/json.")
         }
-        let bytes = try await body.collect(upTo: 1 << 20)
-        guard JSONNames.areShort(in: bytes) else {
-            throw HTTPError(.badRequest, "This JSON is not what this address takes.")
-        }
-        return bytes
+        return try await body.collect(upTo: 1 << 20)
     }
 
     private static func decode<Document: Decodable>(
         _ type: Document.Type, _ bytes: [UInt8]
     ) throws(HTTPError) -> Document {
-        do {
-            return try JSONDecoder().decode(type, from: Data(bytes))
-        } catch {
+        guard JSONNames.areShort(in: bytes), let document = try? JSONDecoder().decode(type, from: Data(bytes)) else {
             throw HTTPError(.badRequest, "This JSON is not what this address takes.")
         }
+        return document
     }
 }
 
@@ -86,13 +82,27 @@ struct NamedPlaces: Decodable {
 
     private static let most = 100_000
 
-    /// The places, as said and as paths; nil for what cannot be a path of this share.
-    func places(of request: Request) throws(HTTPError) -> [(said: String, path: SharePath?)] {
-        let texts = (paths ?? []).map { (said: $0, path: try? SharePath(bytes: $0.utf8)) }
-        let addresses = (hrefs ?? []).map { (said: $0, path: try? request.resolve(reference: $0).path) }
-        guard !(texts + addresses).isEmpty, texts.count + addresses.count <= Self.most else {
+    /// One of them.
+    struct Place {
+        /// As it stands there.
+        let said: String
+        fileprivate let isAddress: Bool
+
+        /// The place as a path; nil for what cannot be one of this share.
+        func path(of request: Request) -> SharePath? {
+            isAddress ? try? request.resolve(reference: said).path : try? SharePath(bytes: said.utf8)
+        }
+    }
+
+    /// All of them.
+    /// - Throws: 400 for none, and for too many.
+    func places() throws(HTTPError) -> [Place] {
+        let places =
+            (paths ?? []).map { Place(said: $0, isAddress: false) }
+            + (hrefs ?? []).map { Place(said: $0, isAddress: true) }
+        guard !places.isEmpty, places.count <= Self.most else {
             throw HTTPError(.badRequest, "Name at least one file, and at most \(Self.most).")
         }
-        return texts + addresses
+        return places
     }
 }

@@ -27,9 +27,10 @@ extension UploaderHandler {
         let (named, slot) = try await request.document(NamedPlaces.self, in: batches)
         defer { withExtendedLifetime(slot) {} }
         var outcomes: [Outcome] = []
-        for (number, (said, path)) in try named.places(of: request).enumerated() {
+        for (number, place) in try named.places().enumerated() {
             if number % Self.turn == Self.turn - 1 { try await request.io.giveWay() }
-            guard let path else {
+            let said = place.said
+            guard let path = place.path(of: request) else {
                 outcomes.append(.failure(said, .invalidName))
                 continue
             }

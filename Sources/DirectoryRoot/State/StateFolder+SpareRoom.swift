@@ -60,12 +60,14 @@ extension StateFolder {
             return
         }
         guard let spare, var names = try? Self.names(in: spare) else { return }
+        // What somebody else has put there is no room of ours.
+        let own = (0..<Self.spareCount).map(String.init)
+        names.removeAll { !own.contains($0) }
         // What was given up is made again as soon as that can be, whoever the room that is left is for.
         let wanted = free >= Self.ampleRoom || isTight ? Self.spareCount : 1
-        let numbers = isTight ? Array((0..<wanted).reversed()) : Array(0..<wanted)
         var isFull = false
         do throws(RootError) {
-            for name in numbers.map(String.init) where names.count < wanted && !names.contains(name) {
+            for name in isTight ? own.reversed() : own where names.count < wanted && !names.contains(name) {
                 try Self.makeSpareFile(name, in: spare)
                 names.append(name)
             }

@@ -222,7 +222,14 @@ extension DirectoryRoot {
     /// For who goes on to hold up others, as every change does for as long as it takes: a disk that hangs is met here.
     /// - Parameter path: from the root.
     func awaitFarDisk(of path: SharePath) {
-        guard let mount = farMounts.mount(of: path) else { return }
+        guard farMounts.areAny else { return }
+        guard let mount = farMounts.mount(of: path) else {
+            // By way of a symbolic link it may be on one all the same: to find it is to meet that.
+            if let real = try? resolver.open(path, flags: sys_o_path).realPath, farMounts.mount(of: real) != nil {
+                awaitFarDisk(of: real)
+            }
+            return
+        }
         // The folder itself: what is mounted on demand may be further down.
         let folder = mount.path.depth == path.depth ? path : path.parent
         for place in [folder, mount.path] {

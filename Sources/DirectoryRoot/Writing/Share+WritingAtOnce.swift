@@ -28,7 +28,7 @@ extension Share {
             let full = try absolute(path)
             // What the disk makes of such names has to be found out first.
             guard !rights.mayMean(full), !root.hiddenSpellings.mayHave(full), !full.hasShortNames,
-                root.farMounts.mount(of: full) == nil
+                !root.hasFarMounts
             else { return nil }
             let path = try writable(path, orElse: .isDirectory)
             return try root.commitLock.withLockAtOnce(in: root) {

@@ -161,7 +161,10 @@ final class Runtime: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits for the threads to end, but not for long: one that hangs in a disk may never, and goes with the process.
+    /// Waits for the threads to end, but not for long.
+    ///
+    /// One that hangs in a disk may never, and goes with the process, as does one that is still at work for somebody who
+    /// was cut off. No name changes by halves.
     private func endThreads() async {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         Task { [engine] in

@@ -49,6 +49,7 @@ extension UploaderHandler {
         let wantsUpload = wish.upload == true
         let password = wish.password.flatMap { $0.isEmpty ? nil : $0 }
         let io = request.io(for: place)
+        try io.requireAnswering()
         let (link, secret, isDirectory) = try await io.run { () throws -> (ShareLink, String, Bool) in
             // Where a symbolic link leads: by way of that, nothing would be found, nor followed when it is moved.
             let (attributes, path) = try share.place(of: place)
@@ -89,15 +90,17 @@ extension UploaderHandler {
 
     private func linkListing(_ request: Request) async throws -> Response {
         let wanted = try request.queryBytes("path").map { (bytes) throws(HTTPError) -> SharePath in
-            guard let place = try? SharePath(bytes: bytes), let path = try? request.share.base.appending(place)
-            else { throw HTTPError(RootError.invalidName) }
-            return path
+            guard let place = try? SharePath(bytes: bytes) else { throw HTTPError(RootError.invalidName) }
+            return place
         }
-        let links = try await request.io.run { () throws -> [ShareLink] in
+        let io = wanted.map { request.io(for: $0) } ?? request.io
+        try io.requireAnswering()
+        let links = try await io.run { () throws -> [ShareLink] in
             let links = try self.ownLinks(request)
+            // Only who sees all of the share has any.
             guard let wanted else { return links }
             // A link is kept with the real path of what it shows.
-            let real = request.share.base.isRoot ? try? request.share.place(of: wanted).realPath : nil
+            let real = try? request.share.place(of: wanted).realPath
             return links.filter { $0.path == wanted || $0.path == real }
         }
         var writer = TextWriter()

@@ -98,10 +98,11 @@ extension UploaderHandler {
         guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(field: wanted) else {
             return
         }
-        guard let entry = try? await request.io.run({ try request.share.open(finished.path) }),
+        let io = request.io(for: finished.path)
+        guard let entry = try? await io.run({ try request.share.open(finished.path) }),
             // Else it is somebody else's content by now: their digest would be a lie.
             entry.attributes.entityTag == finished.attributes.entityTag
         else { return }
-        fields["Repr-Digest"] = try? await ReprDigest(of: entry, algorithm, io: request.io).text
+        fields["Repr-Digest"] = try? await ReprDigest(of: entry, algorithm, io: io).text
     }
 }

@@ -168,6 +168,7 @@ def test_the_rest_of_the_share_goes_on(serve, folder, tls):
                     ("POST", "/.shareserve/uploads/", [*TUS, f"Upload-Metadata: path cG9vbA==,filename {name(number)}"], b""),
                     ("POST", "/.shareserve/trash", [JSON], b'{"hrefs":["/pool/deep/small"]}'),
                     ("POST", "/.shareserve/links", [JSON], b'{"path":"pool/large"}'),
+                    ("GET", "/.shareserve/links?path=/pool/large", [], None),
                     ("GET", "/.shareserve/events?in=/pool/", ["Accept: text/event-stream"], None),
                     ("DELETE", f"/near/going{number}", ['If: </pool/large> (Not ["tag"])'], None),
                 ]:
@@ -232,6 +233,26 @@ def test_uploads_that_wait_for_their_names_hold_nobody_up(pool):
         assert ask(server, "PROPFIND", "/", "Depth: 1").status == 207
         assert ask(server, "PUT", "/here", body=b"here").status == 201
         assert time.monotonic() - begun < 3
+
+
+@pytest.mark.parametrize("method, target, fields, body", [
+    ("POST", "/.shareserve/trash", [JSON], b'{"hrefs":["/near/file"]}'),
+    ("POST", "/.shareserve/trash", [JSON], b'{"hrefs":["/near/folder/small"]}'),
+    ("MOVE", "/near/here", ["Destination: /near/file"], None),
+    ("MOVE", "/near/folder/small", ["Destination: /near/moved"], None),
+])
+def test_a_change_by_way_of_a_link_holds_nobody_up(pool, method, target, fields, body):
+    server, disk = pool
+    near = server.root / "near"
+    near.mkdir()
+    (near / "here").write_text("here")
+    (near / "file").symlink_to("../pool/large")
+    (near / "folder").symlink_to("../pool/deep")
+    time.sleep(1.5)
+    with Wire(server) as asking, disk.hanging():
+        asking.request(method, target, *fields, body=body)
+        time.sleep(0.3)
+        assert_others_are_served(server)
 
 
 def test_a_server_ends_though_a_disk_hangs(pool):

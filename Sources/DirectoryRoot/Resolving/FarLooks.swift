@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Looks at what is on far file systems on behalf of who asks for something else, and goes on without what does not come.
+/// Looks at what is on far file systems on behalf of who asks for something else, and goes on without what does not
+/// come.
 ///
 /// On threads of their own, since one that has begun can't be given up. Of a file system that hangs, those that were
 /// begun in the first second stay; nobody begins another until one of them comes back.

@@ -15,6 +15,7 @@ final class FarMounts: Sendable {
         let device: UInt64
     }
 
+    /// For those who ask for something else, and pass by.
     let looks = FarLooks()
 
     private let root: Int32
@@ -249,11 +250,5 @@ extension Share {
     /// Waits for no disk.
     package func farDevice(of path: SharePath) -> UInt64? {
         (try? absolute(path)).flatMap { root.farMounts.mount(of: $0)?.device }
-    }
-
-    /// Waits until the far file system answers that is asked on the way to `path`; see
-    /// ``DirectoryRoot/awaitFarDisk(of:)``.
-    package func awaitFarDisk(of path: SharePath) {
-        if let path = try? absolute(path) { root.awaitFarDisk(of: path) }
     }
 }

@@ -80,7 +80,8 @@ extension StateFolder {
     /// Bytes of the disk that uploads leave free.
     var heldBack: Int64 { isTight ? Int64(Self.ampleRoom) : 0 }
 
-    /// Whether a spare file was given up, by any process, and is not made again yet: what that frees is not for uploads.
+    /// Whether a spare file was given up, by any process, and is not made again yet: what that frees is not for
+    /// uploads.
     ///
     /// Asked before each upload: of a disk with much room, nothing is looked at most of the time.
     private var isTight: Bool {

@@ -64,8 +64,9 @@ public final class ResumableUpload: @unchecked Sendable {
     ///
     /// What fitted before an error stays.
     ///
-    /// - Throws: ``RootError/tooLarge`` for more than was announced, ``RootError/overLimit(_:)`` for more than is allowed,
-    ///   before anything is written; ``RootError/noSpace``; ``RootError/tooMany`` when the upload was taken over.
+    /// - Throws: ``RootError/tooLarge`` for more than was announced, ``RootError/overLimit(_:)`` for more than is
+    ///   allowed, before anything is written; ``RootError/noSpace``; ``RootError/tooMany`` when the upload was taken
+    ///   over.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         let (end, overflow) = offset.addingReportingOverflow(Int64(bytes.count))
         guard !record.isFinished, !overflow, end <= record.length ?? .max else { throw .tooLarge }
@@ -199,8 +200,8 @@ public final class ResumableUpload: @unchecked Sendable {
         throw .system(errno: EIO, call: "write back a part")
     }
 
-    /// Whether ``finish(to:replacing:)`` takes as long as a copy of all that has come, since the name is on another file
-    /// system.
+    /// Whether ``finish(to:replacing:)`` takes as long as a copy of all that has come, since the name is on another
+    /// file system.
     ///
     /// Waits for the disk.
     public func isCopiedToFinish() -> Bool { record.target.map { share.isAcross(part, for: $0) } ?? false }

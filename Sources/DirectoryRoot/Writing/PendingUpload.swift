@@ -44,8 +44,8 @@ public final class PendingUpload: @unchecked Sendable {
 
     /// Appends all the bytes, or throws; waits for the disk.
     ///
-    /// - Throws: ``RootError/noSpace``, ``RootError/overLimit(_:)`` and whatever else the disk has against it; the upload
-    ///   can't go on then.
+    /// - Throws: ``RootError/noSpace``, ``RootError/overLimit(_:)`` and whatever else the disk has against it; the
+    ///   upload can't go on then.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         try guarded { (file) throws(RootError) in
             try self.admit(Int64(bytes.count))

@@ -4,8 +4,8 @@ import CSyscalls
 extension Share {
     /// The path from the root of something that may be written at all.
     ///
-    /// Waits for its disk where that is a far one below the root: a change holds up all others while it is made, so a disk
-    /// that hangs is met before.
+    /// Waits for its disk where that is a far one below the root: a change holds up all others while it is made, so a
+    /// disk that hangs is met before.
     /// - Parameters:
     ///   - path: from ``base``.
     ///   - error: thrown for the shared directory itself.

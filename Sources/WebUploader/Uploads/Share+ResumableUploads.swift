@@ -82,10 +82,7 @@ extension Share {
         }
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
         // A copy to another disk takes its turn among others.
-        let copied = try await io.run {
-            awaitFarDisk(of: announced)
-            return upload.isCopiedToFinish() ? upload.offset : 0
-        }
+        let copied = try await io.run { upload.isCopiedToFinish() ? upload.offset : 0 }
         return try await io.copying(copied) {
             try announced.withFreeName(by: notes.rule) { path, _ in
                 let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)

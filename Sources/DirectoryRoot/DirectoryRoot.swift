@@ -31,6 +31,7 @@ public final class DirectoryRoot: Sendable {
     /// What lives in `.shareserve/`.
     package let state: SharedState
     let writes = WritesUnderWay()
+    let directWriters = DirectWriters()
     let arrivals: Arrivals
     /// Whether the last upload at once met a name that was taken.
     let meetsTakenNames = Atomic<Bool>(false)

@@ -22,6 +22,7 @@
 #include "Sockets.h"
 #include "Confinement.h"
 #include "Memory.h"
+#include "DirectWrites.h"
 
 // What one statx says, in the same shape on every system.
 struct sys_attributes {

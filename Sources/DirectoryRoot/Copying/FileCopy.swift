@@ -129,15 +129,8 @@ enum FileCopy {
         through buffer: UnsafeMutableRawBufferPointer
     ) throws(RootError) -> Int {
         let count = try unsafe check(sys_pread(source, buffer.baseAddress, limit, from), "pread")
-        var done = 0
-        while done < count {
-            let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<count])
-            let written = try unsafe check(
-                sys_pwrite(target, rest.baseAddress, rest.count, start + Int64(done)), "pwrite")
-            // A disk that takes nothing and says nothing would keep us here for ever.
-            guard written > 0 else { throw .noSpace }
-            done += written
-        }
+        var end = start
+        try unsafe writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: target, at: &end)
         return count
     }
 

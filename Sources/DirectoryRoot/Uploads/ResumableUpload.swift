@@ -72,14 +72,7 @@ public final class ResumableUpload: @unchecked Sendable {
         guard !record.isFinished, !overflow, end <= record.length ?? .max else { throw .tooLarge }
         try share.root.policy.requireSize(end)
         try part.owned { () throws(RootError) in
-            var rest = unsafe bytes
-            while unsafe !rest.isEmpty {
-                let count = try unsafe check(
-                    sys_pwrite(part.file.number, rest.baseAddress, rest.count, offset), "pwrite")
-                guard count > 0 else { throw .noSpace }
-                offset += Int64(count)
-                unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
+            try unsafe writeAll(bytes, to: part.file.number, at: &offset)
         }
         if offset - flushed >= WriteBehind.interval {
             _ = sys_sync_range(part.file.number, flushed, offset - flushed, sys_sync_write)

@@ -4,10 +4,7 @@ import CSyscalls
 ///
 /// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on
 /// the target's file system; the name changes by one rename.
-public final class PendingUpload: @unchecked Sendable {
-    /// Bytes written so far.
-    public private(set) var written: Int64 = 0
-
+public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     private let share: Share
     private let path: SharePath
     private let replacing: Replacement
@@ -15,18 +12,12 @@ public final class PendingUpload: @unchecked Sendable {
     private var modified: Timestamp?
     /// The first thing that went wrong; whatever comes after it fails in the same way.
     private var failure: RootError?
-    private var writeBehind = WriteBehind()
+    private let writer: ContentWriter
     /// All the bytes that will come, where that is known, and how far those who look on were told.
     private let size: Int64?
     private var told: Int64 = 0
     private let began: Timestamp
-    /// Whether room is taken before the bytes come, and up to where it was.
-    private var reserves: Bool
-    private var reserved: Int64 = 0
 
-    /// Room is taken from the first of these on, and for no more than the second at a time.
-    private static let reserveStart: Int64 = 1 << 20
-    private static let reserveInterval: Int64 = 16 << 20
     /// How much is written before it is told: small files are there before anybody could look.
     private static let toldInterval: Int64 = 256 << 10
 
@@ -36,11 +27,14 @@ public final class PendingUpload: @unchecked Sendable {
         self.replacing = replacing
         self.file = file
         self.size = size
-        reserves = size ?? 0 > Self.reserveStart
+        writer = ContentWriter(in: share.root, size: size)
         began = share.root.state.clock.wall()
     }
 
     deinit { endTelling() }
+
+    /// Bytes written so far.
+    public var written: Int64 { writer.written }
 
     /// Appends all the bytes, or throws; waits for the disk.
     ///
@@ -49,17 +43,7 @@ public final class PendingUpload: @unchecked Sendable {
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         try guarded { (file) throws(RootError) in
             try self.admit(Int64(bytes.count))
-            self.reserve(bytes.count, in: file)
-            var rest = unsafe bytes
-            while unsafe !rest.isEmpty {
-                let count = try unsafe check(
-                    sys_pwrite(file.descriptor, rest.baseAddress, rest.count, self.written), "pwrite")
-                // A disk that takes nothing and says nothing would keep us here for ever.
-                guard count > 0 else { throw .noSpace }
-                self.written += Int64(count)
-                unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-            try self.flush(file)
+            try unsafe self.writer.write(bytes, to: file.descriptor)
         }
         guard written - told >= Self.toldInterval else { return }
         told = written
@@ -70,6 +54,16 @@ public final class PendingUpload: @unchecked Sendable {
     private func endTelling() {
         if told > 0 { share.root.writes.end(self) }
         told = 0
+    }
+
+    /// Where the next bytes may be put; see ``ReceivingPlace``.
+    public func room() -> UnsafeMutableRawBufferPointer? { unsafe writer.room() }
+
+    /// Keeps nothing in memory until more comes; waits for the disk.
+    ///
+    /// - Throws: as ``write(_:)-(UnsafeRawBufferPointer)``.
+    public func pause() throws(RootError) {
+        try guarded { (file) throws(RootError) in try self.writer.pause(file.descriptor) }
     }
 
     /// The same for an array.
@@ -100,8 +94,7 @@ public final class PendingUpload: @unchecked Sendable {
             } else {
                 try FileCopy.append(0..<count, of: entry.descriptor, to: file.descriptor, at: 0)
             }
-            self.written = count
-            self.writeBehind = WriteBehind(from: count)
+            self.writer.skip(to: count)
             try self.share.root.requireSpace(for: 0, at: file.descriptor)
         }
     }
@@ -114,8 +107,9 @@ public final class PendingUpload: @unchecked Sendable {
             let size = entry.attributes.size
             guard self.written < size else { return }
             try self.admit(size - self.written)
+            try self.writer.finish(file.descriptor)
             try FileCopy.append(self.written..<size, of: entry.descriptor, to: file.descriptor, at: self.written)
-            self.written = size
+            self.writer.skip(to: size)
             try self.share.root.requireSpace(for: 0, at: file.descriptor)
         }
     }
@@ -128,7 +122,7 @@ public final class PendingUpload: @unchecked Sendable {
     /// - Returns: the new attributes (for `ETag`) and whether the name is new.
     public func commit() throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         try guarded { (file) throws(RootError) in
-            try self.trim(file)
+            try self.writer.finish(file.descriptor)
             let result = try self.share.commit(file, to: self.path, replacing: self.replacing, modified: self.modified)
             self.file = nil
             self.endTelling()
@@ -145,7 +139,7 @@ public final class PendingUpload: @unchecked Sendable {
         if let failure { throw failure }
         guard let file else { throw .notFound }
         do throws(RootError) {
-            try trim(file)
+            try writer.finish(file.descriptor)
             let target = try share.writable(other, orElse: .isDirectory)
             let result = try share.commit(file, to: target, replacing: replacing, modified: modified)
             self.file = nil
@@ -162,6 +156,7 @@ public final class PendingUpload: @unchecked Sendable {
 
     /// Drops the content at once instead of at the end of this object's life.
     public func abandon() {
+        writer.abandon()
         file = nil
         endTelling()
     }
@@ -170,35 +165,6 @@ public final class PendingUpload: @unchecked Sendable {
         let (total, overflow) = written.addingReportingOverflow(count)
         guard !overflow else { throw .tooLarge }
         try share.root.policy.requireSize(total)
-    }
-
-    /// Takes room ahead of what is written where that makes writing cheaper: it costs a third less then.
-    ///
-    /// No more than has come already: an announced length alone takes nothing from anybody.
-    private func reserve(_ count: Int, in file: TemporaryFile) {
-        guard reserves, let size, written >= Self.reserveStart, written + Int64(count) > reserved else { return }
-        let start = max(reserved, written)
-        let room = min(Self.reserveInterval, written, size - start)
-        guard room > 0, reserved > 0 || sys_likes_allocation(file.descriptor) == 1,
-            sys_allocate(file.descriptor, start, room) == 0
-        else {
-            // Only a comfort: whether there is room is for the write to say.
-            reserves = false
-            return
-        }
-        reserved = start + room
-    }
-
-    /// Ends the file where its content ends, when less came than was announced.
-    private func trim(_ file: TemporaryFile) throws(RootError) {
-        if reserved > written { try check(sys_truncate(file.descriptor, written), "ftruncate") }
-    }
-
-    /// Sets the disk to work while more is coming, and looks whether the reserve of free space is touched.
-    private func flush(_ file: TemporaryFile) throws(RootError) {
-        if writeBehind.follow(to: written, in: file.descriptor) {
-            try share.root.requireSpace(for: 0, at: file.descriptor)
-        }
     }
 
     private func guarded<Answer>(

@@ -122,8 +122,13 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// Shows the whole rest of the body to `consume`, piece by piece, by the shortest way from the socket.
     ///
     /// Runs on a thread of the I/O pool, where `consume` may wait for the disk. A piece is only good within the call.
+    /// - Parameters:
+    ///   - place: where pieces may be received at, which is asked before each; nil for nowhere.
+    ///   - consume: is given each piece.
     /// - Throws: what `consume` throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
-    public func forEachPiece(_ consume: (UnsafeRawBufferPointer) throws -> Void) async throws {
+    public func forEachPiece(
+        at place: (any ReceivingPlace)? = nil, _ consume: (UnsafeRawBufferPointer) throws -> Void
+    ) async throws {
         guard let pipe else { return try coding.checkEmpty() }
         if case .identity = coding {
             while let bytes = try pipe.takeReady() {
@@ -132,7 +137,7 @@ public struct RequestBody: AsyncSequence, Sendable {
             }
             if pipe.isOver { return }
             if let exchange = pipe.upstream as? Exchange {
-                if try unsafe await exchange.receiveDirectly(draining: pipe, consume) { return }
+                if try unsafe await exchange.receiveDirectly(draining: pipe, at: place, consume) { return }
             }
         }
         for try await bytes in self { try unsafe bytes.withUnsafeBytes(consume) }
@@ -141,7 +146,7 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// Writes the whole body to `upload`, by the shortest way from the socket to the file.
     /// - Throws: what the upload throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
     public func copy(to upload: PendingUpload) async throws {
-        try unsafe await forEachPiece { piece in try unsafe upload.write(piece) }
+        try unsafe await forEachPiece(at: upload) { piece in try unsafe upload.write(piece) }
     }
 }
 

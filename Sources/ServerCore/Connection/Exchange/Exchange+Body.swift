@@ -1,3 +1,4 @@
+import DirectoryRoot
 import NIOCore
 
 extension Exchange {
@@ -6,7 +7,7 @@ extension Exchange {
     /// The pieces are only good within `consume`.
     /// - Returns: false when the connection cannot lend its socket; nothing was read then.
     func receiveDirectly(
-        draining pipe: BodyPipe, _ consume: (UnsafeRawBufferPointer) throws -> Void
+        draining pipe: BodyPipe, at place: (any ReceivingPlace)?, _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) async throws -> Bool {
         guard let (lease, incoming) = await borrowSocket() else { return false }
         var reader = LeasedBody(incoming: incoming, limit: engine.limits.bodyBytes)
@@ -16,7 +17,7 @@ extension Exchange {
                 try unsafe bytes.withUnsafeBytes(consume)
                 try await pace.wait(after: bytes.count)
             }
-            try unsafe await receive(lease, &reader, consume)
+            try unsafe await receive(lease, &reader, at: place, consume)
         } catch {
             giveBack(lease, reader)
             throw error
@@ -26,15 +27,21 @@ extension Exchange {
     }
 
     private func receive(
-        _ lease: SocketLease, _ reader: inout LeasedBody, _ consume: (UnsafeRawBufferPointer) throws -> Void
+        _ lease: SocketLease, _ reader: inout LeasedBody, at place: (any ReceivingPlace)?,
+        _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
         var burst = 0
         var scratch: ScratchBuffers.Scratch?
-        defer { if let scratch { engine.scratch.giveBack(scratch) } }
+        defer { giveBack(&scratch) }
         while !reader.isDone {
-            let taken = scratch ?? engine.scratch.take()
-            scratch = taken
-            let buffer = unsafe taken.bytes
+            let buffer: UnsafeMutableRawBufferPointer
+            if reader.isPlain, !pace.isLimited, let room = unsafe place?.room() {
+                unsafe buffer = unsafe room
+            } else {
+                let taken = scratch ?? engine.scratch.take()
+                scratch = taken
+                unsafe buffer = unsafe taken.bytes
+            }
             switch try unsafe lease.look(into: buffer, limit: reader.wanted) {
             case .bytes(let count):
                 engine.counters.received(count)
@@ -43,8 +50,7 @@ extension Exchange {
                 let isLong = burst > 8 * 1_024 * 1_024
                 guard isLong || pace.isLimited else { continue }
                 // Who waits holds no memory: thousands may.
-                engine.scratch.giveBack(taken)
-                scratch = nil
+                giveBack(&scratch)
                 try await pace.wait(after: count)
                 // A share of the thread, then others' turn.
                 if isLong {
@@ -61,14 +67,18 @@ extension Exchange {
                     burst = 64 * 1_024
                     continue
                 }
-                engine.scratch.giveBack(taken)
-                scratch = nil
+                giveBack(&scratch)
+                try place?.pause()
                 try await lease.wait(for: reader.wanted) { self.bodyWanted() }
             case .end:
                 reader.isBroken = true
                 throw HTTPError.bodyBrokenOff
             }
         }
+    }
+
+    private func giveBack(_ scratch: inout ScratchBuffers.Scratch?) {
+        if let taken = scratch.take() { engine.scratch.giveBack(taken) }
     }
 
     private func borrowSocket() async -> (SocketLease, HTTP1Connection.Incoming)? {

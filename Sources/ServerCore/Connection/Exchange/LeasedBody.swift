@@ -16,6 +16,12 @@ struct LeasedBody {
         return false
     }
 
+    /// Whether what is received is nothing but the content.
+    var isPlain: Bool {
+        if case .counted = incoming { return true }
+        return false
+    }
+
     /// How much may be received at once: not a byte beyond a counted body.
     var wanted: Int64 {
         if case .counted(let remaining) = incoming { return remaining }

@@ -84,7 +84,7 @@ extension Share {
             // or go between the look at what is there and the lock on it.
             return try root.commitLock.withLock { () throws(RootError) in
                 let target = try lockTarget(full)
-                let made = try requireLockable(target, at: full, making: file)
+                let made = try requireLockable(target, at: full, request, making: file)
                 do throws(RootError) {
                     let lock = try translated { () throws(RootError) in
                         try root.state.locks.take(
@@ -109,13 +109,16 @@ extension Share {
     /// - Returns: the attributes of what was made.
     /// - Throws: as ``lock(_:_:making:mayRespell:)``.
     private func requireLockable(
-        _ target: (path: SharePath, exists: Bool), at full: SharePath, making file: TemporaryFile?
+        _ target: (path: SharePath, exists: Bool), at full: SharePath, _ request: LockRequest,
+        making file: TemporaryFile?
     ) throws(RootError) -> FileAttributes? {
         let isToFill = target.exists && !granted(at: full).contains(.overwrite) && mayFill(full)
         let wanted: Rights = target.exists && !isToFill ? .overwrite : .create
         guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
             throw refusal(at: full)
         }
+        // It would keep others from what this requester may not even see, and tell of their locks there.
+        if target.exists, request.isRecursive { try requireRights(throughout: wanted, at: full, target.path) }
         try checkPrecondition()
         guard !target.exists else { return nil }
         guard !leadsToSecrets(full) else { throw refusal(at: full) }

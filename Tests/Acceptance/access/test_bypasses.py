@@ -151,6 +151,25 @@ def test_locks_of_others_are_not_shown_or_taken(guarded):
     assert (guarded.root / "home" / "mine.txt").read_text() == "mine"
 
 
+LOCK = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+
+
+@pytest.mark.parametrize("rights", ["none", "ro", "w"])
+def test_a_lock_on_a_folder_reaches_no_further_than_its_owners_rights(serve, rights):
+    """Below it, it would keep others from what its owner may not write, and tell of their locks there."""
+    server = serve("--auth", f"bob:pw@/:rw,/private:{rights}", "--auth", "anna:pw@/:rw")
+    anna = "Authorization: Basic " + base64.b64encode(b"anna:pw").decode()
+    (server.root / "private").mkdir()
+    (server.root / "other").mkdir()
+    assert ask(server, "LOCK", "/private/payroll", anna, "Depth: 0", body=LOCK).status == 201
+    found = ask(server, "LOCK", "/", BOB, "Depth: infinity", body=LOCK)
+    assert found.status == 403 and b"payroll" not in found.body
+    assert ask(server, "PUT", "/private/new", anna, body="x").status == 201
+    assert ask(server, "LOCK", "/", BOB, "Depth: 0", body=LOCK).status == 200
+    assert ask(server, "LOCK", "/other", BOB, "Depth: infinity", body=LOCK).status == 200
+    assert ask(server, "PUT", "/other/new", anna, body="x").status == 423
+
+
 def test_a_link_does_not_tell_names_where_nothing_is_allowed(serve):
     """A name that is there and one that is not answer alike, by a link as by their own path."""
     server = serve("--auth", "@/:rw", "--auth", "@/a/b:none")

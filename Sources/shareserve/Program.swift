@@ -19,6 +19,7 @@ enum Program {
         let words: [String]
         do {
             words = Array(try commandLine().dropFirst())
+            try requireValues(words)
         } catch {
             end(error, command: SectionedServeCommand.self)
         }
@@ -49,6 +50,14 @@ enum Program {
             words.append(text)
         }
         return words
+    }
+
+    /// Refuses `--option=` with nothing behind it, which the parser would give the next word to: the directory, and
+    /// share another one.
+    private static func requireValues(_ words: [String]) throws(StartError) {
+        for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") && word.last == "=" {
+            throw .emptyValue(of: String(word.dropFirst(2).dropLast()))
+        }
     }
 
     /// Serves until the end.

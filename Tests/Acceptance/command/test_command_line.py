@@ -301,6 +301,15 @@ def test_a_variable_of_separators_alone_opens_nothing(folder, value):
     assert ended.returncode == 64 and "auth: the value is empty" in one_line(ended)
 
 
+@pytest.mark.parametrize("name", ["title", "hidden", "path-prefix", "auth", "trash", "port"])
+@pytest.mark.parametrize("ways", [1, 2], ids=["one word", "two words"])
+def test_an_empty_value_does_not_share_another_directory(folder, name, ways):
+    """As from a script whose variable is not set: the next word is no value of it."""
+    words = [f"--{name}="] if ways == 1 else [f"--{name}", ""]
+    ended = run(*words, folder)
+    assert ended.returncode == 64 and f"{name}: the value is empty" in one_line(ended)
+
+
 @pytest.mark.parametrize("settings", [{"auth": ""}, {"auth": ["anna:secret@/:rw", ""]}, {"auth-file": ""}, {"port": ""}, {"auth": []}])
 def test_an_empty_value_in_the_file_is_refused(folder, settings):
     file = folder / "settings.json"

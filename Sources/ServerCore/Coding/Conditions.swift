@@ -51,15 +51,17 @@ public struct Conditions: Sendable {
     /// - Parameters:
     ///   - current: what is there; nil when nothing is.
     ///   - isRead: whether the method is GET or HEAD.
+    ///   - takesGzip: whether what is asked for may be had as gzip; whoever has that, and does not take it any more, has
+    ///     nothing of use.
     /// - Returns: what to do.
-    public func evaluate(_ current: FileAttributes?, isRead: Bool) -> Outcome {
+    public func evaluate(_ current: FileAttributes?, isRead: Bool, takesGzip: Bool = true) -> Outcome {
         if let ifMatch {
             guard Self.isNamed(current, by: ifMatch.matchesStrongly) else { return .failed }
         } else if let ifUnmodifiedSince, let current, current.modified.seconds > ifUnmodifiedSince {
             return .failed
         }
         if let ifNoneMatch {
-            guard Self.isNamed(current, by: ifNoneMatch.matchesWeakly) else { return .proceed }
+            guard Self.isNamed(current, by: ifNoneMatch.matchesWeakly, asGzip: takesGzip) else { return .proceed }
             return isRead ? .notModified : .failed
         }
         if isRead, let ifModifiedSince, let current, current.modified.seconds <= ifModifiedSince { return .notModified }
@@ -75,9 +77,11 @@ public struct Conditions: Sendable {
     }
 
     /// Whether a tag of what is there is meant: the content may have been given out as it is or as gzip.
-    private static func isNamed(_ current: FileAttributes?, by matches: (String) -> Bool) -> Bool {
+    private static func isNamed(
+        _ current: FileAttributes?, by matches: (String) -> Bool, asGzip: Bool = true
+    ) -> Bool {
         guard let tag = current?.entityTag else { return false }
-        return matches(tag.text) || matches(tag.gzipText)
+        return matches(tag.text) || asGzip && matches(tag.gzipText)
     }
 
     /// What a write hands to the share, so that the conditions are checked again under the lock that renames.

@@ -83,7 +83,7 @@ private struct Selection {
     func response() -> Response {
         let fields = request.fields
         let coding = coding()
-        switch Conditions(fields).evaluate(entry.attributes, isRead: true) {
+        switch Conditions(fields).evaluate(entry.attributes, isRead: true, takesGzip: coding.isGzip) {
         case .failed:
             return refusal(HTTPError(.preconditionFailed, "The file is not, or is no longer, as you asked for it."))
         case .notModified: return notModified(coding)
@@ -153,17 +153,13 @@ private struct Selection {
         return Response(.notModified, fields: fields)
     }
 
-    /// Of the two forms, the one that the client has: the one that it would get now, if it has both.
+    /// Of the two forms, the one that the client has and takes: the one that it would get now, if it has both.
     private func tagOfClient(_ coding: Negotiation.Coding) -> String {
         let plain = entry.attributes.entityTag.text
-        guard let field = request.fields["if-none-match"] else {
-            return coding.isGzip ? entry.attributes.entityTag.gzipText : plain
-        }
-        // Most have one, and need no list.
-        guard field.utf8.count != plain.utf8.count || !field.utf8.elementsEqual(plain.utf8) else { return plain }
-        let tags = EntityTagList(field: field)
+        guard coding.isGzip else { return plain }
         let gzip = entry.attributes.entityTag.gzipText
-        return tags.matchesWeakly(gzip) && (coding.isGzip || !tags.matchesWeakly(plain)) ? gzip : plain
+        guard let field = request.fields["if-none-match"] else { return gzip }
+        return EntityTagList(field: field).matchesWeakly(gzip) ? gzip : plain
     }
 
     private func refusal(_ error: HTTPError) -> Response {

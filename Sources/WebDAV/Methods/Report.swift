@@ -56,7 +56,8 @@ struct SyncQuery: Sendable {
         default: throw DAVBody.notUnderstood
         }
         let wished = root.child("limit")?.child("nresults")?.text.trimmingBlanks
-        limit = wished.flatMap { Int($0) }
+        // A number of any length is one.
+        limit = wished.flatMap { Int($0) ?? ($0.first != nil && $0.utf8.allSatisfy(ASCII.isDigit) ? .max : nil) }
         // RFC 6578 §3.7: no answer fits into nothing, and nothing is in a number that is none.
         guard wished == nil || (limit ?? 0) > 0 else {
             throw DAVError(status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)

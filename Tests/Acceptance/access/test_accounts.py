@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import http.client
+import os
 import re
 import signal
 import statistics
@@ -45,6 +46,17 @@ def test_basic_in_either_encoding(serve):
     assert requests.get(server.url + "/a", auth=("jörg", "pä:ß"), timeout=20).text == "one"
     assert requests.get(server.url + "/a", auth=("jörg".encode(), "pä:ß".encode()), timeout=20).text == "one"
     assert requests.get(server.url + "/a", auth=("jörg", "pö:ß"), timeout=20).status_code == 401
+
+
+@pytest.mark.parametrize("user, password, status", [
+    ("jörg", "pä:ß", 200), ("anna", "pä:ß", 200), ("jörg", "pö:ß", 401), ("jürg", "pä:ß", 401)])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_digest_in_either_encoding(serve, user, password, status, encoding):
+    """KDE's programs hash in ISO 8859-1, and prefer Digest: in Dolphin no other password would do."""
+    server = serve("--auth", "jörg:pä:ß@/:rw", "--auth", "anna:pä:ß@/:rw")
+    (server.root / "a").write_text("one")
+    curl = ["curl", "-s", "--digest", "-o", os.devnull, "-w", "%{http_code}", "-u", f"{user}:{password}".encode(encoding)]
+    assert subprocess.run([*curl, server.url + "/a"], check=True, capture_output=True).stdout == str(status).encode()
 
 
 @pytest.mark.parametrize("method, target, fields", [

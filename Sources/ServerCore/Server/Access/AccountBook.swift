@@ -115,9 +115,14 @@ struct AccountBook: Sendable {
         var secrets: [String] = []
         switch account?.password ?? quickDecoy {
         case .plain(let password):
-            secrets.append(Self.hash(digest.algorithm, [user, realm, password]))
-            if let name = account?.name, Array(name.utf8) != user {
-                secrets.append(Self.hash(digest.algorithm, [Array(name.utf8), realm, password]))
+            var names = [user]
+            if let name = account?.name, Array(name.utf8) != user { names.append(Array(name.utf8)) }
+            for name in names {
+                secrets.append(Self.hash(digest.algorithm, [name, realm, password]))
+                let (latinName, latinPassword) = (Credentials.inLatin1(name), Credentials.inLatin1(password))
+                guard latinName != nil || latinPassword != nil else { continue }
+                secrets.append(
+                    Self.hash(digest.algorithm, [latinName ?? name, realm, latinPassword ?? password]))
             }
         case .digest(let secret): secrets.append(Hex.text(secret))
         case .crypt: break

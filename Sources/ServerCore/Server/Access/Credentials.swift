@@ -31,6 +31,18 @@ enum Credentials: Equatable {
         return Array(String(String.UnicodeScalarView(password.map { Unicode.Scalar($0) })).utf8)
     }
 
+    /// A name or password in ISO 8859-1 that is known in UTF-8; nil for one that is the same in both, or not to be had
+    /// so.
+    ///
+    /// KDE's programs hash both so in a Digest, whatever `charset` says.
+    static func inLatin1(_ bytes: [UInt8]) -> [UInt8]? {
+        guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return nil
+        }
+        let latin = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+        return latin.count == text.unicodeScalars.count ? latin : nil
+    }
+
     private static func basic(_ token: ArraySlice<UInt8>) -> Credentials? {
         guard let text = Base64.decode(token), let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return .basic(user: RequestHead.text(text[..<colon]), password: Array(text[(colon + 1)...]))

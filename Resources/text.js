@@ -1,4 +1,4 @@
-// Text, saved over the version that was read. Markdown becomes elements, never markup.
+// Text, saved over the version read. Markdown becomes elements, never markup.
 
 import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, nameOf, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
 

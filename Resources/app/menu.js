@@ -14,9 +14,10 @@ function showMenu(items, x, y, label) {
 	const choices = [...element.querySelectorAll("button")]
 	openMenu = {element, before: focused()}
 	document.querySelector("main").append(element)
-	const {width, height} = boxOf(element)
-	element.style.left = Math.max(8, Math.min(document.dir === "rtl" ? x - width : x, innerWidth - width - 8)) + "px"
-	element.style.top = Math.max(8, Math.min(y, innerHeight - height - 8)) + "px"
+	const {width, height} = boxOf(element), fit = (at, most) => Math.max(8, Math.min(at, most - 8))
+	// A second click on what opened it meets no item.
+	const top = y * 2 < innerHeight ? y : fit(y, innerHeight - height)
+	element.style = `left:${fit(document.dir === "rtl" ? x - width : x, innerWidth - width)}px;top:${top}px;max-height:${innerHeight - top - 8}px`
 	element.addEventListener("keydown", event => {
 		const at = choices.indexOf(focused())
 		const next = {ArrowDown: at + 1, ArrowUp: at + choices.length - 1, Home: 0, End: choices.length - 1}[event.key]

@@ -2,6 +2,7 @@
 
 import zipfile
 
+import pytest
 from playwright.sync_api import expect
 
 from browser.conftest import act, make_tree, names, row, select
@@ -238,6 +239,26 @@ def test_context_menu_and_row_button_offer_the_actions(server, opened, shot):
     page.get_by_role("button", name="Actions for a.txt").click()
     menu.get_by_role("menuitem", name="Rename").click()
     expect(page.get_by_role("textbox", name="New name for a.txt")).to_be_focused()
+
+
+@pytest.mark.parametrize("height", [420, 682])
+def test_a_second_click_on_more_closes_its_menu(serve, opened, height):
+    """Where the menu is higher than the room below, no item may come to lie under the pointer."""
+    page = opened(serve("--trash", "7").url + "/")
+    page.set_viewport_size({"width": 1366, "height": height})
+    chosen = []
+    page.on("filechooser", lambda chooser: chosen.append(chooser))
+    box = page.get_by_role("button", name="More", exact=True).bounding_box()
+    page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, delay=50)
+    expect(page.get_by_role("button", name="More", exact=True)).to_be_visible()
+    page.get_by_role("button", name="More", exact=True).click()
+    last = page.get_by_role("menu").get_by_role("menuitem").last
+    last.scroll_into_view_if_needed()
+    expect(last).to_be_in_viewport(ratio=1)
+    assert page.get_by_role("menu").bounding_box()["y"] >= box["y"] + box["height"]
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menu")).to_have_count(0)
+    assert not chosen and page.get_by_role("dialog").count() == 0
 
 
 def test_question_mark_shows_the_keys(server, opened, shot):

@@ -227,7 +227,7 @@ struct ReportTests {
             #expect(limited.names("number-of-matches-within-limits"))
         }
         let much = "<D:limit><D:nresults>99999999999999999999</D:nresults></D:limit>"
-        #expect(try await fixture.send("REPORT", "/", [], body("", more: much)).hrefs().count == 4)
+        #expect(try await fixture.send("REPORT", "/", [], body("", more: much)).hrefs() == ["/a", "/b", "/c"])
         let other = try await fixture.send("REPORT", "/", [], "<D:expand-property xmlns:D='DAV:'/>")
         #expect(other.status == 403)
         #expect(other.names("supported-report"))

@@ -55,8 +55,9 @@ enum Program {
     /// Refuses `--option=` with nothing behind it, which the parser would give the next word to: the directory, and
     /// share another one.
     private static func requireValues(_ words: [String]) throws(StartError) {
-        for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") && word.last == "=" {
-            throw .emptyValue(of: String(word.dropFirst(2).dropLast()))
+        for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
+            let name = word.dropFirst(2).prefix { $0 != "=" }
+            if word.dropFirst(2 + name.count) == "=" { throw .emptyValue(of: String(name)) }
         }
     }
 

@@ -1,5 +1,6 @@
 """The command line: what it prints, where its settings come from, how it ends."""
 
+import base64
 import contextlib
 import fcntl
 import json
@@ -308,6 +309,12 @@ def test_an_empty_value_does_not_share_another_directory(folder, name, ways):
     words = [f"--{name}="] if ways == 1 else [f"--{name}", ""]
     ended = run(*words, folder)
     assert ended.returncode == 64 and f"{name}: the value is empty" in one_line(ended)
+
+
+def test_a_value_may_end_in_what_it_is_told_by(serve):
+    """Passwords in Base64 do."""
+    server = serve("--auth=anna:aGVsbG8=@/:rw", "--title=a=")
+    assert ask(server, "GET", "/", "Authorization: Basic " + base64.b64encode(b"anna:aGVsbG8=").decode()).status == 200
 
 
 @pytest.mark.parametrize("settings", [{"auth": ""}, {"auth": ["anna:secret@/:rw", ""]}, {"auth-file": ""}, {"port": ""}, {"auth": []}])

@@ -12,7 +12,7 @@ final class ContentWriter {
     /// All the bytes that will come, where that is known.
     private let size: Int64?
     private var behind = WriteBehind()
-    /// Whether room is taken before the bytes come, and up to where it was.
+    /// Whether room is taken before the bytes come, and up to where it was, or may have been.
     private var reserves: Bool
     private var reserved: Int64 = 0
     /// What writes past memory now, and from where on it may be tried, again.
@@ -112,7 +112,11 @@ final class ContentWriter {
     /// - Throws: as ``write(_:to:)``.
     func finish(_ descriptor: Int32) throws(RootError) {
         try pause(descriptor)
-        if reserved > written { try check(sys_truncate(descriptor, written), "ftruncate") }
+        guard reserved > 0 else { return }
+        let size = try Int64(clamping: sys_attributes(of: descriptor).size)
+        // Not all that was taken is there: no name for that.
+        guard size >= written else { throw .system(errno: EIO, call: "write") }
+        if size > written { try check(sys_truncate(descriptor, written), "ftruncate") }
     }
 
     /// Takes room ahead of what is written where that makes writing cheaper: it costs a third less then.
@@ -122,14 +126,14 @@ final class ContentWriter {
         guard reserves, let size, written >= Self.reserveStart, written + Int64(count) > reserved else { return }
         let start = max(reserved, written)
         let room = min(direct == nil ? Self.reserveInterval : Self.directInterval, written, size - start)
-        guard room > 0, reserved > 0 || sys_likes_allocation(descriptor) == 1,
-            sys_allocate(descriptor, start, room) == 0
-        else {
-            // Only a comfort: whether there is room is for the write to say.
+        guard room > 0, reserved > 0 || sys_likes_allocation(descriptor) == 1 else {
             reserves = false
             return
         }
+        // Whatever comes of it: ext4 makes the file longer by what it found, also where that is not all.
         reserved = start + room
+        // Only a comfort: whether there is room is for the write to say.
+        if sys_allocate(descriptor, start, room) != 0 { reserves = false }
     }
 
     private func isWorthGoingDirect(with count: Int) -> Bool {

@@ -21,10 +21,12 @@ extension DAVRequest {
             throw Self.otherLength
         }
         let upload = try await request.io.copying(start) { [share] in
-            let (size, overflow) = max(old.size, start).addingReportingOverflow(length ?? 0)
+            // Where the end is not known, as much room as it may take.
+            let isKnown = length != nil && !request.body.isEncoded
+            let (end, overflow) = (isKnown ? start : max(old.size, start)).addingReportingOverflow(length ?? 0)
             guard !overflow else { throw RootError.tooLarge }
             let upload = try share.beginUpload(
-                to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: size)
+                to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: max(old.size, end))
             try upload.begin(with: start, of: entry)
             return upload
         }

@@ -65,6 +65,7 @@ int sys_pieces_begin(unsigned most, uint64_t *queue) {
     *queue = context;
     return 0;
 }
+void sys_pieces_end(uint64_t queue) { syscall(SYS_io_destroy, (aio_context_t)queue); }
 
 int sys_piece_write(
     uint64_t queue, int descriptor, const void *bytes, size_t count, int64_t offset, uint64_t mark) {
@@ -99,6 +100,7 @@ void sys_give_back_pages(void *bytes, size_t count) { madvise(bytes, count, MADV
 int sys_likes_direct_writes(int descriptor) { return 0; }
 int sys_write_directly(int descriptor, bool on) { return -ENOSYS; }
 int sys_pieces_begin(unsigned most, uint64_t *queue) { return -ENOSYS; }
+void sys_pieces_end(uint64_t queue) {}
 int sys_piece_write(
     uint64_t queue, int descriptor, const void *bytes, size_t count, int64_t offset, uint64_t mark) {
     return -ENOSYS;

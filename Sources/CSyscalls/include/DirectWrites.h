@@ -14,8 +14,11 @@ int sys_likes_direct_writes(int descriptor);
 /// Whether what is written to the file from now on goes past memory. Answers 0 or -errno.
 int sys_write_directly(int descriptor, bool on);
 
-/// A queue for `most` pieces at a time; it stays until the process ends.
+/// A queue for `most` pieces at a time.
 int sys_pieces_begin(unsigned most, uint64_t *queue);
+
+/// Ends it; waits for the pieces that are being written.
+void sys_pieces_end(uint64_t queue);
 
 /// Has a piece written, and does not wait for it where the file has room for it already: until it is done, nobody may
 /// change the bytes. `mark` tells it from others.

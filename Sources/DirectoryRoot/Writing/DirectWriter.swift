@@ -33,7 +33,11 @@ import Synchronization
         unsafe sys_prefer_large_pages(memory.baseAddress, memory.count)
     }
 
-    deinit { unsafe memory.deallocate() }
+    deinit {
+        // Waits for what is being written.
+        sys_pieces_end(queue)
+        unsafe memory.deallocate()
+    }
 
     /// Takes a file on.
     /// - Parameters:
@@ -80,9 +84,11 @@ import Synchronization
     /// Whether no piece is being written any more, after ``end()`` or without it; does not wait.
     func isAtRest() -> Bool {
         while flying.contains(where: { $0 != nil }) {
-            var (index, result) = (UInt64(0), Int64(0))
-            guard unsafe sys_piece_done(queue, false, &index, &result) == 1 else { return false }
-            flying[Int(index)] = nil
+            var (mark, result) = (UInt64.max, Int64(0))
+            guard unsafe sys_piece_done(queue, false, &mark, &result) == 1,
+                let index = flying.indices.first(where: { $0 == mark })
+            else { return false }
+            flying[index] = nil
         }
         return true
     }
@@ -115,10 +121,11 @@ import Synchronization
     }
 
     private func awaitOne() throws(RootError) {
-        var (mark, result) = (UInt64(0), Int64(0))
+        var (mark, result) = (UInt64.max, Int64(0))
         try unsafe check(sys_piece_done(queue, true, &mark, &result), "io_getevents")
-        let index = Int(mark)
-        guard let offset = flying[index] else { return }
+        guard let index = flying.indices.first(where: { $0 == mark }), let offset = flying[index] else {
+            throw .system(errno: EIO, call: "io_getevents")
+        }
         flying[index] = nil
         guard result < Self.piece else { return }
         switch -result {

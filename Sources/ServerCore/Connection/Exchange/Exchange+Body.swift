@@ -36,7 +36,8 @@ extension Exchange {
         while !reader.isDone {
             let buffer: UnsafeMutableRawBufferPointer
             if reader.isPlain, !pace.isLimited, let room = unsafe place?.room() {
-                unsafe buffer = unsafe room
+                // No more at a time than of any other: the loop may have to wait for the lease.
+                unsafe buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: room.prefix(ScratchBuffers.size))
             } else {
                 let taken = scratch ?? engine.scratch.take()
                 scratch = taken

@@ -76,13 +76,18 @@ public final class TemporaryDirectory: Sendable {
     }
 
     /// Makes directories one in the other, deeper than any path can name, with a file in the last.
-    public func makeDeepTree(_ member: String, levels: Int) throws {
+    /// - Parameters:
+    ///   - member: the first of them.
+    ///   - levels: how many there are.
+    ///   - name: of the others.
+    /// - Throws: what the disk says.
+    public func makeDeepTree(_ member: String, levels: Int, named name: String = "d") throws {
         try makeDirectory(member)
         var current = open(path(of: member), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(current) }
         for _ in 1..<levels {
-            guard mkdirat(current, "d", 0o755) == 0 else { throw Failure(call: "mkdirat", code: errno) }
-            let next = openat(current, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard mkdirat(current, name, 0o755) == 0 else { throw Failure(call: "mkdirat", code: errno) }
+            let next = openat(current, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard next >= 0 else { throw Failure(call: "openat", code: errno) }
             close(current)
             current = next

@@ -40,6 +40,25 @@ struct ReportTests {
         #expect(try await fixture.send("REPORT", "/", [], body(token(later))).hrefs().isEmpty)
     }
 
+    @Test("What no path is short enough for is not told of, and keeps nobody from the rest", arguments: ["file", "d/"])
+    func tooDeep(member: String) async throws {
+        let fixture = try DAVFixture()
+        try fixture.directory.write("", to: member == "file" ? "moved/file" : "moved/d/file")
+        var deep = ""
+        for _ in 0..<16 {
+            deep += "/" + String(repeating: "d", count: 250)
+            #expect(try await fixture.send("MKCOL", deep).status == 201)
+        }
+        let last = deep + "/" + String(repeating: "m", count: SharePath.longestPath - deep.utf8.count)
+        #expect(try await fixture.send("MOVE", "/moved", [("Destination", last)]).status == 201)
+        let first = try await fixture.send("REPORT", "/", [], body("", level: "infinite"))
+        #expect(try first.status == 207 && first.hrefs().count == 17 && first.hrefs().last == last + "/")
+        let again = try await fixture.send("REPORT", "/", [], body(token(first), level: "infinite"))
+        #expect(try again.hrefs() == [] && token(again) == token(first))
+        let listed = try await fixture.send("PROPFIND", "/", [("Depth", "infinity")])
+        #expect(try Set(listed.hrefs()) == Set(first.hrefs() + ["/"]))
+    }
+
     @Test("A folder is changed by its properties, and not by its members", arguments: ["1", "infinite"])
     func propertiesOfFolders(level: String) async throws {
         let fixture = try DAVFixture()

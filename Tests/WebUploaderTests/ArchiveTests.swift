@@ -99,6 +99,19 @@ import Testing
         }
     }
 
+    @Test(
+        "what no path is short enough for is left out, and named",
+        arguments: [(17, "/file: "), (18, "/\(String(repeating: "d", count: 254))/ and all that is in it: ")])
+    func tooDeep(levels: Int, told: String) throws {
+        try directory.makeDeepTree("eleven byte", levels: levels, named: String(repeating: "d", count: 254))
+        let plan = try ArchivePlan(
+            of: .root, in: share, choosing: [], format: ZipFormat(), memory: TreeMemory().portion())
+        let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
+        #expect(names.filter { $0.hasPrefix("eleven byte/") }.count == 17 && names.contains("b.txt"))
+        let note = String(decoding: plan.text(at: plan.count - 1) ?? [], as: UTF8.self)
+        #expect(note.hasSuffix("d" + told + "its path is too long\n"))
+    }
+
     @Test("what may not be read is left out")
     func rights() throws {
         var share = share

@@ -17,6 +17,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let isBesideFar: Bool
     private let hasUniformRights: Bool
     private let isReadable: Bool
+    /// The most bytes that a member's name may have: no path leads to one with more.
+    private let longestName: Int
 
     private let hints: PropertyHints
     private let policy: RootPolicy
@@ -24,6 +26,8 @@ public final class DirectoryCursor: @unchecked Sendable {
     package var looksForProperties = false
     /// Wait for far file systems, where what they hold is listed next.
     package var entersFolders = false
+    /// Show, too, what has too long a path to be asked for: for who tells of what is left out.
+    package var listsUnreachable = false
     /// Show what the requester has just brought and may not read: a mounted drive that does not find what it is about
     /// to fill takes it for deleted.
     package var listsArrivals = false
@@ -38,10 +42,11 @@ public final class DirectoryCursor: @unchecked Sendable {
     ///   - share: who asks.
     ///   - directory: open for reading; owned from now on.
     ///   - attributes: of the directory.
+    ///   - path: how it was asked for, from the root.
     ///   - realPath: where it is, from the root.
     /// - Throws: what reading the state folder met.
     init(
-        share: Share, directory: consuming Descriptor, attributes: FileAttributes, realPath: SharePath
+        share: Share, directory: consuming Descriptor, attributes: FileAttributes, path: SharePath, realPath: SharePath
     ) throws(RootError) {
         hints = try share.root.state.properties.hints()
         self.share = share
@@ -56,6 +61,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         isBesideFar = share.root.farMounts.areAny && share.root.farMounts.mount(of: realPath) == nil
         hasUniformRights = share.rights.isUniform(below: realPath)
         isReadable = share.granted(at: realPath).contains(.read)
+        longestName = min(path.longestMemberName, realPath.longestMemberName)
         reader = DirectoryReader(descriptor: descriptor, byteCount: 65_536)
     }
 
@@ -66,7 +72,8 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// The next members, at most `limit` of them; empty at the end.
     ///
-    /// A member that vanishes meanwhile is left out.
+    /// A member that vanishes meanwhile is left out, and so is one whose path is too long for anybody to ask for it: a
+    /// folder that is moved may take such members along.
     /// Links that stay inside the root appear as what they point at, others not at all.
     /// - Throws: what the disk says of the directory or of a member: who keeps a copy in step with a listing would take
     ///   one that is left out for a deleted one.
@@ -114,6 +121,9 @@ public final class DirectoryCursor: @unchecked Sendable {
         return true
     }
 
+    /// Whether there is a path by which a member can be asked for.
+    package func reaches(_ name: [UInt8]) -> Bool { name.count <= longestName }
+
     /// Tries whether the process can open a file of this directory for reading.
     /// - Parameter name: of a member that ``next(_:)`` gave.
     /// - Throws: why it can't.
@@ -132,7 +142,9 @@ public final class DirectoryCursor: @unchecked Sendable {
     private func canBeMember(_ record: sys_name) -> Bool {
         switch unsafe record.type {
         case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
-            if unsafe policy.shows(name: record.bytes) { return unsafe !hides(record.bytes) }
+            if unsafe policy.shows(name: record.bytes) {
+                return unsafe (record.bytes.count <= longestName || listsUnreachable) && !hides(record.bytes)
+            }
             unsafe cleanUp(record)
             return false
         default: return false

@@ -77,6 +77,9 @@ public struct SharePath: Hashable, Sendable {
     /// The path of a member, or this one when that would be too long to be named.
     func appendingIfFits(_ name: [UInt8]) -> SharePath { (try? appending(name)) ?? self }
 
+    /// The most bytes that the name of a member may have, so that the member's path is not too long.
+    var longestMemberName: Int { min(Self.longestName, Self.longestPath - bytes.count - (isRoot ? 0 : 1)) }
+
     /// The path of `path` seen from here.
     /// - Throws: ``RootError/invalidName`` when it becomes too long.
     public func appending(_ path: SharePath) throws(RootError) -> SharePath {

@@ -105,7 +105,8 @@ extension Share {
         let opened = try openVisible(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: true)
         guard opened.attributes.isDirectory else { throw .notDirectory }
         return try DirectoryCursor(
-            share: self, directory: opened.descriptor, attributes: opened.attributes, realPath: opened.realPath)
+            share: self, directory: opened.descriptor, attributes: opened.attributes, path: path,
+            realPath: opened.realPath)
     }
 
     /// Room on the file system that holds `path`.

@@ -130,25 +130,9 @@ extension ArchivePlan {
             // Copied on its first change otherwise.
             members = SortedFolder()
             while let (name, member, obstacle) = levels[levels.count - 1].members.next() {
-                let parent = levels[levels.count - 1].relative
-                let path = try levels[levels.count - 1].path.appending(SharePath(unchecked: name))
-                let relative = parent.isEmpty ? name : parent + [UInt8(ascii: "/")] + name
-                var below: SortedFolder?
-                if member.isDirectory {
-                    if !levels.contains(where: { $0.directory == member.directory }) {
-                        below = try readableMembers(of: path, relative)
-                    }
-                    if below != nil { try add(relative, member) }
-                } else if share.mayRead(path) {
-                    if let obstacle {
-                        leaveOut(relative, isDirectory: false, obstacle)
-                    } else {
-                        try add(relative, member)
-                    }
-                }
-                if let below, !below.isEmpty {
-                    levels.append(Level(path: path, relative: relative, members: below, directory: member.directory))
-                    openBytes += below.byteCount
+                if let below = try take(name, member, obstacle, in: levels) {
+                    openBytes += below.members.byteCount
+                    levels.append(below)
                 }
                 while levels.count > 1, levels[levels.count - 1].members.isEmpty {
                     openBytes -= levels.removeLast().members.byteCount
@@ -156,6 +140,41 @@ extension ArchivePlan {
             }
             openBytes = 0
             try hold()
+        }
+
+        /// Adds a member, or notes that it is left out.
+        /// - Parameters:
+        ///   - name: from the last of `levels`, which it is in.
+        ///   - member: what it is.
+        ///   - obstacle: why it can't be added.
+        ///   - levels: the folders that the walk is in.
+        /// - Returns: the folder that it is, where that holds something.
+        /// - Throws: what ends the walk.
+        private mutating func take(
+            _ name: [UInt8], _ member: SortedFolder.Facts, _ obstacle: ReadingObstacle?, in levels: [Level]
+        ) throws -> Level? {
+            let parent = levels[levels.count - 1]
+            let relative = parent.relative.isEmpty ? name : parent.relative + [UInt8(ascii: "/")] + name
+            guard obstacle != .pathTooLong else {
+                leaveOut(relative, isDirectory: member.isDirectory, .pathTooLong)
+                return nil
+            }
+            let path = try parent.path.appending(SharePath(unchecked: name))
+            guard member.isDirectory else {
+                guard share.mayRead(path) else { return nil }
+                if let obstacle {
+                    leaveOut(relative, isDirectory: false, obstacle)
+                } else {
+                    try add(relative, member)
+                }
+                return nil
+            }
+            guard !levels.contains(where: { $0.directory == member.directory }),
+                let members = try readableMembers(of: path, relative)
+            else { return nil }
+            try add(relative, member)
+            guard !members.isEmpty else { return nil }
+            return Level(path: path, relative: relative, members: members, directory: member.directory)
         }
 
         /// Adds the note where something was left out.
@@ -233,6 +252,7 @@ extension ArchivePlan {
         private func sortedMembers(of path: SharePath) throws -> SortedFolder {
             let cursor = try share.list(path)
             guard cursor.canSearch() else { throw RootError.forbidden }
+            cursor.listsUnreachable = true
             var members = SortedFolder()
             while true {
                 try Task.checkCancellation()
@@ -240,7 +260,9 @@ extension ArchivePlan {
                 if more.isEmpty { break }
                 for member in more {
                     var obstacle: ReadingObstacle?
-                    if !member.attributes.isDirectory {
+                    if !cursor.reaches(member.name) {
+                        obstacle = .pathTooLong
+                    } else if !member.attributes.isDirectory {
                         obstacle = try self.obstacle { () throws(RootError) in try cursor.tryReading(member.name) }
                     }
                     try members.append(name: member.name, member.attributes, obstacle: obstacle)

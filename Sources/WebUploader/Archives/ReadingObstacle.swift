@@ -14,6 +14,8 @@ enum ReadingObstacle: UInt8, Sendable {
     case permission
     /// It can't be opened: its disk is broken, or its key is missing.
     case failure
+    /// It was moved, with the folder that it is in, to where its path is too long for anybody to ask for it.
+    case pathTooLong
 
     /// Nil for what is no such reason, as when it vanished.
     /// - Throws: the error itself where nothing else could be opened either, for want of files or memory.
@@ -31,6 +33,7 @@ enum ReadingObstacle: UInt8, Sendable {
         switch self {
         case .permission: "no permission"
         case .failure: "it can't be opened"
+        case .pathTooLong: "its path is too long"
         }
     }
 }

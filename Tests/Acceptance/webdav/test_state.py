@@ -156,6 +156,35 @@ def test_infinite_depth_is_limited_or_refused_as_told(serve):
     assert len({one.find(DAV + "href").text for one in found}) == len(found) == 7
 
 
+def test_a_tree_that_is_moved_too_deep_keeps_nobody_from_the_rest(server):
+    """No path is short enough for one of its members: that can't be asked for, and so is in no listing."""
+    deep = ""
+    for _ in range(19):
+        deep += "/" + 200 * "p"
+        assert ask(server, "MKCOL", deep).status == 201
+    assert ask(server, "MKCOL", "/sub").status == 201
+    assert ask(server, "PUT", "/sub/" + 255 * "n", body="long").status == 201
+    assert ask(server, "PUT", "/sub/s", body="short").status == 201
+    place = f"{deep}/{100 * 's'}"
+    assert ask(server, "MOVE", "/sub", f"Destination: {place}").status == 201
+    for method in ("COPY", "MOVE"):
+        assert ask(server, method, place + "/s", f"Destination: {place}/{255 * 'm'}").status == 414
+    for target, depth in [(place + "/", "1"), ("/", "infinity")]:
+        listed = ET.fromstring(ask(server, "PROPFIND", target, f"Depth: {depth}").body)
+        files = [href.text for href in listed.iter(DAV + "href") if not href.text.endswith("/")]
+        assert files == [place + "/s"]
+        assert ask(server, "GET", files[0]).body == b"short"
+    told, token = sync(server, "", place + "/")
+    assert told == {place + "/s"} and sync(server, token, place + "/") == (set(), token)
+    for query in ("zip", "tar", "zip&name=" + 200 * "p"):
+        archive = ask(server, "GET", "/?archive=" + query)
+        assert archive.status == 200 and f"/{255 * 'n'}: its path is too long\n".encode() in archive.body
+    assert ask(server, "COPY", place + "/", "Destination: /up").status == 201
+    assert ask(server, "GET", "/up/" + 255 * "n").body == b"long"
+    assert ask(server, "DELETE", "/" + 200 * "p").status == 204
+    assert sorted(name for name in os.listdir(server.root) if name != ".shareserve") == ["up"]
+
+
 def test_a_large_listing_is_streamed_and_compressed_for_who_wants_it(server):
     for index in range(3000):
         (server.root / f"{index:05d} ü&<.txt").write_text("")

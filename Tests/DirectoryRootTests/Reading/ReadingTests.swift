@@ -30,6 +30,22 @@ import Testing
     }
 
     @Test(
+        "What no path is short enough for is not listed",
+        arguments: [Resolver.Method.openat2, .componentWalk],
+        [("/ten bytes.", ["file"]), ("/eleven byte", []), ("/base/five_", ["file"]), ("/base/six___", [])])
+    func tooDeep(_ method: Resolver.Method, _ row: (top: String, members: [String])) throws {
+        let name = String(repeating: "d", count: 254)
+        try directory.makeDeepTree(String(row.top.dropFirst()), levels: 17, named: name)
+        let top = try SharePath(text: row.top)
+        let root = try DirectoryRoot(path: directory.path, resolving: method)
+        let share = Share(root: root, base: top.parent)
+        var path = SharePath(unchecked: Array(top.name))
+        for _ in 1..<17 { path = try path.appending(Array(name.utf8)) }
+        let names = try share.list(path).next().map { String(decoding: $0.name, as: UTF8.self) }
+        #expect(names == row.members)
+    }
+
+    @Test(
         "An entity tag says inode, size, time and birth in hexadecimal digits",
         arguments: [0, 1, 9, 10, 15, 16, 0x9ABC_DEF0, 0xFFFF_FFFF, 0x1_0000_0000, 0xFEDC_BA98_7654_3210, .max]
             as [UInt64])

@@ -112,6 +112,32 @@ import Testing
         #expect(note.hasSuffix("d" + told + "its path is too long\n"))
     }
 
+    @Test("links that lead on to folders with links do not multiply what is in it, and the note says so")
+    func chainOfLinks() throws {
+        for number in 1...12 {
+            try directory.write("x", to: "t/\(number)/file")
+            guard number < 12 else { break }
+            for link in ["a", "b"] { try directory.link("t/\(number)/\(link)", to: "../\(number + 1)") }
+        }
+        func names(_ path: String) throws -> (Set<String>, note: String?) {
+            let plan = try ArchivePlan(
+                of: SharePath(text: path), in: share, choosing: [], format: ZipFormat(), memory: TreeMemory().portion())
+            let names = (0..<plan.count).map { String(decoding: plan[$0].archiveName, as: UTF8.self) }
+            return (Set(names), plan.text(at: plan.count - 1).map { String(decoding: $0, as: UTF8.self) })
+        }
+        let (chain, note) = try names("/t/1")
+        #expect(chain.count < 200)
+        #expect(chain.isSuperset(of: ["", "a/", "b/", "a/a/", "a/b/", "b/a/", "b/b/"].map { $0 + "file" }))
+        let told = try #require(note)
+        #expect(told.contains("/ and all that is in it: links lead to it over and over\n"))
+        #expect(try names("/t").0.count < 400)
+        try directory.makeDirectory("versions/1")
+        for number in 0..<100 { try directory.link("versions/1/\(number)", to: "../../t/12") }
+        for name in ["current", "stable"] { try directory.link("versions/\(name)", to: "1") }
+        let (versions, missing) = try names("/versions")
+        #expect(versions.count == 3 + 600 && missing == nil)
+    }
+
     @Test("what may not be read is left out")
     func rights() throws {
         var share = share

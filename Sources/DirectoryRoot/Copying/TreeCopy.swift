@@ -3,7 +3,8 @@ import CSyscalls
 /// Copies the members of one directory into a fresh one, as a requester sees them, with bounded descriptors and memory
 /// for any depth and breadth.
 ///
-/// Links are copied as what they point at, where that is inside the root. What can't be read is reported and left out;
+/// Links are copied as what they point at, where that is inside the root: as often as ``FollowedLinks`` has it, and not
+/// where that is what the link is in. What can't be read is reported and left out;
 /// when the disk is full, everything ends.
 struct TreeCopy: ~Copyable {
     private static let mostOpen = 24
@@ -16,6 +17,7 @@ struct TreeCopy: ~Copyable {
     private let isGoneOver: Bool
     private(set) var debts: CopyDebts
     private var levels: [CopyLevel] = []
+    private var links = FollowedLinks()
     private var failures: [MemberFailure] = []
     private var writeBack = WriteBackQueue()
 
@@ -143,9 +145,13 @@ struct TreeCopy: ~Copyable {
     {
         let status = try member.descriptor.status()
         let isLinked = member.realPath != nil
-        if isLinked || levels.dropFirst().contains(where: \.isLinked) {
+        let isBehindLink = levels.dropFirst().contains(where: \.isLinked)
+        if isLinked || isBehindLink {
             // A link to a directory that we are in has no end.
             guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
+        }
+        if isLinked, isBehindLink {
+            guard links.follow(name, in: DirectoryIdentity(level.identity)) else { throw .selfReference }
         }
         let permissions = status.mode & 0o777 | 0o700
         if isGoneOver { try clearFile(name, in: level) }

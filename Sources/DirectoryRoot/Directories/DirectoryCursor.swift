@@ -10,7 +10,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let share: Share
     private let descriptor: Int32
     /// Where it is, from the root and without links.
-    let realPath: SharePath
+    package let realPath: SharePath
     /// Whether members may be told from what the kernel knows, should they be the roots of far file systems.
     private let isNear: Bool
     /// Whether a link among the members may lead to a far file system that this directory itself is not on.

@@ -105,6 +105,7 @@ extension ArchivePlan {
         private var modified: Int64 = 0
         /// Bytes of the folders that the walk is in.
         private var openBytes = 0
+        private var links = FollowedLinks()
 
         init(share: Share, hash: SHA256, memory: TreeMemory.Portion) {
             self.share = share
@@ -118,14 +119,21 @@ extension ArchivePlan {
             var relative: [UInt8]
             var members: SortedFolder
             var directory: DirectoryIdentity
+            /// Where it is, from the root and without links.
+            var real: SharePath
+            /// Whether a link below the top leads here, or to a folder above.
+            var isBehindLink = false
         }
 
         mutating func walk(_ base: SharePath, choosing chosen: [SharePath]) throws {
-            let top = try share.open(base).attributes
-            guard top.isDirectory else { throw RootError.notDirectory }
-            modified = top.modified.seconds
-            var members = try chosen.isEmpty ? sortedMembers(of: base) : sortedMembers(chosen, of: base)
-            var levels = [Level(path: base, relative: [], members: members, directory: DirectoryIdentity(top))]
+            let top = try share.list(base)
+            modified = top.attributes.modified.seconds
+            var members = try chosen.isEmpty ? sortedMembers(of: top) : sortedMembers(chosen, of: base)
+            var levels = [
+                Level(
+                    path: base, relative: [], members: members, directory: DirectoryIdentity(top.attributes),
+                    real: top.realPath)
+            ]
             openBytes = members.byteCount
             // Copied on its first change otherwise.
             members = SortedFolder()
@@ -169,12 +177,33 @@ extension ArchivePlan {
                 }
                 return nil
             }
-            guard !levels.contains(where: { $0.directory == member.directory }),
-                let members = try readableMembers(of: path, relative)
-            else { return nil }
+            guard !levels.contains(where: { $0.directory == member.directory }) else { return nil }
+            var below = Level(
+                path: path, relative: relative, members: SortedFolder(), directory: member.directory, real: path)
+            guard try read(&below, name, in: parent) else { return nil }
             try add(relative, member)
-            guard !members.isEmpty else { return nil }
-            return Level(path: path, relative: relative, members: members, directory: member.directory)
+            return below.members.isEmpty ? nil : below
+        }
+
+        /// Reads what a folder below the top holds.
+        /// - Returns: false when it can't be read, is not for the requester, is linked too often, or went away
+        ///   meanwhile.
+        private mutating func read(_ folder: inout Level, _ name: [UInt8], in parent: Level) throws -> Bool {
+            do {
+                let cursor = try share.list(folder.path)
+                folder.real = cursor.realPath
+                let isLink = try folder.real != parent.real.appending(SharePath(unchecked: name))
+                folder.isBehindLink = isLink || parent.isBehindLink
+                guard !isLink || !parent.isBehindLink || links.follow(name, in: parent.directory) else {
+                    leaveOut(folder.relative, isDirectory: true, .linkedTooOften)
+                    return false
+                }
+                folder.members = try sortedMembers(of: cursor)
+                return true
+            } catch let error as RootError where error.meansAbsent {
+                if error == .forbidden { leaveOut(folder.relative, isDirectory: true, .permission) }
+                return false
+            }
         }
 
         /// Adds the note where something was left out.
@@ -198,17 +227,6 @@ extension ArchivePlan {
             var hash = hash
             hash.update(data: [0])
             return "\"\(Hex.text(hash.finalize().prefix(16)))\""
-        }
-
-        /// The members of a folder below the top; nil when it can't be read, is not for the requester, or went away
-        /// meanwhile.
-        private mutating func readableMembers(of path: SharePath, _ relative: [UInt8]) throws -> SortedFolder? {
-            do {
-                return try sortedMembers(of: path)
-            } catch let error as RootError where error.meansAbsent {
-                if error == .forbidden { leaveOut(relative, isDirectory: true, .permission) }
-                return nil
-            }
         }
 
         /// The chosen members of a folder, at whatever depth, none taken yet.
@@ -249,8 +267,7 @@ extension ArchivePlan {
         }
 
         /// The members of a folder, none taken yet.
-        private func sortedMembers(of path: SharePath) throws -> SortedFolder {
-            let cursor = try share.list(path)
+        private func sortedMembers(of cursor: DirectoryCursor) throws -> SortedFolder {
             guard cursor.canSearch() else { throw RootError.forbidden }
             cursor.listsUnreachable = true
             var members = SortedFolder()
@@ -277,7 +294,8 @@ extension ArchivePlan {
         /// Counts what the plan holds, and folders that are being read with it.
         private func hold(_ more: Int = 0) throws(RootError) {
             try memory.hold(
-                openBytes + more + note.byteCount + names.capacity + records.capacity * MemoryLayout<Record>.stride)
+                openBytes + more + note.byteCount + links.byteCount + names.capacity
+                    + records.capacity * MemoryLayout<Record>.stride)
         }
 
         private mutating func leaveOut(_ path: [UInt8], isDirectory: Bool, _ obstacle: ReadingObstacle) {

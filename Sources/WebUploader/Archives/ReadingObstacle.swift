@@ -16,6 +16,8 @@ enum ReadingObstacle: UInt8, Sendable {
     case failure
     /// It was moved, with the folder that it is in, to where its path is too long for anybody to ask for it.
     case pathTooLong
+    /// Links lead to it on so many ways that it is in the archive often enough: ``FollowedLinks``.
+    case linkedTooOften
 
     /// Nil for what is no such reason, as when it vanished.
     /// - Throws: the error itself where nothing else could be opened either, for want of files or memory.
@@ -34,6 +36,7 @@ enum ReadingObstacle: UInt8, Sendable {
         case .permission: "no permission"
         case .failure: "it can't be opened"
         case .pathTooLong: "its path is too long"
+        case .linkedTooOften: "links lead to it over and over"
         }
     }
 }

@@ -388,6 +388,28 @@ def test_file_that_does_not_open_for_another_reason(server, error, status):
     assert content("tar", fetch(server, "archive=tar").content) == {"sub/file": b"x"}
 
 
+def test_packages_that_link_each_other(server):
+    """There are a million ways from one to another, and none of them is a loop."""
+    packages = [f"package {number}" for number in range(10)]
+    for name in packages:
+        modules = server.root / "all" / name / "node_modules"
+        modules.mkdir(parents=True)
+        (modules.parent / "index").write_text(name)
+        for other in packages:
+            if other != name:
+                (modules / other).symlink_to(f"../../{other}")
+    direct = {f"{name}/node_modules/{other}/index": other.encode() for name in packages for other in packages if other != name}
+    for kind in ["zip", "tar"]:
+        answer = requests.get(f"{server.url}/all/?archive={kind}", timeout=10)
+        found = content(kind, answer.content)
+        assert b"/ and all that is in it: links lead to it over and over\n" in found.pop(NOTE)
+        assert direct.items() <= found.items() and len(found) < 5 * len(direct)
+        assert requests.head(f"{server.url}/all/?archive={kind}", timeout=10).headers["ETag"] == answer.headers["ETag"]
+    copied = ask(server, "COPY", "/all/", "Destination: /copied/")
+    assert copied.status == 207 and b"/all/package%200/node_modules/" in copied.body
+    assert all((server.root / "copied" / name).read_bytes() == own for name, own in direct.items())
+
+
 @pytest.mark.memory
 def test_memory_stays_small(server):
     content = os.urandom(1 << 20)

@@ -62,6 +62,57 @@ import Testing
         #expect(fixture.directory.names(in: "u").count == 24 && fixture.directory.depth(of: "u/link 3") == 40)
     }
 
+    @Test("Links that lead on to folders with links do not multiply a copy", arguments: SystemUnderTest.allCases)
+    func chainOfLinks(_ system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        for number in 1...12 {
+            try fixture.directory.write("x", to: "t/\(number)/file")
+            guard number < 12 else { break }
+            for link in ["a", "b"] { try fixture.directory.link("t/\(number)/\(link)", to: "../\(number + 1)") }
+        }
+        let result = try fixture.copy("/t/1", to: "/u")
+        #expect(result.created && !result.failures.isEmpty)
+        #expect(result.failures.allSatisfy { $0.error == .selfReference })
+        #expect(fixture.directory.contents(below: "u").count < 100)
+        for place in ["", "a/", "b/", "a/a/", "a/b/", "b/a/", "b/b/"] {
+            #expect(fixture.directory.text("u/\(place)file") == "x")
+        }
+        #expect(try fixture.copy("/t", to: "/v").created)
+        #expect(fixture.directory.contents(below: "v").count < 200)
+    }
+
+    @Test("Folders that link each other all have what they link, as far as that is their own")
+    func foldersThatLinkEachOther() throws {
+        let fixture = try Fixture()
+        for number in 1...9 {
+            try fixture.directory.write("\(number)", to: "t/\(number)/file")
+            try fixture.directory.makeDirectory("t/\(number)/needs")
+            for other in 1...9 where other != number {
+                try fixture.directory.link("t/\(number)/needs/\(other)", to: "../../\(other)")
+            }
+        }
+        #expect(try fixture.copy("/t", to: "/u").created)
+        for number in 1...9 {
+            for other in 1...9 where other != number {
+                #expect(fixture.directory.text("u/\(number)/needs/\(other)/file") == "\(other)")
+            }
+        }
+        #expect(fixture.directory.contents(below: "u").count <= 9 + 4 * 9 * 8)
+    }
+
+    @Test("Many links to one folder beside one another are all copied, and so they are behind another link")
+    func linksBesideOneAnother() throws {
+        let fixture = try Fixture()
+        try fixture.directory.write("x", to: "store/file")
+        for number in 0..<100 {
+            try fixture.directory.makeDirectory("versions/1")
+            try fixture.directory.link("versions/1/\(number)", to: "../../store")
+        }
+        for name in ["current", "stable"] { try fixture.directory.link("versions/\(name)", to: "1") }
+        #expect(try fixture.copy("/versions", to: "/u").failures == [])
+        #expect(fixture.directory.contents(below: "u").count == 300)
+    }
+
     @Test("What can't be found again since its folder moves meanwhile is reported, and the rest is copied")
     func movedMeanwhile() throws {
         let fixture = try Fixture(.withNothing)

@@ -15,6 +15,10 @@ public struct Status: Hashable, Sendable {
 
     /// 100 Continue.
     static let `continue` = Status(code: 100)
+    /// 102 Processing.
+    ///
+    /// RFC 2518 §10.1.
+    static let processing = Status(code: 102)
     /// 200 OK.
     public static let ok = Status(code: 200)
     /// 201 Created.

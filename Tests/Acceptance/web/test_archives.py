@@ -3,6 +3,7 @@
 import io
 import os
 import random
+import socket
 import subprocess
 import tarfile
 import threading
@@ -14,11 +15,12 @@ import requests
 import urllib3
 
 from server import SANITIZED, wait_until
-from tracing import failing
-from wire import ask
+from tracing import failing, traced
+from wire import Wire, ask
 
 NOBODY = 65534
 NOTE = "NOT-IN-THIS-ARCHIVE.txt"
+FORM = "Content-Type: application/x-www-form-urlencoded"
 NAMES = ["plain.txt", "spaces and #%?&.txt", "umläut 日本 🎉.bin", "a/b/c/deep", "quote\"'<b>.html", "-dash", "back\\slash"]
 
 
@@ -410,6 +412,43 @@ def test_packages_that_link_each_other(server):
     assert all((server.root / "copied" / name).read_bytes() == own for name, own in direct.items())
 
 
+@pytest.fixture
+def slow(server, folder):
+    """What walks through its tree takes half a minute; and the trace of those steps."""
+    for number in range(1000):
+        (server.root / f"{number:04}").mkdir()
+    place = folder / "steps"
+    delay = ["-e", "trace=getdents64", "-e", "inject=getdents64:delay_enter=15000"]
+    with traced(server, "-o", str(place), *delay):
+        yield place
+
+
+@pytest.mark.parametrize("request_line", [("GET", "/?archive=zip"), ("POST", "/?archive=tar")])
+def test_nobody_plans_for_a_client_that_has_gone(server, slow, request_line):
+    """It has closed its connection as any program does that ends, without a reset."""
+    wire = Wire(server)
+    chosen = "&".join(f"path={number:04}" for number in range(1000))
+    wire.request(*request_line, FORM, body=chosen if request_line[0] == "POST" else None)
+    wait_until(lambda: slow.stat().st_size > 0, "the walk has begun")
+    wire.close()
+    sizes = []
+
+    def has_ended():
+        sizes.append(slow.stat().st_size)
+        return len(sizes) > 100 and sizes[-100] == sizes[-1]
+
+    wait_until(has_ended, "the walk has ended", timeout=8)
+
+
+def test_who_only_says_no_more_gets_the_archive(server, slow):
+    wire = Wire(server, timeout=90)
+    wire.request("GET", "/?archive=zip&name=" + "&name=".join(f"{number:04}" for number in range(100)))
+    wire.socket.shutdown(socket.SHUT_WR)
+    assert wire.response(interim=True).status == 102
+    answer = wire.response()
+    assert answer.status == 200 and len(zipfile.ZipFile(io.BytesIO(answer.body)).namelist()) == 100
+
+
 @pytest.mark.memory
 def test_memory_stays_small(server):
     content = os.urandom(1 << 20)
@@ -443,9 +482,6 @@ def test_many_searches_and_archives_at_a_time(server, tree):
         thread.join()
     assert set(answers) <= {200, 503} and answers.count(200) >= 16
     assert fetch(server, "archive=zip").status_code == 200
-
-
-FORM = "Content-Type: application/x-www-form-urlencoded"
 
 
 @pytest.fixture

@@ -8,6 +8,16 @@ extension Request {
     package func inform(_ status: Status, _ fields: ResponseFields) {
         storage.exchange?.inform(status, fields)
     }
+
+    /// Says that what is done before the answer begins is of use to its client alone: the task is cancelled soon after
+    /// that has closed its connection.
+    ///
+    /// Who has only sent all that it will send looks like one that has gone until something is sent to it: to an
+    /// interim response, 102, one a second, the other's system answers with a reset. In HTTP/1.0, which has none, it
+    /// shows when the answer begins.
+    package func endsWithClient() {
+        storage.exchange?.endWithClient()
+    }
 }
 
 extension Exchange {

@@ -32,6 +32,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     private(set) weak var carrier: (any Carrier)?
     private var task: Task<Void, Never>?
     private(set) var isDetached = false
+    /// Whether what the task does is of no use when its client has gone; loop only.
+    private(set) var endsWithClient = false
     /// The connection's.
     let pace: Pace
 
@@ -151,6 +153,10 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             guard !self.isDetached, let carrier = self.carrier else { return }
             body(carrier)
         }
+    }
+
+    func endWithClient() {
+        loop.execute { self.endsWithClient = true }
     }
 
     func bodyWanted() {

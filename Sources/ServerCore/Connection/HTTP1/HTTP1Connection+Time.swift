@@ -37,6 +37,7 @@ extension HTTP1Connection {
         if isRead { reader.look(at: context?.channel) }
         lookAtProgress(tick)
         lookAtTaking(tick)
+        lookForClient()
         if isAnswering, !isAnswered, outstanding == 0,
             silence.isSilent(on: context?.channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
         {
@@ -77,6 +78,13 @@ extension HTTP1Connection {
         } else {
             progress.rest(tick)
         }
+    }
+
+    /// Says something to a client that sends nothing more, where its answer is not begun for nobody: the reset that one
+    /// which has gone answers with ends the exchange.
+    private func lookForClient() {
+        guard isInputClosed, outstanding == 0, let exchange, exchange.endsWithClient else { return }
+        inform(.processing, ResponseFields(), of: exchange)
     }
 
     /// Looks whether the client takes what waits for it, whole answers too, which are no exchange any more.

@@ -4,8 +4,8 @@ import CSyscalls
 /// for any depth and breadth.
 ///
 /// Links are copied as what they point at, where that is inside the root: as often as ``FollowedLinks`` has it, and not
-/// where that is what the link is in. What can't be read is reported and left out;
-/// when the disk is full, everything ends.
+/// where that is what the link is in. What can't be read is reported and left out; when the disk is full, everything
+/// ends.
 struct TreeCopy: ~Copyable {
     private static let mostOpen = 24
     private static let mostFailures = 1_000

@@ -151,7 +151,7 @@ import Synchronization
     }
 }
 
-/// The few writers of a process: each has memory of its own.
+/// The few writers of a shared directory: each has memory of its own.
 final class DirectWriters: Sendable {
     private static let most = 4
 

@@ -23,7 +23,7 @@ extension UploaderHandler {
         guard let slot = archives.take() else { throw RootError.tooMany }
         let share = request.share
         let absolute = try share.base.appending(request.path)
-        request.endsWithClient()
+        request.endWithClient()
         let (plan, layout, chosen) = try await request.io.look { [trees] in
             let chosen = try ArchiveChoice(query: request.query, list: list).paths
             guard share.mayRead(request.path) || share.rights.leadsToReadable(below: absolute) else {

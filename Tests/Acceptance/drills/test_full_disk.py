@@ -268,6 +268,12 @@ def test_server_that_finds_it_full(serve, root):
     assert json.loads(ask(server, "GET", "/.shareserve/info").body)["trash"] is True
 
 
+def free(place):
+    """Bytes that nothing takes."""
+    found = os.statvfs(place)
+    return found.f_bfree * found.f_frsize
+
+
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 def test_patch_ends_where_its_content_does(serve, folder, coding):
     """ext4 that has room for a part of what is taken ahead of the bytes makes the file longer all the same."""
@@ -278,18 +284,17 @@ def test_patch_ends_where_its_content_does(serve, folder, coding):
         old, new = os.urandom(40 << 20), os.urandom(36 << 20)
         (disk.place / "share" / "file").write_bytes(old)
         os.sync()
-        before = os.statvfs(disk.place).f_bfree
+        before = free(disk.place)
         body = gzip.compress(new, compresslevel=0) if coding == "gzip" else new
         with Wire(server, timeout=60) as wire:
             wire.send(f"PATCH /file HTTP/1.1\r\nHost: {server.authority}\r\nX-Update-Range: bytes=0-\r\n"
                       f"Content-Type: application/x-sabredav-partialupdate\r\nContent-Encoding: {coding}\r\n"
                       f"Content-Length: {len(body)}\r\n\r\n")
             wire.send(body[:30 << 20])
-            wait_until(lambda: before - os.statvfs(disk.place).f_bfree >= 28 << 8, "most of it is written")
+            wait_until(lambda: before - free(disk.place) >= 28 << 20, "most of it is written")
             os.sync()
-            free = os.statvfs(disk.place)
             with open(disk.place / "others", "wb") as others:
-                os.posix_fallocate(others.fileno(), 0, free.f_bfree * free.f_frsize - (12 << 20))
+                os.posix_fallocate(others.fileno(), 0, free(disk.place) - (12 << 20))
             wire.send(body[30 << 20:])
             status = wire.response("PATCH").status
         found = (disk.place / "share" / "file").read_bytes()

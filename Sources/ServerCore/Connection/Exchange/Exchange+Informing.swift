@@ -15,7 +15,7 @@ extension Request {
     /// Who has only sent all that it will send looks like one that has gone until something is sent to it: to an
     /// interim response, 102, one a second, the other's system answers with a reset. In HTTP/1.0, which has none, it
     /// shows when the answer begins.
-    package func endsWithClient() {
+    package func endWithClient() {
         storage.exchange?.endWithClient()
     }
 }

@@ -107,7 +107,7 @@ let package = Package(
             dependencies: ["WebUploader", "ServerCore", "DirectoryRoot", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "WebDAVTests",
-            dependencies: ["WebDAV", "ServerCore", "DirectoryRoot", "TestSupport"], swiftSettings: strict),
+            dependencies: ["WebDAV", "ServerCore", "DirectoryRoot", "CSyscalls", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x

@@ -30,9 +30,19 @@ public enum RootError: Error, Equatable, Sendable {
     case tooLarge
     /// More bytes than this, which a file may have at most (`--max-upload-size`).
     case overLimit(Int64)
-    /// A limit is reached that all requesters share: on uploads, locks or links, on what is done at once, or on the
-    /// memory for it. Trying again later may work.
+    /// A limit is reached that all requesters share: on uploads, locks, links, descriptors, on what is done at once, or
+    /// on the memory for it. Trying again later may work.
     case tooMany
+    /// Another process, on this machine or another one, holds or keeps changing the share's state (`.shareserve`).
+    /// Trying again later may work.
+    case busy
+    /// Somebody wrote to the source of a move, or took the target's name, each time this looked. Nothing was changed;
+    /// trying again may work.
+    case changedMeanwhile
+    /// Somebody else has resumed this upload, or has removed it.
+    case takenOver
+    /// A collection holds more than can be compared with an earlier state of it.
+    case collectionTooLarge
     /// The requester has as many unfinished uploads as there are places left for all; finishing or removing one helps.
     case tooManyUploads
     /// The requester holds as many locks as one user may; ending some helps.
@@ -43,8 +53,17 @@ public enum RootError: Error, Equatable, Sendable {
     case wouldBlock
     /// A lock token, upload or other state that the caller named is unknown or over.
     case unknownToken
-    /// Anything else, with the failed call; logged, never sent to a client.
-    case system(errno: Int32, call: StaticString)
+    /// Anything else; logged, never sent to a client.
+    case system(FailedCall)
+
+    /// A failed system call that no other case stands for.
+    /// - Parameters:
+    ///   - errno: its positive number.
+    ///   - call: the call's name, for the log.
+    /// - Returns: the error that holds both.
+    package static func system(errno: Int32, call: StaticString) -> RootError {
+        .system(FailedCall(errno: errno, call: call))
+    }
 
     /// Whether a walk that came to a name goes on without it: it vanished, became something else, or is not for this
     /// requester.
@@ -61,28 +80,21 @@ public enum RootError: Error, Equatable, Sendable {
     var mayTellOfTheRoot: Bool {
         switch self {
         case .notFound: true
-        case .system(let code, _): RootHome.tellsOfNobody(-code)
+        case .system(let failed): RootHome.tellsOfNobody(-failed.errno)
         default: false
         }
     }
+}
 
-    /// Equal when the fact is; of system errors the call does not matter.
-    public static func == (a: RootError, b: RootError) -> Bool {
-        switch (a, b) {
-        case (.notFound, .notFound), (.exists, .exists), (.parentMissing, .parentMissing),
-            (.isDirectory, .isDirectory), (.notDirectory, .notDirectory), (.invalidName, .invalidName),
-            (.forbidden, .forbidden), (.readOnly, .readOnly), (.preconditionFailed, .preconditionFailed),
-            (.selfReference, .selfReference), (.noSpace, .noSpace), (.tooLarge, .tooLarge), (.tooMany, .tooMany),
-            (.tooManyUploads, .tooManyUploads), (.tooManyLocks, .tooManyLocks), (.rootGone, .rootGone),
-            (.wouldBlock, .wouldBlock), (.unknownToken, .unknownToken):
-            true
-        case (.locked(let x), .locked(let y)): x == y
-        case (.endingRefused(let x), .endingRefused(let y)): x == y
-        case (.overLimit(let x), .overLimit(let y)): x == y
-        case (.system(let x, _), .system(let y, _)): x == y
-        default: false
-        }
-    }
+/// A system call that failed; equal to any other that failed for the same reason.
+public struct FailedCall: Equatable, Sendable {
+    /// The reason: a positive number of `errno.h`.
+    public let errno: Int32
+    /// The call's name, or what it was for.
+    public let call: StaticString
+
+    /// The same `errno`, whatever was called.
+    public static func == (one: FailedCall, other: FailedCall) -> Bool { one.errno == other.errno }
 }
 
 /// One member of a tree operation that failed, for a 207 answer.

@@ -85,7 +85,7 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     ) throws -> CollectionSnapshot {
         do {
             return try CollectionSnapshot(of: target, in: share, isRecursive: isRecursive)
-        } catch RootError.tooMany {
+        } catch RootError.collectionTooLarge {
             throw DAVError(status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
         }
     }

@@ -88,7 +88,7 @@ extension StartError {
         case .notDirectory: "it is not a directory"
         case .forbidden: "permission denied"
         case .tooLarge: "its files are too large"
-        case .system(let errno, _): unsafe String(cString: strerror(errno))
+        case .system(let failed): unsafe String(cString: strerror(failed.errno))
         default: "\(error)"
         }
     }

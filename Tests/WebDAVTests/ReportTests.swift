@@ -1,3 +1,4 @@
+import CSyscalls
 import DirectoryRoot
 import ServerCore
 import TestSupport
@@ -121,6 +122,24 @@ struct ReportTests {
         first = nil
         #expect(throws: Never.self) { try report("d") }
         #expect(throws: Never.self) { try tokenProperty("d") }
+    }
+
+    /// In a process of its own: the limit holds for all of it.
+    @Test("A collection that can't be read for want of descriptors is not called too large")
+    func withoutDescriptors() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try DAVFixture()
+            try fixture.directory.write("", to: "d/x")
+            let query = try SyncQuery(DAVBody.read(Array(ReportTests().body("").utf8), charset: nil, maxDepth: 10))
+            func report() throws {
+                _ = try ChangeStream(
+                    of: SharePath(text: "d"), in: fixture.share, query, isMinimal: false, prefix: "",
+                    memory: TreeMemory(1_000_000).portion())
+            }
+            try report()
+            sys_limit_open_files(0)
+            #expect(throws: RootError.tooMany) { try report() }
+        }
     }
 
     @Test("§3.3 sync-level infinite reaches all below, and its tokens serve level 1 too")

@@ -35,7 +35,7 @@ enum FileCopy {
     ///   - source: open for reading.
     ///   - status: what the source was before.
     ///   - isMove: whether the source is to go.
-    /// - Throws: ``RootError/tooMany`` for a move of what was written to; what the disk says.
+    /// - Throws: ``RootError/changedMeanwhile`` for a move of what was written to; what the disk says.
     static func requireWhole(
         _ target: Int32, of source: Int32, _ status: sys_attributes, isMove: Bool
     ) throws(RootError) {
@@ -44,7 +44,7 @@ enum FileCopy {
         guard copied.size < status.size else { return }
         try unsafe check(sys_fstat(source, &now), "fstat")
         if FileStamp(now) != FileStamp(status) {
-            if isMove { throw .tooMany }
+            if isMove { throw .changedMeanwhile }
             return
         }
         var byte: UInt8 = 0

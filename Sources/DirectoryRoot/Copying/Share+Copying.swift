@@ -37,7 +37,7 @@ extension Share {
     ///   - takingAway: takes the source away, for a move: called with where the copy really is when it has its name,
     ///     before any other write can come.
     /// - Returns: whether the target is new, and the members that could not be copied.
-    /// - Throws: as these, and ``RootError/tooMany`` when the source of a move was written to meanwhile; then nothing
+    /// - Throws: as these, and ``RootError/changedMeanwhile`` when the source of a move was written to meanwhile; then nothing
     ///   has happened.
     func transfer(
         _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement,
@@ -116,7 +116,7 @@ extension Share {
             }
             if let departure, !departure.isTheCopy {
                 // On its way to the disk the copy has taken its time, in which somebody may have written to the source.
-                guard departure.isUnchanged else { throw .tooMany }
+                guard departure.isUnchanged else { throw .changedMeanwhile }
                 try request.takingAway?(departure, location.path)
             }
         } catch {
@@ -222,7 +222,7 @@ extension Share {
     ///   - status: of what was copied, as it was then.
     ///   - fingerprint: of a moved folder, what it held when its copy was begun.
     /// - Returns: of a move, what will be taken away.
-    /// - Throws: ``RootError/tooMany`` when it was written to; ``RootError/preconditionFailed``; what the disk says.
+    /// - Throws: ``RootError/changedMeanwhile`` when it was written to; ``RootError/preconditionFailed``; what the disk says.
     func requireUnchanged(
         _ request: CopyRequest, _ status: sys_attributes, _ fingerprint: TreeFingerprint? = nil
     ) throws(RootError) -> Departure? {
@@ -230,7 +230,7 @@ extension Share {
         let found = try look(at: request.source, waiting: true).status
         var departure: Departure?
         if request.isMove {
-            guard FileStamp(found) == FileStamp(status) else { throw .tooMany }
+            guard FileStamp(found) == FileStamp(status) else { throw .changedMeanwhile }
             let from = try locateSource(request.source, followsLink: false)
             try checkLocks(WriteUse(trees: [from.path]))
             departure = try Departure(of: from, holding: fingerprint, in: root)

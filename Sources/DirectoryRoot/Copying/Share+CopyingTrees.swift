@@ -32,7 +32,7 @@ extension Share {
         // The source will be gone: its copy must be on the disk before, all of it at once.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
         // Who writes to it later is found when it is hidden.
-        if let fingerprint, try TreeFingerprint(of: origin.descriptor.number) != fingerprint { throw .tooMany }
+        if let fingerprint, try TreeFingerprint(of: origin.descriptor.number) != fingerprint { throw .changedMeanwhile }
         copy.isWhole = failures.isEmpty
         let created = try root.commitLock.withLock { () throws(RootError) in
             try placeTree(&copy, top.number, request, status, fingerprint)
@@ -193,7 +193,7 @@ extension Share {
             debts = copy.debts
         }
         for path in debts.missing.values { failures.append(MemberFailure(path: shown(path), error: .notFound)) }
-        if let path = debts.replaced { failures.append(MemberFailure(path: shown(path), error: .tooMany)) }
+        if let path = debts.replaced { failures.append(MemberFailure(path: shown(path), error: .changedMeanwhile)) }
         return failures
     }
 

@@ -211,7 +211,7 @@ struct TreeCopy: ~Copyable {
             debts.note(status, name, in: level)
             return true
         }
-        guard TreeRemoval.remove(name, in: level.target, isOurs: true).isEmpty else { throw .tooMany }
+        guard TreeRemoval.remove(name, in: level.target, isOurs: true).isEmpty else { throw .changedMeanwhile }
         // What was written to meanwhile is what it was.
         if !isProven { debts.replaced = level.paths.source.appendingIfFits(name) }
         return false
@@ -256,7 +256,7 @@ struct TreeCopy: ~Copyable {
 
     private mutating func report(_ error: RootError, at name: [UInt8]?) throws(RootError) {
         switch error {
-        case .noSpace, .readOnly, .tooMany, .system: throw error
+        case .noSpace, .readOnly, .tooMany, .changedMeanwhile, .system: throw error
         default: break
         }
         guard failures.count + debts.broken.count < Self.mostFailures, let level = levels.last else { return }

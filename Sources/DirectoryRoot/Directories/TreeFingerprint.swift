@@ -26,7 +26,7 @@ struct TreeFingerprint: Equatable {
     /// - Parameters:
     ///   - directory: open for whatever purpose; stays the caller's.
     ///   - scope: what makes another fingerprint.
-    /// - Throws: ``RootError/tooMany`` when a folder is moved while this looks; what the disk says.
+    /// - Throws: ``RootError/changedMeanwhile`` when a folder is moved while this looks; what the disk says.
     init(of directory: Int32, scope: Scope = .contents) throws(RootError) {
         self.scope = scope
         try unsafe enter(".", in: directory)
@@ -115,7 +115,7 @@ private final class SumLevel {
         do throws(RootError) {
             try directory.reopen(from: child.directory)
         } catch .notFound {
-            throw .tooMany
+            throw .changedMeanwhile
         }
     }
 

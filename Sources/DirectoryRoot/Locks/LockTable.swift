@@ -291,7 +291,7 @@ package final class LockTable: Sendable {
             try file.state.usingSpareRoom { () throws(RootError) in try change(body) }
         } catch {
             // Another process that holds the table would only be waited for once more.
-            guard unwritten, error != .tooMany else { throw error }
+            guard unwritten, error != .busy else { throw error }
             try change(holdsUnwritten: true, body)
         }
     }

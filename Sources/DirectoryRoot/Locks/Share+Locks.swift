@@ -44,7 +44,7 @@ extension Share {
         guard !granted(at: full).isDisjoint(with: [.create, .overwrite]) else { throw refusal(at: full) }
         let isLikelyRespelled = root.mayRespell(likely.path)
         var file = likely.exists ? nil : try emptyFile(for: path)
-        for _ in 0..<8 {
+        for _ in 0..<Self.mostLooks {
             do throws(RootError) {
                 let (lock, made) = try lock(full, request, making: file) {
                     $0 == likely.path ? isLikelyRespelled : root.mayRespell($0)
@@ -62,7 +62,7 @@ extension Share {
                 file = try emptyFile(for: path)
             }
         }
-        throw .tooMany
+        throw .changedMeanwhile
     }
 
     /// Takes the lock, and gives the file its name before: whoever is killed in between leaves an empty file, and no

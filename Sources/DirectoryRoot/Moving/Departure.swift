@@ -34,7 +34,7 @@ final class Departure {
     ///   - source: where it stands.
     ///   - fingerprint: what it holds, as it was copied: it goes only as that; nil for a file.
     ///   - root: for names that no door shows.
-    /// - Throws: ``RootError/notFound`` when nothing is there; ``RootError/tooMany``.
+    /// - Throws: ``RootError/notFound`` when nothing is there; what the disk says.
     init(of source: borrowing Location, holding fingerprint: TreeFingerprint?, in root: DirectoryRoot) throws(RootError)
     {
         guard let status = source.status else { throw .notFound }
@@ -96,7 +96,7 @@ final class Departure {
 
     /// Takes the name away.
     /// - Returns: what is left to be removed, there or out of sight; nil when nothing is.
-    /// - Throws: what forbids it; ``RootError/tooMany`` when it was written to until now. Then the source is there as
+    /// - Throws: what forbids it; ``RootError/changedMeanwhile`` when it was written to until now. Then the source is there as
     ///   before, if ``isHere`` says so.
     func go(_ root: DirectoryRoot) throws(RootError) -> Share.DoomedTree? {
         guard status.isDirectory else {
@@ -145,7 +145,7 @@ final class Departure {
             try syncDirectory(in: root)
         } catch {
             isSettled = true
-            throw error == .tooMany ? .system(errno: EMFILE, call: "put back the source of a move") : error
+            throw error
         }
     }
 
@@ -153,7 +153,7 @@ final class Departure {
     private func requireUnchanged(_ place: ScratchPlace) throws(RootError) {
         guard let fingerprint else { return }
         let tree = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
-        guard try TreeFingerprint(of: tree.number) == fingerprint else { throw .tooMany }
+        guard try TreeFingerprint(of: tree.number) == fingerprint else { throw .changedMeanwhile }
     }
 
     /// Makes it durable that the name is gone.

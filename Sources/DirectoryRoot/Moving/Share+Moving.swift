@@ -180,7 +180,7 @@ extension Share {
         for _ in 1..<Self.mostCopies {
             do throws(RootError) {
                 return try copyAndTakeAway(source, to: target, replacing: replacing)
-            } catch .tooMany {
+            } catch .changedMeanwhile {
                 continue
             }
         }
@@ -189,18 +189,16 @@ extension Share {
 
     private static let mostCopies = 3
 
-    /// - Throws: ``RootError/tooMany`` only where all is as it was, so that it can be done again.
+    /// - Throws: ``RootError/changedMeanwhile`` only where all is as it was, so that it can be done again.
     private func copyAndTakeAway(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
         var left: DoomedTree?
-        var isAway = false
         var result: TransferResult
         do throws(RootError) {
             result = try transfer(source, to: target, recursive: true, replacing: replacing) {
                 (departure, arrival) throws(RootError) in
                 left = try departure.go(root)
-                isAway = true
                 // The copy has its name, and the source has none: what is kept about it ends by itself.
                 if left?.isInPlace != true { didRemove(departure.path, nil) }
                 if departure.isDirectory { root.state.links.follow(departure.path, to: arrival) }
@@ -209,7 +207,7 @@ extension Share {
         } catch {
             // What stopped it is told; what can't be removed comes back under its name.
             if let left { _ = try? takeApart(left) }
-            throw isAway && error == .tooMany ? .system(errno: EMFILE, call: "after a move") : error
+            throw error
         }
         // The copy has it all, and what of the source can't be removed comes back under its name.
         if let left { result.failures += try takeApart(left) }

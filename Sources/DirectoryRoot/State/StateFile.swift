@@ -30,7 +30,7 @@ struct StateFile: Sendable {
     ///
     /// This one call goes by two names and would follow a link in place of the folder: it only ever tells an unchanged
     /// file from a changed one. What is read is read by descriptor.
-    /// - Throws: what the disk says; ``RootError/tooMany`` when it was replaced each time we looked. A folder that is
+    /// - Throws: what the disk says; ``RootError/busy`` when it was replaced each time we looked. A folder that is
     ///   not ours to look into counts as none, as it does everywhere.
     func identity() throws(RootError) -> Identity? {
         var found = sys_attributes()
@@ -44,7 +44,7 @@ struct StateFile: Sendable {
             default: throw RootError(answer, "statat a state file")
             }
         }
-        throw .tooMany
+        throw .busy
     }
 
     /// As ``identity()``, where nobody has to be waited for.
@@ -129,7 +129,7 @@ struct StateFile: Sendable {
     }
 
     /// Replaces the file, given that it is still what `previous` says.
-    /// - Throws: ``RootError/tooMany`` when another host changed it although we held the lock.
+    /// - Throws: ``RootError/busy`` when another host changed it although we held the lock.
     func replace(
         _ previous: Contents?, with payload: [UInt8], _ lock: StateLock
     ) throws(RootError) -> Identity {
@@ -150,7 +150,7 @@ struct StateFile: Sendable {
             let status = unsafe sys_statat(lock.folder.number, name, &found)
             let current = status == 0 ? Identity(found) : nil
             guard status == 0 || status == -ENOENT else { throw RootError(status, "statat state") }
-            guard current == previous else { throw RootError.tooMany }
+            guard current == previous else { throw .busy }
             let renamed = unsafe sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
             try check(renamed, "rename a state file")
         } catch {

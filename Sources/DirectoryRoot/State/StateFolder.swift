@@ -140,7 +140,7 @@ package final class StateFolder: Sendable {
     }
 
     /// Runs `body` while no other thread, process or host changes state.
-    /// - Throws: ``RootError/tooMany`` when another process keeps the lock for too long.
+    /// - Throws: ``RootError/busy`` when another process keeps the lock for too long.
     func exclusively<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
         guard let owner else { return try locked(body) }
         return try owner.acting { () throws(RootError) -> T in try locked(body) }

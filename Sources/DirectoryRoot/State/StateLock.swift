@@ -28,7 +28,7 @@ struct StateLock {
     ///   - kept: the lock file that the last holder in this process left open.
     ///   - creating: whether a lock file that is not there is made.
     ///   - patience: how long to wait.
-    /// - Throws: ``RootError/tooMany`` when another process keeps the lock for longer; ``RootError/notFound`` without a
+    /// - Throws: ``RootError/busy`` when another process keeps the lock for longer; ``RootError/notFound`` without a
     ///   lock file.
     init(
         named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?, creating: Bool = true,
@@ -61,7 +61,7 @@ struct StateLock {
     ///   - folder: that holds it.
     ///   - file: the lock file, left open by the last holder.
     ///   - isUnchanged: asked with the lock held.
-    /// - Throws: ``RootError/tooMany`` when another process holds the lock.
+    /// - Throws: ``RootError/busy`` when another process holds the lock.
     init?(
         named name: String, folder: OpenDescriptor, file: OpenDescriptor, while isUnchanged: () -> Bool
     ) throws(RootError) {
@@ -77,7 +77,7 @@ struct StateLock {
     /// Asks for the lock once more: a host that was cut off may have lost it without noticing.
     func reassert() throws(RootError) {
         let status = sys_lock(file.number, sys_lock_exclusive, 0)
-        if status < 0 && !Self.meansUnsupported(status) { throw .tooMany }
+        if status < 0 && !Self.meansUnsupported(status) { throw .busy }
     }
 
     func release() { _ = sys_lock(file.number, sys_lock_none, 0) }
@@ -93,7 +93,7 @@ struct StateLock {
 
     /// Waits for the lock on any file of the state.
     /// - Returns: false on a file system without locks, which leaves the exclusion of this process's own threads.
-    /// - Throws: ``RootError/tooMany`` when another process still holds it at `deadline`.
+    /// - Throws: ``RootError/busy`` when another process still holds it at `deadline`.
     @discardableResult
     static func acquire(_ file: OpenDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) -> Bool {
         var pause: UInt32 = 50
@@ -104,7 +104,7 @@ struct StateLock {
             guard status == -EAGAIN || status == -EACCES else {
                 throw RootError(status, "lock a file in .shareserve")
             }
-            guard ContinuousClock.now < deadline else { throw .tooMany }
+            guard ContinuousClock.now < deadline else { throw .busy }
             usleep(pause)
             pause = min(pause * 2, 5_000)
         }

@@ -295,7 +295,7 @@ package final class Trash: Sendable {
             attempts.run { () throws(RootError) in
                 do throws(RootError) {
                     try tidy(name, in: trash, now, under: lock)
-                } catch .tooMany {
+                } catch .busy {
                     // Another process changes names: there is another minute.
                     isHeld = true
                 }
@@ -325,7 +325,7 @@ package final class Trash: Sendable {
             try lock.withLock(patience: .zero) { () throws(RootError) in try condemn(id) }
             try removeCondemned(id)
         } catch {
-            if error == .tooMany { throw error }
+            if error == .busy { throw error }
         }
     }
 

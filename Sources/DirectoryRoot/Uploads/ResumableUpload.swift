@@ -4,7 +4,7 @@ import CSyscalls
 ///
 /// Used by one task at a time. What was written stays when this object goes; only ``Share/removeUpload(id:)``, expiry
 /// and ``finish(to:replacing:)`` end an upload. Somebody who resumes it takes it over: then every call here throws
-/// ``RootError/tooMany``.
+/// ``RootError/takenOver``.
 public final class ResumableUpload: @unchecked Sendable {
     /// What is known of it.
     public internal(set) var record: UploadRecord
@@ -65,7 +65,7 @@ public final class ResumableUpload: @unchecked Sendable {
     /// What fitted before an error stays.
     ///
     /// - Throws: ``RootError/tooLarge`` for more than was announced, ``RootError/overLimit(_:)`` for more than is
-    ///   allowed, before anything is written; ``RootError/noSpace``; ``RootError/tooMany`` when the upload was taken
+    ///   allowed, before anything is written; ``RootError/noSpace``; ``RootError/takenOver`` when the upload was taken
     ///   over.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         let (end, overflow) = offset.addingReportingOverflow(Int64(bytes.count))
@@ -140,7 +140,7 @@ public final class ResumableUpload: @unchecked Sendable {
 
     private func settle(upTo end: Int64) throws(RootError) {
         // What the disk could not keep is said to one that asks: it must be the one who goes on.
-        guard part.isOwn() else { throw .tooMany }
+        guard part.isOwn() else { throw .takenOver }
         try requireNothingLost()
         do throws(RootError) {
             if end == offset {

@@ -42,10 +42,10 @@ final class UploadPart: @unchecked Sendable {
     }
 
     /// The same, given that nobody has taken the upload over.
-    /// - Throws: ``RootError/tooMany`` when somebody has, or has removed it.
+    /// - Throws: ``RootError/takenOver`` when somebody has, or has removed it.
     func owned<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
         try locked { () throws(RootError) in
-            guard isOwn() else { throw .tooMany }
+            guard isOwn() else { throw .takenOver }
             return try body()
         }
     }

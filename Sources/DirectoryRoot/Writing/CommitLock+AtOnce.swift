@@ -9,7 +9,7 @@ extension CommitLock {
     ///   - body: told what is known of locks and properties. But where there is no state folder, no other process comes
     ///     between what it looks at and what it does.
     /// - Returns: nil when another thread holds the lock.
-    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process holds the lock;
+    /// - Throws: what `body` throws; ``RootError/busy`` when another process holds the lock;
     ///   ``RootError/notFound`` when there is a state folder without a lock file;
     ///   ``RootError/wouldBlock`` when the root is no longer in memory, or a killed holder left something to do.
     func withLockAtOnce<Answer>(

@@ -26,7 +26,7 @@ final class CommitLock: Sendable {
     ///   - patience: how long to wait for another process.
     ///   - body: what is done.
     /// - Returns: what `body` gives.
-    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
+    /// - Throws: what `body` throws; ``RootError/busy`` when another process keeps the lock for too long.
     func withLock<Answer>(
         patience: Duration = StateFolder.patience, _ body: () throws(RootError) -> Answer
     ) throws(RootError) -> Answer {
@@ -40,7 +40,7 @@ final class CommitLock: Sendable {
     ///   - patience: how long to wait for another process.
     ///   - body: told whether they are kept out.
     /// - Returns: what `body` gives.
-    /// - Throws: what `body` throws; ``RootError/tooMany`` when another process keeps the lock for too long.
+    /// - Throws: what `body` throws; ``RootError/busy`` when another process keeps the lock for too long.
     func withLock<Answer>(
         creating: Bool, patience: Duration = StateFolder.patience, _ body: (Bool) throws(RootError) -> Answer
     ) throws(RootError) -> Answer {

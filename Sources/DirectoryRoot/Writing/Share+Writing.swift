@@ -81,6 +81,9 @@ extension Share {
         try check(sys_fsync(stamped.number), "fsync")
     }
 
+    /// How often a name is looked at anew that was free, and that another process took before it was ours.
+    static let mostLooks = 8
+
     /// Gives a finished file its name: the one way by which an upload of any door ends, but for the small ones that
     /// are written at once.
     ///
@@ -92,7 +95,7 @@ extension Share {
     ///   - isDurable: whether to return only when the disk has it all, the name too, whatever the policy says: where it
     ///     is the only copy of what goes from another disk then.
     /// - Returns: the new attributes, and whether the name is new.
-    /// - Throws: as ``beginUpload(to:replacing:size:)``.
+    /// - Throws: as ``beginUpload(to:replacing:size:)``; ``RootError/changedMeanwhile`` after ``mostLooks`` lost races.
     func commit(
         _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?, isDurable: Bool = false
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
@@ -100,7 +103,7 @@ extension Share {
         try file.setModified(modified)
         try file.order(durably: isDurable || root.policy.waitsForDisk)
         var replaces = false
-        for _ in 0..<8 {
+        for _ in 0..<Self.mostLooks {
             do throws(RootError) {
                 let result = try root.commitLock.withLock(creating: replaces) { (isAlone) throws(RootError) in
                     try place(file, at: path, replacing: replacing, isAlone: isAlone || replaces)
@@ -118,7 +121,7 @@ extension Share {
                 if case .nothing = replacing { throw .exists }
             }
         }
-        throw .exists
+        throw .changedMeanwhile
     }
 
     /// Waits until the disk has the name that a file just got: not under the commit lock, since another disk's journal

@@ -341,8 +341,8 @@ final class Engine: Sendable {
 
     /// Writes a failed system call into the server's log.
     func log(_ error: RootError) {
-        guard case .system(let number, let call) = error else { return }
-        logger.error("a system call failed", metadata: ["call": "\(call)", "errno": "\(number)"])
+        guard case .system(let failed) = error else { return }
+        logger.error("a system call failed", metadata: ["call": "\(failed.call)", "errno": "\(failed.errno)"])
     }
 
     /// Turns whatever a handler throws into its answer.

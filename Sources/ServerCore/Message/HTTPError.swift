@@ -59,6 +59,19 @@ public struct HTTPError: Error, Sendable {
             self.init(
                 .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.",
                 fields: ["Retry-After": "5"])
+        case .busy:
+            self.init(
+                .serviceUnavailable, "Another server of this share is at work on it. Try again in a few seconds.",
+                fields: ["Retry-After": "5"])
+        case .changedMeanwhile:
+            self.init(
+                .serviceUnavailable, "Someone else changed it meanwhile. Try again in a few seconds.",
+                fields: ["Retry-After": "5"])
+        case .takenOver:
+            self.init(
+                .serviceUnavailable, "Someone else goes on with this upload, or has removed it.",
+                fields: ["Retry-After": "5"])
+        case .collectionTooLarge: self.init(.insufficientStorage, "This folder holds too much for this.")
         case .tooManyUploads:
             self.init(
                 .tooManyRequests,

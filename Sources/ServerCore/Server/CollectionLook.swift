@@ -72,7 +72,7 @@ struct CollectionLook: Sendable {
             left -= snapshot.count
             return .known(SyncToken(of: snapshot.bytes))
         } catch {
-            guard error == .tooMany else { throw error }
+            guard error == .collectionTooLarge else { throw error }
             left = 0
             return .unknown
         }

@@ -85,7 +85,7 @@ package struct CollectionSnapshot: Sendable {
     ///   - share: the requester's view.
     ///   - isRecursive: whether members of members belong to it.
     ///   - most: members.
-    /// - Throws: ``RootError/tooMany`` when there are more, or their paths, or the properties of the folders among
+    /// - Throws: ``RootError/collectionTooLarge`` when there are more, or their paths, or the properties of the folders among
     ///   them, have more than 16 MiB.
     package init(
         of path: SharePath, in share: Share, isRecursive: Bool, most: Int = Self.maxMembers
@@ -111,7 +111,7 @@ package struct CollectionSnapshot: Sendable {
                     }
                     append(place.bytes[...], Member(member.attributes, properties: properties))
                 }
-                guard rows.count <= most, names.count <= Self.maxNameBytes else { throw .tooMany }
+                guard rows.count <= most, names.count <= Self.maxNameBytes else { throw .collectionTooLarge }
             }
             guard let next = try ahead.next(in: share), let below = next.path.relative(to: path) else { break }
             (folder, cursor) = (below, next.cursor)
@@ -143,7 +143,7 @@ package struct CollectionSnapshot: Sendable {
             bytesLeft -= property.xml.count
             digester.update(property.xml)
         }
-        guard bytesLeft >= 0 else { throw .tooMany }
+        guard bytesLeft >= 0 else { throw .collectionTooLarge }
         return digester.finish().prefix(8).reduce(0) { $0 << 8 | Int64($1) }
     }
 

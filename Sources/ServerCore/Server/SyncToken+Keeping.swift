@@ -23,7 +23,7 @@ extension SyncToken {
         do {
             snapshot = try CollectionSnapshot(of: path, in: share, isRecursive: true)
         } catch {
-            guard error == .tooMany else { throw error }
+            guard error == .collectionTooLarge else { throw error }
             return nil
         }
         try memory.hold(snapshot.byteCount)

@@ -24,7 +24,8 @@ enum ReadingObstacle: UInt8, Sendable {
     init?(_ error: RootError) throws(RootError) {
         switch error {
         case .forbidden: self = .permission
-        case .tooMany, .system(ENOMEM, _): throw error
+        case .tooMany: throw error
+        case .system(let failed) where failed.errno == ENOMEM: throw error
         case .system: self = .failure
         default: return nil
         }

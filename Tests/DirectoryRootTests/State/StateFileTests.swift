@@ -84,7 +84,7 @@ import Testing
     func lostLock() throws {
         let directory = try TemporaryDirectory()
         let (root, file) = try file(directory)
-        #expect(throws: RootError.tooMany) {
+        #expect(throws: RootError.busy) {
             try root.state.folder.exclusively { (lock) throws(RootError) in
                 let old = try file.readForChange(lock)
                 _ = try file.replace(old, with: [1], lock)

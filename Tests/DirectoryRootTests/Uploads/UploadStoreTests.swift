@@ -69,8 +69,8 @@ import Testing
         try write("one", to: old)
         try old.settle()
         let new = try other().resumeUpload(id: old.id)
-        #expect(throws: RootError.tooMany) { try write("two", to: old) }
-        #expect(throws: RootError.tooMany) { try old.finish(replacing: .anything) }
+        #expect(throws: RootError.takenOver) { try write("two", to: old) }
+        #expect(throws: RootError.takenOver) { try old.finish(replacing: .anything) }
         #expect(new.offset == 3)
         try new.declareLength(6)
         #expect(throws: RootError.preconditionFailed) { try new.declareLength(7) }
@@ -104,7 +104,7 @@ import Testing
         let resumed = try share.resumeUpload(id: upload.id)
         #expect(resumed.offset == 3 && resumed.settled == 3)
         #expect(try other().upload(id: upload.id).offset == 3)
-        #expect(throws: RootError.tooMany) { try upload.settle() }
+        #expect(throws: RootError.takenOver) { try upload.settle() }
     }
 
     @Test("A finish that is refused keeps every byte, and can be tried again")

@@ -20,7 +20,7 @@ import Testing
             try takesAway(
                 first.share,
                 .when { _ in
-                    #expect(throws: RootError.tooMany) {
+                    #expect(throws: RootError.busy) {
                         try second.root.commitLock.withLockAtOnce(in: second.root) { (_) throws(RootError) in }
                     }
                     return true

@@ -68,7 +68,7 @@ async function draw(edit, isAsked) {
 
 async function fill(kind, src, edit, isAsked) {
 	if (info.counted) await request("HEAD", src, {signal: abort.signal})
-	if (info.counted && !isAsked) return card(t("To look is a download, too."), button(t("Preview"), "eye", () => draw(edit, true)))
+	if (info.counted && !isAsked) return card(t("A preview counts as a download."), button(t("Preview"), "eye", () => draw(edit, true)))
 	const one = entry, onerror = () => entry === one && card()
 	if (kind === "text" || kind === "markdown" || edit) return text(edit)
 	if (kind === "pdf") return pdf(src)

@@ -30,7 +30,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	}
 	const saveButton = button(t("Save"), "check", () => save(), {kind: "primary", hidden: !writable, disabled: true})
 	const mode = button("", "rename", () => setMode(!rendered), {hidden: !isMarkdown})
-	const notice = h("div.notice", {role: "alert", hidden: whole}, joined(t("Shown to read only"), bytes.length < entry.size && `${formatSize(bytes.length)} / ${formatSize(entry.size)}`))
+	const notice = h("div.notice", {role: "alert", hidden: whole}, joined(t("Read-only"), bytes.length < entry.size && `${formatSize(bytes.length)} / ${formatSize(entry.size)}`))
 	const area = h("textarea", {value: saved, readOnly: !writable, spellcheck: isMarkdown, label: shown(entry.name), oninput: refresh, onkeydown: event => {
 		if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return
 		claim(event)

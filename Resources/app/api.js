@@ -9,7 +9,7 @@ export class ApiError extends Error {
 }
 
 function messageFor(status, text) {
-	const known = {0: "The server does not answer", 400: "This name won't do", 401: "Log in again", 403: "You may not do this here", 404: "It is not there any more", 410: "This link has no downloads left",
+	const known = {0: "The server does not answer", 400: "This won't do", 401: "Log in again", 403: "You may not do this here", 404: "It is not there any more", 410: "This link has no downloads left",
 		412: "It was changed by somebody else", 413: "Too large for this server", 423: "Somebody has locked it", 507: "The disk is full"}
 	known[409] = known[404]
 	// The server speaks English.

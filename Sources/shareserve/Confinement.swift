@@ -93,6 +93,6 @@ enum Confinement {
     }
 
     private static func reason(_ answer: Int32) -> String {
-        unsafe -answer == ENOENT ? "there is none of this name" : String(cString: strerror(-answer))
+        unsafe -answer == ENOENT ? "no such file or directory" : String(cString: strerror(-answer))
     }
 }

@@ -41,7 +41,7 @@ extension RootPolicy {
         if let user = settings.text("user") {
             // Before root makes anything, which would be closed to the user who was meant.
             guard let owner = FileOwner(named: user) else {
-                throw .usage("cannot become the user '\(user)': there is none of this name")
+                throw .usage("cannot become the user '\(user)': no such user")
             }
             stateOwner = owner
         }

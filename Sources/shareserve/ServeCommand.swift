@@ -68,7 +68,8 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             // Where the output goes nowhere, as for a service, this must not be missed: it may have been a rule.
             guard let meant = variable.meant else { continue }
             logger.warning(
-                "no setting is called so", metadata: ["variable": "\(variable.name)", "hint": "Did you mean \(meant)?"])
+                "unknown setting in the environment",
+                metadata: ["variable": "\(variable.name)", "hint": "Did you mean \(meant)?"])
         }
         try Confinement.enter(settings, logger: logger)
         return (settings, logger)

@@ -83,7 +83,7 @@ struct Signals {
                 let server = server
                 let grace = grace
                 Task { await server.shutDown(grace: grace) }
-                log(.info, "ending; once more to end at once")
+                log(.info, "shutting down; send the signal again to stop at once")
                 endWhateverIsWritten()
             }
         }

@@ -73,7 +73,7 @@ final class Startup: Sendable {
         if let fingerprint { lines.append("SHA-256 of the certificate: \(fingerprint)") }
         if let warning { lines.append(warning) }
         if !unknownVariables.isEmpty {
-            lines.append("No setting is called so, in the environment: \(unknownVariables.joined(separator: ", "))")
+            lines.append("Unknown settings in the environment, ignored: \(unknownVariables.joined(separator: ", "))")
         }
         if showsCode, let url = urlForPhones, let code = QRCode(url) { lines.append("\(url)\n\(code.terminal)") }
         StandardStreams.print(lines.joined(separator: "\n"), patience: .seconds(2))

@@ -42,7 +42,7 @@ public struct HTTPError: Error, Sendable {
         case .isDirectory: self.init(.methodNotAllowed, "A folder is at this address; this works on files only.")
         case .notDirectory: self.init(.conflict, "A file is where a folder is needed.")
         case .invalidName: self.init(.badRequest, "The disk cannot hold this name. Choose a shorter or simpler one.")
-        case .forbidden: self.init(.forbidden, "You may not do this here. Ask the one who runs the server.")
+        case .forbidden: self.init(.forbidden, "You may not do this here. Ask the administrator.")
         case .endingRefused(let allowed):
             self.init(.forbidden, "A new file's name must end in \(Self.choice(of: allowed)) here.")
         case .readOnly: self.init(.forbidden, "This share is read-only.")
@@ -90,7 +90,7 @@ public struct HTTPError: Error, Sendable {
                 .serviceUnavailable, "The disk is busy. Try again in a second.", fields: ["Retry-After": "1"])
         case .unknownToken: self.init(.notFound, "This is over, or was never here.")
         case .system:
-            self.init(.internalServerError, "The server's disk failed. Ask the one who runs the server.")
+            self.init(.internalServerError, "The server's disk failed. Ask the administrator.")
             cause = error
         }
     }

@@ -30,7 +30,7 @@ final class RequestMemory: Sendable {
 
     static var refusal: HTTPError {
         HTTPError(
-            .serviceUnavailable, "Too much is on its way at once. Try again in a few seconds.",
+            .serviceUnavailable, "The server is receiving too much at once. Try again in a few seconds.",
             fields: ["Retry-After": "2"])
     }
 }

@@ -16,8 +16,8 @@ enum AccessOptions: SettingsSection {
             "allowed-host", as: "name",
             """
             Name by which the share is reached, beside localhost, this machine's name and those of the certificate, as in \
-            files.example.com or .example.com; without --auth, others are refused, but bare names to programs that are no \
-            browsers. May be repeated.
+            files.example.com or .example.com; without --auth, other names are refused, except names without a dot from \
+            programs that are not browsers. May be repeated.
             """),
         .list(
             "cors", as: "origin",

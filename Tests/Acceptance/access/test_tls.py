@@ -399,9 +399,9 @@ def dated(folder, begin, end):
 def test_a_certificate_of_another_time_is_told(serve, folder):
     dated(folder, "20190131000000Z", "20200131120000Z")
     server = serve("--tls-cert", folder / "a.pem", "--tls-key", folder / "a.key")
-    assert "the certificate ended on 2020-01-31" in server.logged()
+    assert "the certificate expired on 2020-01-31" in server.logged()
     dated(folder, "20990301000000Z", "21000131120000Z")
-    wait_until(lambda: "the certificate begins on 2099-03-01" in server.logged(), "the new one is told too")
+    wait_until(lambda: "the certificate is not valid before 2099-03-01" in server.logged(), "the new one is told too")
 
 
 def test_failed_handshakes_are_logged_on_demand(serve):

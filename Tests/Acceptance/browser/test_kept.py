@@ -223,7 +223,7 @@ def test_a_counted_link_is_not_used_up_by_looking(server, opened):
     expect(row(page, "a.png")).to_be_visible()
     page.get_by_role("link", name="a.png", exact=True).click()
     stage = page.locator("dialog .stage")
-    expect(stage).to_contain_text("To look is a download, too.")
+    expect(stage).to_contain_text("A preview counts as a download.")
     page.wait_for_timeout(500)
     assert left() == 1 and page.locator("img").count() == 0
     stage.get_by_role("button", name="Preview").click()

@@ -128,7 +128,7 @@ def test_what_a_name_must_end_in_is_said_in_every_language(serve, opened):
     expect(dialog.get_by_role("alert")).to_have_text(re.compile(r"^Das darfst du hier nicht · \.(txt or \.md|md or \.txt)$"))
 
 
-@pytest.mark.parametrize("locale, make, words", [("de-DE", "Anlegen", "Dieser Name geht nicht"), ("zh-CN", "创建", "无法使用此名称")])
+@pytest.mark.parametrize("locale, make, words", [("de-DE", "Anlegen", "Das geht so nicht"), ("zh-CN", "创建", "无法完成此操作")])
 def test_a_name_that_is_too_long_is_refused_in_the_own_language(server, opened, locale, make, words):
     page = opened(server.url + "/", locale=locale)
     page.expected.append("400")

@@ -121,7 +121,7 @@ def test_text_of_two_bytes_a_letter_is_read(server, opened, encoding):
     area = page.get_by_role("textbox", name="a.txt")
     expect(area).to_have_value("Äpfel\nBirnen 梨")
     assert area.evaluate("area => area.readOnly")
-    expect(page.get_by_text("Shown to read only")).to_be_visible()
+    expect(page.get_by_text("Read-only")).to_be_visible()
 
 
 def test_who_saves_a_copy_goes_on_with_the_copy(server, opened):

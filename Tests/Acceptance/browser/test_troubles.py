@@ -174,7 +174,7 @@ def test_many_small_files_are_told_of_once_and_only_those_that_were_sent(server,
 def test_a_long_text_is_said_to_be_cut(server, opened):
     make_tree(server.root, {"long.log": "x" * 2_100_000})
     page = opened(server.url + "/#view=long.log")
-    expect(page.get_by_role("dialog").locator(".notice")).to_have_text("Shown to read only · 200 kB / 2.1 MB")
+    expect(page.get_by_role("dialog").locator(".notice")).to_have_text("Read-only · 200 kB / 2.1 MB")
 
 
 @pytest.mark.parametrize("trash", [True, False])

@@ -34,9 +34,9 @@ struct OwnCertificate {
             concerns.append(concern)
         }
         if let parsed, parsed.notValidAfter < now {
-            concerns.append("the certificate ended on \(Self.day(parsed.notValidAfter))")
+            concerns.append("the certificate expired on \(Self.day(parsed.notValidAfter))")
         } else if let parsed, parsed.notValidBefore > now {
-            concerns.append("the certificate begins on \(Self.day(parsed.notValidBefore))")
+            concerns.append("the certificate is not valid before \(Self.day(parsed.notValidBefore))")
         }
         self.concerns = concerns
     }

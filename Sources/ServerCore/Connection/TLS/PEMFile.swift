@@ -32,6 +32,7 @@ struct PEMFile {
             if count == 0 { break }
             bytes += buffer.prefix(count)
         }
+        guard bytes.count < Self.mostBytes else { throw TLSError("\(path) is too large to be a certificate or a key") }
         self.path = path
         // Some editors put a mark of the encoding before the first line; of joined files, each may have its own.
         self.bytes = bytes.replacing([0xEF, 0xBB, 0xBF], with: [])
@@ -42,7 +43,7 @@ struct PEMFile {
     /// - Throws: ``TLSError`` where there is none, or one that is damaged.
     func certificates() throws(TLSError) -> [NIOSSLCertificate] {
         if let found = try? NIOSSLCertificate.fromPEMBytes(bytes), !found.isEmpty { return found }
-        let hint = holds("-----BEGIN ") ? "" : "; “openssl x509 -in \(path) -out cert.pem” makes it of a DER file"
+        let hint = holds("-----BEGIN ") ? "" : "; convert a DER file with “openssl x509 -in \(path) -out cert.pem”"
         throw TLSError("there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in \(path)\(hint)")
     }
 
@@ -64,7 +65,7 @@ struct PEMFile {
                     P-521 or Ed25519
                     """)
             }
-            let hint = holds("-----BEGIN ") ? "" : "; “openssl pkey -in \(path) -out key.pem” makes it of a DER file"
+            let hint = holds("-----BEGIN ") ? "" : "; convert a DER file with “openssl pkey -in \(path) -out key.pem”"
             throw TLSError("there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in \(path)\(hint)")
         }
     }

@@ -129,7 +129,7 @@ final class TLSContexts: Sendable {
             configuration.trustRoots = .certificates(try PEMFile(path).certificates())
             configuration.certificateVerification = .noHostnameVerification
         }
-        let context = try asking("the certificate and the key do not fit") {
+        let context = try asking("the certificate and the key do not belong together") {
             try NIOSSLContext(configuration: configuration)
         }
         return State(context: context, own: try OwnCertificate(own), stamps: stamps)

@@ -112,11 +112,11 @@ package final class LockTable: Sendable {
     ///   - isRespelled: whether the disk may know the root by other spellings.
     /// - Returns: the lock.
     /// - Throws: ``RootError/locked(_:)`` with the roots of conflicting locks; ``RootError/tooMany`` and
-    ///   ``RootError/tooManyLocks`` at a limit.
+    ///   ``RootError/tooManyLocks`` at a limit; ``RootError/tooLarge`` for an owner beyond its limit.
     package func take(
         _ path: SharePath, _ request: LockRequest, user: String?, isRespelled: Bool = false
     ) throws(RootError) -> ActiveLock {
-        guard request.owner.count <= 8_192 else { throw .tooLarge }
+        guard request.owner.count <= LockRequest.mostOwnerBytes else { throw .tooLarge }
         return try change { (snapshot, now) throws(RootError) -> ActiveLock in
             snapshot.expire(at: now.uptime)
             let conflicts = snapshot.conflicts(

@@ -19,10 +19,13 @@ public struct LockRequest: Sendable {
     public var isRecursive: Bool
     /// The `owner` element's whole XML as sent, self-contained; empty when none was sent.
     ///
-    /// At most 8 KiB.
+    /// At most ``mostOwnerBytes``.
     public var owner: [UInt8]
     /// What the client asked for; clipped to the server's maximum.
     public var timeout: Duration?
+
+    /// Bytes that ``owner`` may have.
+    package static let mostOwnerBytes = 8_192
 
     /// Asks for a lock.
     /// - Parameters:

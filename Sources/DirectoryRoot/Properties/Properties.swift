@@ -38,7 +38,12 @@ public struct DeadProperty: Hashable, Sendable {
     public var name: PropertyName
     /// The whole element as self-contained, well-formed XML: own name, `xml:lang` in scope and content exactly as sent,
     /// with every namespace that it uses declared inside it.
+    ///
+    /// At most ``mostBytes``.
     public var xml: [UInt8]
+
+    /// Bytes that ``xml`` may have: 64 KiB of value, and room for its tags and namespaces.
+    package static let mostBytes = 72 << 10
 
     /// Describes a property.
     public init(name: PropertyName, xml: [UInt8]) {

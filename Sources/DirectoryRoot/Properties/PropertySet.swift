@@ -12,8 +12,6 @@ struct PropertySet: Equatable, Sendable {
     private(set) var dead: [DeadProperty] = []
     private(set) var values: [String: [UInt8]] = [:]
 
-    /// Bytes of one property's XML: 64 KiB of value, and room for its element.
-    static let largestProperty = 96 << 10
     static let mostProperties = 1_000
     /// Bytes of all together.
     static let largest = 1 << 20
@@ -36,7 +34,7 @@ struct PropertySet: Equatable, Sendable {
         for change in changes {
             switch change {
             case .set(let property):
-                guard property.xml.count <= Self.largestProperty else { throw .noSpace }
+                guard property.xml.count <= DeadProperty.mostBytes else { throw .noSpace }
                 if let place = places[property.name] {
                     kept[place] = property
                 } else {

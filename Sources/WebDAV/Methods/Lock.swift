@@ -90,7 +90,6 @@ struct LockInfo: Hashable, Sendable {
     /// The `owner` element as sent, on its own; empty without one.
     let owner: [UInt8]
 
-    private static let maxOwnerBytes = 8192
     /// An answer holds the owner five elements deeper than the request, and what is deeper than 256 many a client's
     /// libxml2 does not read.
     static let maxDepth = XMLBounds.maxDepth - 5
@@ -103,7 +102,7 @@ struct LockInfo: Hashable, Sendable {
         isExclusive = scope.child("exclusive") != nil
         guard isExclusive != (scope.child("shared") != nil) else { throw DAVBody.notUnderstood }
         owner = root.child("owner").map { XMLFragment.bytes(of: $0) } ?? []
-        guard owner.count <= Self.maxOwnerBytes else {
+        guard owner.count <= LockRequest.mostOwnerBytes else {
             throw HTTPError(.contentTooLarge, "The owner of a lock takes more than 8 KiB.")
         }
     }

@@ -14,9 +14,6 @@ struct PropertyUpdate: Sendable {
     private(set) var checksums: [String: [UInt8]] = [:]
     private(set) var refusals: [(name: PropertyName, status: Status)] = []
 
-    /// One property's XML: 64 KiB of value, and its own tags.
-    private static let maxValueBytes = 65_536 + 8192
-
     /// - Throws: 400 when it is no `propertyupdate`.
     init(_ root: XMLElement, of target: FileAttributes) throws(HTTPError) {
         guard root.isDAV("propertyupdate") else { throw DAVBody.notUnderstood }
@@ -59,7 +56,7 @@ struct PropertyUpdate: Sendable {
             return
         }
         let xml = XMLFragment.bytes(of: element)
-        guard xml.count <= Self.maxValueBytes else {
+        guard xml.count <= DeadProperty.mostBytes else {
             refusals.append((name, .insufficientStorage))
             return
         }

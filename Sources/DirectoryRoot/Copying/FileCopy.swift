@@ -23,7 +23,8 @@ enum FileCopy {
             return
         }
         if usesKernel, try copyInKernel(from: source, to: target, progress: progress) { return }
-        try copyThroughMemory(from: source, to: target, progress: progress)
+        var behind = WriteBehind()
+        _ = try copyThroughMemory(0..<Int64.max, of: source, to: target, at: 0, &behind, progress: progress)
     }
 
     /// Refuses a copy that ended before its source does, whatever the disk said: a move would take the rest away.
@@ -105,34 +106,38 @@ enum FileCopy {
         }
     }
 
+    /// Copies a span, or what there is of it, by reading and writing.
+    /// - Parameters:
+    ///   - span: bytes of the source.
+    ///   - source: open for reading.
+    ///   - target: open for writing.
+    ///   - start: where the first of them goes.
+    ///   - behind: follows what is written.
+    ///   - progress: called after each piece.
+    /// - Returns: where it ended in the source: earlier than the span where the source is shorter.
+    /// - Throws: what reading or writing met, or `progress` throws.
     private static func copyThroughMemory(
-        from source: Int32, to target: Int32, progress: () throws(RootError) -> Void
-    ) throws(RootError) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
+        _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64, _ behind: inout WriteBehind,
+        progress: () throws(RootError) -> Void
+    ) throws(RootError) -> Int64 {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 4_096)
         defer { unsafe buffer.deallocate() }
-        var offset: Int64 = 0
-        var behind = WriteBehind()
-        while true {
-            let count = try unsafe copyPiece(
-                of: source, at: offset, upTo: buffer.count, to: target, at: offset, through: buffer)
-            if count == 0 { return }
-            offset += Int64(count)
-            behind.follow(to: offset, in: target)
+        var from = span.lowerBound
+        var to = start
+        while from < span.upperBound {
+            let wanted = Int(min(Int64(pieceSize), span.upperBound - from))
+            let count = try unsafe check(sys_pread(source, buffer.baseAddress, wanted, from), "pread")
+            guard count > 0 else { break }
+            try unsafe writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: target, at: &to)
+            from += Int64(count)
+            behind.follow(to: to, in: target)
             try progress()
         }
+        return from
     }
 
-    /// Copies bytes through `buffer`, at most as many as it holds.
-    /// - Returns: how many; 0 at the end of the source.
-    private static func copyPiece(
-        of source: Int32, at from: Int64, upTo limit: Int, to target: Int32, at start: Int64,
-        through buffer: UnsafeMutableRawBufferPointer
-    ) throws(RootError) -> Int {
-        let count = try unsafe check(sys_pread(source, buffer.baseAddress, limit, from), "pread")
-        var end = start
-        try unsafe writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: target, at: &end)
-        return count
-    }
+    /// Bytes that are read and written at once.
+    private static let pieceSize = 256 << 10
 
     /// Copies a span of one file to a place in another, inside the kernel where it can: there a file system that has
     /// reflinks shares what it may instead of copying it.
@@ -166,16 +171,6 @@ enum FileCopy {
             behind.follow(to: to, in: target)
         }
         guard from < span.upperBound else { return from }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
-        defer { unsafe buffer.deallocate() }
-        while from < span.upperBound {
-            let wanted = Int(min(Int64(buffer.count), span.upperBound - from))
-            let count = try unsafe copyPiece(of: source, at: from, upTo: wanted, to: target, at: to, through: buffer)
-            guard count > 0 else { break }
-            from += Int64(count)
-            to += Int64(count)
-            behind.follow(to: to, in: target)
-        }
-        return from
+        return try copyThroughMemory(from..<span.upperBound, of: source, to: target, at: to, &behind) {}
     }
 }

@@ -1,5 +1,8 @@
 /// The Gregorian calendar, also before there was one, by days counted from 1970-01-01.
 package enum GregorianCalendar {
+    /// The twelve months as HTTP and access logs write them, three letters each.
+    package static let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
     /// The date of a day.
     /// - Parameter day: of any time that 64 bits of seconds can say.
     /// - Returns: its parts; the year before 1 is 0.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
+internal import DirectoryRoot
 
 /// Dates as HTTP writes them, in whole seconds since 1970-01-01T00:00:00Z.
 ///
@@ -16,7 +10,7 @@ package enum HTTPDate {
     package static let earliest: Int64 = -62_167_219_200
 
     /// Seconds of the wall clock.
-    package static var now: Int64 { Int64(time(nil)) }
+    package static var now: Int64 { Timestamp.now.seconds }
 
     /// Appends the 29 bytes of `Sun, 06 Nov 1994 08:49:37 GMT`; a time outside the years 0 to 9999 is moved to their
     /// edge.
@@ -47,7 +41,7 @@ package enum HTTPDate {
         unsafe put("---, -- --- ---- --:--:-- GMT", 0..<length, at: 0, in: text)
         unsafe put("SunMonTueWedThuFriSat", weekday * 3..<weekday * 3 + 3, at: 0, in: text)
         unsafe put(date.day, digits: 2, at: 5, in: text)
-        unsafe put(monthNames, date.month * 3 - 3..<date.month * 3, at: 8, in: text)
+        unsafe put(GregorianCalendar.monthNames, date.month * 3 - 3..<date.month * 3, at: 8, in: text)
         unsafe put(date.year, digits: 4, at: 12, in: text)
         unsafe put(Int(second / 3600), digits: 2, at: 17, in: text)
         unsafe put(Int(second / 60 % 60), digits: 2, at: 20, in: text)
@@ -63,8 +57,6 @@ package enum HTTPDate {
         var scanner = DateScanner(text.utf8)
         return scanner.date(now: now)
     }
-
-    private static let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
     private static func put(
         _ source: StaticString, _ range: Range<Int>, at index: Int, in text: UnsafeMutableBufferPointer<UInt8>

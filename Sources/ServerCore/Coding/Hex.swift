@@ -7,12 +7,13 @@ package enum Hex {
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
+    /// The digit of a number below 16, in ASCII.
+    package static func digit(_ number: UInt8) -> UInt8 { number < 10 ? number + 0x30 : number + 0x57 }
+
     /// Two digits for each byte.
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
-        for byte in bytes {
-            for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? digit + 0x30 : digit + 0x57) }
-        }
+        for byte in bytes { text += [digit(byte >> 4), digit(byte & 15)] }
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -174,8 +174,8 @@ struct AccessRecord {
                 line.append(byte)
             } else {
                 line += "\\x".utf8
-                line.append(hex(byte >> 4))
-                line.append(hex(byte & 15))
+                line.append(Hex.digit(byte >> 4))
+                line.append(Hex.digit(byte & 15))
             }
         }
     }
@@ -192,14 +192,12 @@ struct AccessRecord {
                 line.append(byte)
             } else {
                 line += "\\u00".utf8
-                line.append(hex(byte >> 4))
-                line.append(hex(byte & 15))
+                line.append(Hex.digit(byte >> 4))
+                line.append(Hex.digit(byte & 15))
             }
         }
         line.append(UInt8(ascii: "\""))
     }
-
-    private static func hex(_ digit: UInt8) -> UInt8 { digit < 10 ? digit + 48 : digit + 87 }
 }
 
 extension [UInt8] {

@@ -14,9 +14,9 @@ struct LogClock {
         let date = GregorianCalendar.date(ofDay: day)
         let rest = Int(time)
         let clock = "\(Self.two(rest / 3600)):\(Self.two(rest / 60 % 60)):\(Self.two(rest % 60))"
-        let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let month = String("\(GregorianCalendar.monthNames)".dropFirst(date.month * 3 - 3).prefix(3))
         stamp = Array("\(date.year)-\(Self.two(date.month))-\(Self.two(date.day))T\(clock)".utf8)
-        common = Array("\(Self.two(date.day))/\(names[date.month - 1])/\(date.year):\(clock) +0000".utf8)
+        common = Array("\(Self.two(date.day))/\(month)/\(date.year):\(clock) +0000".utf8)
     }
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -1,4 +1,5 @@
 import DirectoryRoot
+import ServerCore
 
 /// The bytes of an answer on their way: JSON, HTML or plain text, each value escaped as it is written.
 ///
@@ -94,6 +95,7 @@ extension TextWriter {
 
     /// Writes a byte as two hexadecimal digits, in lower case.
     mutating func hex(_ byte: UInt8) {
-        for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? digit + 0x30 : digit + 0x57) }
+        bytes.append(Hex.digit(byte >> 4))
+        bytes.append(Hex.digit(byte & 15))
     }
 }

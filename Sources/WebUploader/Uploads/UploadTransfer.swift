@@ -23,7 +23,7 @@ struct UploadTransfer: Sendable {
     ///   - progress: told after each write how much has come that stays.
     /// - Throws: what the disk or the connection says; ``HTTPError`` with the status ``mismatch`` when the checksum is
     ///   not met.
-    func run(_ request: Request, progress: @Sendable (Int64) -> Void = { _ in }) async throws {
+    func run(_ request: Request, progress: (Int64) -> Void = { _ in }) async throws {
         let upload = upload
         let start = upload.offset
         var checksums = checksums

@@ -142,11 +142,12 @@ extension UploaderHandler {
         // What is told need not be sent again: what a checksum has yet to vouch for may be taken back, and what is not
         // on the disk can be lost.
         let isTold = DraftVersion(request.fields) != nil && version.number >= 5 && checksums.isEmpty
-        let told = ToldOffset(upload.offset)
+        var told = upload.offset
         do {
             try await UploadTransfer(upload: upload, checksums: checksums, mismatch: .badRequest).run(request) {
                 offset in
-                guard isTold, told.shouldTell(offset, each: Self.progressInterval) else { return }
+                guard isTold, offset - told >= Self.progressInterval else { return }
+                told = offset
                 request.inform(
                     Self.resumptionSupported,
                     ["Upload-Offset": String(offset), "Upload-Draft-Interop-Version": String(version.number)])
@@ -243,20 +244,5 @@ extension UploaderHandler {
     func limits(of request: Request, _ version: DraftVersion) -> String {
         let policy = request.share.root.policy
         return version.limits(maxSize: policy.maxUploadSize, secondsLeft: policy.uploadExpiry.components.seconds)
-    }
-}
-
-/// How far the client was told that its upload has come.
-///
-/// Used by one task at a time.
-private final class ToldOffset: @unchecked Sendable {
-    private var last: Int64
-
-    init(_ offset: Int64) { last = offset }
-
-    func shouldTell(_ offset: Int64, each interval: Int64) -> Bool {
-        guard offset - last >= interval else { return false }
-        last = offset
-        return true
     }
 }

@@ -185,7 +185,7 @@ final class BodySink: Sendable {
             state.queued -= Self.size(piece)
             if case .bytes(var bytes) = piece {
                 while state.taken < state.pieces.count, case .bytes(let more) = state.pieces[state.taken],
-                    bytes.count + more.count <= 64 * 1_024
+                    bytes.count + more.count <= Self.limit
                 {
                     bytes.append(contentsOf: more)
                     state.queued -= more.count

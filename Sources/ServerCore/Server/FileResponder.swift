@@ -49,6 +49,7 @@ public enum FileResponder {
             guard response.fields["Content-Encoding"] == nil, [200, 206].contains(response.status.code) else {
                 return response
             }
+            request.endWithClient()
             let digest = try await ReprDigest(of: entry, algorithm, io: request.io)
             response.fields["Repr-Digest"] = digest.text
             return response

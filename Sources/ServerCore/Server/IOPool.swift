@@ -10,6 +10,7 @@ public struct IOPool: Sendable {
         let walks: WorkQueue
         let looks: AsyncSemaphore
         let spellings: AsyncSemaphore
+        let digests: AsyncSemaphore
         let ranges: Int
 
         init(_ threads: PoolThreads, passwords: WorkQueue, _ limits: Limits) {
@@ -20,6 +21,7 @@ public struct IOPool: Sendable {
             // Beside those that copy and delete, so that some threads are left for everybody else.
             looks = AsyncSemaphore(atOnce: threads.count / 4)
             spellings = AsyncSemaphore(atOnce: threads.count / 4)
+            digests = AsyncSemaphore(atOnce: threads.count / 4)
             ranges = limits.ranges
         }
     }
@@ -99,6 +101,14 @@ public struct IOPool: Sendable {
     package func look<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
         return try await bounds.looks.run { try await run(work) }
+    }
+
+    /// Runs a piece of the work that makes a digest of a file, when a thread can be spared for it: many such files take
+    /// turns piece by piece.
+    /// - Throws: what `work` throws.
+    package func digest<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        guard let bounds else { return try work() }
+        return try await bounds.digests.run { try await run(work) }
     }
 
     /// Runs work that reads folders for a name that is like another one, when a thread can be spared for it.

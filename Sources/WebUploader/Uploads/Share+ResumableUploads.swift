@@ -113,7 +113,7 @@ extension ResumableUpload {
         var position: Int64 = 0
         while position < offset {
             let (from, before) = (position, digester)
-            (position, digester) = try await io.run { [self] () throws -> (Int64, Digester) in
+            (position, digester) = try await io.digest { [self] () throws -> (Int64, Digester) in
                 var (position, digester) = (from, before)
                 while position < min(offset, from + Self.digestedAtOnce) {
                     let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in

@@ -98,6 +98,7 @@ extension UploaderHandler {
         guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(field: wanted) else {
             return
         }
+        request.endWithClient()
         let io = request.io(for: finished.path)
         guard let entry = try? await io.run({ try request.share.open(finished.path) }),
             // Else it is somebody else's content by now: their digest would be a lie.

@@ -683,3 +683,31 @@ def test_cors(serve):
 def test_no_cors_by_default(server):
     (server.root / "x").write_text("x")
     assert "Access-Control-Allow-Origin" not in ask(server, "GET", "/x", "Origin: https://app.example")
+
+
+@pytest.mark.parametrize("method, field", [("HEAD", "Accept: */*"), ("GET", "Range: bytes=0-0")])
+def test_nobody_makes_digests_for_clients_that_have_gone(server, method, field):
+    """They have closed their connections as any program does that ends, without a reset."""
+    with open(server.root / "large", "wb") as file:
+        file.truncate(1 << 40)
+
+    def open_files():
+        return len(os.listdir(f"/proc/{server.pid}/fd"))
+
+    before = open_files()
+    for _ in range(20):
+        with Wire(server) as wire:
+            wire.request(method, "/large", field, "Want-Repr-Digest: sha-256=10")
+    wait_until(lambda: open_files() >= before + 20, "the digests are begun")
+    wait_until(lambda: open_files() <= before + 2, "nobody works on any of them")
+
+
+def test_who_only_says_no_more_gets_a_digest(server):
+    content = os.urandom(3 << 20)
+    (server.root / "file").write_bytes(content)
+    with Wire(server) as wire:
+        wire.request("GET", "/file", "Want-Repr-Digest: sha-256=10")
+        wire.socket.shutdown(socket.SHUT_WR)
+        answer = wire.response()
+    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+    assert answer.body == content and answer["Repr-Digest"] == f"sha-256=:{digest}:"

@@ -14,13 +14,19 @@ struct LockSnapshot: Sendable {
     private var roots: [SharePath] = []
     /// How many locks have a root of so many bytes.
     private var lengths: [Int: Int] = [:]
-    private var perUser: [String?: Int] = [:]
+    private var perUser: [String?: Holding] = [:]
     /// The roots of locks, by token, that the disk may know by other spellings: none on an ordinary one.
     private(set) var respelled: [String: SharePath] = [:]
 
     var isEmpty: Bool { locks.isEmpty }
 
-    func count(of user: String?) -> Int { perUser[user] ?? 0 }
+    /// What one user has of the table.
+    struct Holding: Equatable {
+        var locks = 0
+        var bytes = 0
+    }
+
+    func holding(of user: String?) -> Holding { perUser[user] ?? Holding() }
 
     // MARK: Questions
 
@@ -87,21 +93,25 @@ struct LockSnapshot: Sendable {
         byteCount += line.count
         atPath[lock.root, default: []].append(lock.token)
         lengths[lock.root.bytes.count, default: 0] += 1
-        perUser[lock.user, default: 0] += 1
+        perUser[lock.user, default: Holding()].locks += 1
+        perUser[lock.user, default: Holding()].bytes += line.count
         if lock.isRespelled { respelled[lock.token] = lock.root }
     }
 
     mutating func remove(_ token: String) {
         guard let lock = locks.removeValue(forKey: token) else { return }
         if lock.isRespelled { respelled[token] = nil }
-        byteCount -= lines.removeValue(forKey: token)?.count ?? 0
+        let bytes = lines.removeValue(forKey: token)?.count ?? 0
+        byteCount -= bytes
+        perUser[lock.user]?.locks -= 1
+        perUser[lock.user]?.bytes -= bytes
+        if perUser[lock.user] == Holding() { perUser[lock.user] = nil }
         atPath[lock.root]?.removeAll { $0 == token }
         if atPath[lock.root]?.isEmpty == true {
             atPath[lock.root] = nil
             roots.remove(at: place(of: lock.root.bytes))
         }
         lengths[lock.root.bytes.count] = lengths[lock.root.bytes.count].flatMap { $0 > 1 ? $0 - 1 : nil }
-        perUser[lock.user] = perUser[lock.user].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 
     /// Forgets the locks that are over.

@@ -25,6 +25,8 @@ package final class LockTable: Sendable {
     private let limitPerUser: Int
     /// Bytes of all locks: every change writes them, and an answer may hold them all for each member of a listing.
     private let limitBytes: Int
+    /// Bytes of the locks of one user.
+    private let limitBytesPerUser: Int
     private let known = Mutex(Known())
 
     init(state: StateFolder, policy: RootPolicy, clock: RootClock) {
@@ -33,9 +35,14 @@ package final class LockTable: Sendable {
         longest = max(.seconds(1), policy.maxLockDuration)
         limit = policy.maxLocks
         limitPerUser = policy.maxLocksPerUser
-        // An owner may take 8 KiB, and a path 4; a thousand bytes are several times what clients' locks take.
-        let (bytes, isTooMuch) = policy.maxLocks.multipliedReportingOverflow(by: 1_000)
-        limitBytes = isTooMuch ? .max : max(65_536, bytes)
+        limitBytes = Self.mostBytes(of: policy.maxLocks)
+        limitBytesPerUser = Self.mostBytes(of: policy.maxLocksPerUser)
+    }
+
+    /// An owner may take 8 KiB, and a path 4; a thousand bytes are several times what clients' locks take.
+    private static func mostBytes(of locks: Int) -> Int {
+        let (bytes, isTooMuch) = locks.multipliedReportingOverflow(by: 1_000)
+        return isTooMuch ? .max : max(65_536, bytes)
     }
 
     /// Lets a write go on, or names the locks that forbid it.
@@ -125,7 +132,11 @@ package final class LockTable: Sendable {
             guard snapshot.locks.count < self.limit, snapshot.byteCount + request.owner.count < self.limitBytes
             else { throw .tooMany }
             // Those without a name are no one user.
-            guard user == nil || snapshot.count(of: user) < self.limitPerUser else { throw .tooManyLocks }
+            let held = snapshot.holding(of: user)
+            guard
+                user == nil
+                    || held.locks < self.limitPerUser && held.bytes + request.owner.count < self.limitBytesPerUser
+            else { throw .tooManyLocks }
             let duration = self.clipped(request.timeout)
             let lock = StoredLock(
                 token: Self.newToken(), root: path, isExclusive: request.isExclusive,

@@ -47,6 +47,8 @@ public enum RootError: Error, Equatable, Sendable {
     case tooManyUploads
     /// The requester holds as many locks as one user may; ending some helps.
     case tooManyLocks
+    /// The properties of a resource would be too many, or too large: ``PropertyChange``.
+    case tooManyProperties
     /// The shared directory itself was removed, and none is at its path. Nothing can be said of what is in it.
     case rootGone
     /// The answer would wait for the disk; only thrown by calls that were told not to wait.

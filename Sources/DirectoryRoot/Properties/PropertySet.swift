@@ -23,7 +23,7 @@ struct PropertySet: Equatable, Sendable {
     /// Applies the changes in order, or none of them.
     ///
     /// Takes time in proportion to their number: a request may bring tens of thousands, and others wait meanwhile.
-    /// - Throws: ``RootError/noSpace`` when it becomes too much.
+    /// - Throws: ``RootError/tooManyProperties``.
     mutating func apply(_ changes: [PropertyChange]) throws(RootError) {
         var kept: [DeadProperty?] = []
         var places: [PropertyName: Int] = [:]
@@ -34,7 +34,7 @@ struct PropertySet: Equatable, Sendable {
         for change in changes {
             switch change {
             case .set(let property):
-                guard property.xml.count <= DeadProperty.mostBytes else { throw .noSpace }
+                guard property.xml.count <= DeadProperty.mostBytes else { throw .tooManyProperties }
                 if let place = places[property.name] {
                     kept[place] = property
                 } else {
@@ -45,7 +45,7 @@ struct PropertySet: Equatable, Sendable {
                 if let place = places.removeValue(forKey: name) { kept[place] = nil }
             }
         }
-        guard places.count <= Self.mostProperties else { throw .noSpace }
+        guard places.count <= Self.mostProperties else { throw .tooManyProperties }
         dead = kept.compactMap { $0 }
     }
 

@@ -87,7 +87,7 @@ package final class PropertyStore: Sendable {
     ///   - target: the new file or folder, open and maybe still without a name.
     ///   - path: where the target will be, from the root.
     ///   - adapt: changes what is carried, where there is any.
-    /// - Throws: ``RootError/noSpace`` and what else the disk says.
+    /// - Throws: ``RootError/tooManyProperties``; ``RootError/noSpace`` and what else the disk says.
     func carry(
         from source: Int32, at sourcePath: SharePath, to target: Int32, at path: SharePath,
         _ adapt: (inout PropertySet) throws(RootError) -> Void = { (_) throws(RootError) in }
@@ -162,7 +162,7 @@ package final class PropertyStore: Sendable {
         // It was read from the resource, where any program may have written it.
         set.sequence &+= 1
         let packed = set.packed
-        guard packed.count <= PropertySet.largest else { throw .noSpace }
+        guard packed.count <= PropertySet.largest else { throw .tooManyProperties }
         let resource = try Self.resource(descriptor, path)
         // Not the policy's clock: it is compared with times that the kernel gives.
         let now = min(RootClock.system.wall(), try Self.changeTime(descriptor))

@@ -7,7 +7,7 @@ extension Share {
     }
 
     /// Applies all changes in order, or none.
-    /// - Throws: ``RootError/noSpace`` when one has more than ``DeadProperty/mostBytes``, or they would be more than
+    /// - Throws: ``RootError/tooManyProperties`` when one has more than ``DeadProperty/mostBytes``, or they would be more than
     ///   1,000, or 1 MiB, beside one resource.
     public func updateProperties(of path: SharePath, _ changes: [PropertyChange]) throws(RootError) {
         try change(path) { (set) throws(RootError) in try set.apply(changes) }

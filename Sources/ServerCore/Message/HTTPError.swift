@@ -33,13 +33,14 @@ public struct HTTPError: Error, Sendable {
 
     /// The one table from facts about files to statuses, for every door.
     ///
-    /// A door that means another one (405 for MKCOL on a taken name, 412 for `Overwrite: F`) catches that case before.
+    /// A door that means another one (405 for MKCOL on a taken name or PUT on a folder, 412 for `Overwrite: F`) catches
+    /// that case before.
     public init(_ error: RootError) {
         switch error {
         case .notFound: self.init(.notFound, "There is nothing at this address.")
         case .exists: self.init(.conflict, "The name is taken. Choose another one, or ask to replace it.")
         case .parentMissing: self.init(.conflict, "The folder that should hold this does not exist. Create it first.")
-        case .isDirectory: self.init(.methodNotAllowed, "A folder is at this address; this works on files only.")
+        case .isDirectory: self.init(.conflict, "A folder has this name already. Choose another one.")
         case .notDirectory: self.init(.conflict, "A file is where a folder is needed.")
         case .invalidName: self.init(.badRequest, "The disk cannot hold this name. Choose a shorter or simpler one.")
         case .forbidden: self.init(.forbidden, "You may not do this here. Ask the administrator.")
@@ -71,6 +72,10 @@ public struct HTTPError: Error, Sendable {
             self.init(
                 .serviceUnavailable, "Someone else goes on with this upload, or has removed it.",
                 fields: ["Retry-After": "5"])
+        case .tooManyProperties:
+            self.init(
+                .insufficientStorage,
+                "A file or folder can have 1,000 properties here, of 64 KiB each and 1 MiB in all.")
         case .collectionTooLarge: self.init(.insufficientStorage, "This folder holds too much for this.")
         case .tooManyUploads:
             self.init(

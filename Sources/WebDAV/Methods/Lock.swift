@@ -17,6 +17,7 @@ extension DAVRequest {
         let wish = LockRequest(
             isExclusive: info.isExclusive, isRecursive: depth == .infinity, owner: info.owner, timeout: timeout)
         return try await onDiskIfConditionsHold { share in
+            guard try !request.hasTrailingSlash || existing(path) != nil else { throw Self.fileBehindSlash }
             do {
                 let (lock, created) = try share.lock(path, wish)
                 // The lock stands: whoever does not hear of its token could not end it.

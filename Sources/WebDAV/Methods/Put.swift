@@ -35,6 +35,10 @@ extension DAVRequest {
             .insufficientStorage, "The disk has no room for this.\(room) Free some space and try again.")
     }
 
+    /// What would make a file is asked at an address that only a folder may have.
+    static let fileBehindSlash = HTTPError(
+        .conflict, "A file's address has no last slash. MKCOL makes a folder.")
+
     private func replaceTarget() async throws -> Response {
         guard Self.isWhole(request) else {
             throw HTTPError(
@@ -46,7 +50,7 @@ extension DAVRequest {
             if let target, target.isDirectory { throw notAllowed("A folder is at this address.", for: target) }
             // A share that is one file has its own address, slash or not.
             guard target != nil, path.isRoot else {
-                throw HTTPError(.conflict, "A file's address has no last slash. MKCOL makes a folder.")
+                throw Self.fileBehindSlash
             }
         }
         let promises = try UploadPromises(request)

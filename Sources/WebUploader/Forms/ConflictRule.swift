@@ -31,7 +31,8 @@ extension SharePath {
     /// - Parameters:
     ///   - rule: what becomes of a name that is taken.
     ///   - first: the number to begin with; 0 is the path itself.
-    ///   - attempt: gets a path and its number; throws ``RootError/exists`` where the path is taken.
+    ///   - attempt: gets a path and its number; throws ``RootError/exists`` where the path is taken, or
+    ///     ``RootError/isDirectory`` by a folder.
     /// - Returns: what `attempt` gives.
     /// - Throws: what `attempt` throws; ``RootError/invalidName`` when a name with a number is too long.
     func withFreeName<Answer>(
@@ -42,7 +43,9 @@ extension SharePath {
             let path = try numbered(number)
             do {
                 return try attempt(path, number)
-            } catch RootError.exists where rule == .keep && number < ConflictRule.attempts {
+            } catch let error as RootError
+                where [.exists, .isDirectory].contains(error) && rule == .keep && number < ConflictRule.attempts
+            {
                 number += 1
             }
         }

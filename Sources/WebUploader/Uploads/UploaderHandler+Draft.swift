@@ -216,14 +216,16 @@ extension UploaderHandler {
         var notes: UploadNotes
         let target: SharePath
         if request.method == .put {
-            guard !request.hasTrailingSlash else { throw RootError.isDirectory }
+            guard !request.hasTrailingSlash else {
+                throw HTTPError(.conflict, "A file's address has no last slash.")
+            }
             target = request.path
             notes = UploadNotes(conditionsOf: request.fields)
         } else {
             let isStore = ReservedPlace(request.path) != nil
             let folder = isStore ? SharePath.root : request.path
             let attributes = try await request.io.run { try request.share.attributes(of: folder) }
-            guard attributes.isDirectory else { throw RootError.isDirectory }
+            guard attributes.isDirectory else { throw RootError.notDirectory }
             target = try folder.appending(Self.filename(request.fields))
             notes = UploadNotes(rule: .keep)
         }

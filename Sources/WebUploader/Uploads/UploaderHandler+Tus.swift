@@ -218,8 +218,7 @@ extension UploaderHandler {
     /// nothing is missing believes its file to be there: so it is there then, or the answer is why not. Who names no
     /// version of tus may be a client of the draft that names none either, and has its fields too.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
-        let (record, offset, expires) = try await request.share.takeOver(
-            id, finishing: { request.io(finishing: $0) }, io: request.io)
+        let (record, offset, expires) = try await takeOver(request, id)
         let notes = UploadNotes(record)
         var fields: ResponseFields = ["Upload-Offset": String(offset)]
         if let length = record.length {
@@ -238,6 +237,21 @@ extension UploaderHandler {
             fields["Content-Location"] = place(of: record, request)
         }
         return Response(.ok, fields: fields)
+    }
+
+    /// As ``Share/takeOver(_:finishing:io:)``; a refusal tells how much has come, too.
+    private func takeOver(
+        _ request: Request, _ id: String
+    ) async throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
+        do {
+            return try await request.share.takeOver(id, finishing: { request.io(finishing: $0) }, io: request.io)
+        } catch let error as RootError {
+            guard let progress = try? await request.io.run({ try request.share.upload(id: id) }) else { throw error }
+            var refusal = HTTPError(error)
+            refusal.fields["Upload-Offset"] = String(progress.offset)
+            refusal.fields["Upload-Length"] = progress.record.length.map { String($0) }
+            throw refusal
+        }
     }
 
     private func place(of record: UploadRecord, _ request: Request) -> String? {

@@ -401,3 +401,13 @@ def test_the_files_time_is_read_as_with_any_other_upload(server):
     assert not (server.root / "c").exists()
     assert put("/d", "99999999999") == 201
     assert abs((server.root / "d").stat().st_mtime - time.time()) < 60
+
+
+@pytest.mark.parametrize("method, target", [("PUT", "/folder"), ("PUT", "/new/"), ("POST", "/file")])
+def test_what_is_in_the_way(server, method, target):
+    (server.root / "folder").mkdir()
+    (server.root / "file").write_text("file")
+    [(status, fields)] = exchange(
+        server, [f"{method} {target} HTTP/1.1", "Host: x", "Content-Length: 1", complete(6), "Upload-Draft-Interop-Version: 6"],
+        b"x")
+    assert status == 409 and not (server.root / "new").exists() and (server.root / "file").read_text() == "file"

@@ -43,6 +43,14 @@ def test_conflict(server, rule, status, names):
     assert (server.root / "a.txt").read_text() == ("new" if rule == "replace" else "old")
 
 
+@pytest.mark.parametrize("rule, status", [(None, 201), ("keep", 201), ("replace", 409), ("fail", 409)])
+def test_a_folder_has_the_name(server, rule, status):
+    (server.root / "a").mkdir()
+    answer = send(server, [("a", b"new")], conflict=rule)
+    assert answer.status_code == status and (server.root / "a").is_dir()
+    assert (server.root / "a (1)").exists() == (status == 201)
+
+
 def test_a_refusal_says_what_was_stored(server):
     (server.root / "b").write_text("old")
     answer = send(server, [("a", b"1"), ("b", b"2"), ("c", b"3")], conflict="fail")

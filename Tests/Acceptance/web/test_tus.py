@@ -95,7 +95,8 @@ def test_whole_upload_is_not_told_before_it_has_its_name(server, tus):
     lock = requests.request("LOCK", server.url + "/a", timeout=20, data=(
         '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'))
     assert tus.patch(address, 0, b"new").status_code == 423
-    assert tus.head(address).status_code == 423
+    answer = tus.head(address)
+    assert answer.status_code == 423 and answer.headers["Upload-Offset"] == answer.headers["Upload-Length"] == "3"
     assert (server.root / "a").read_bytes() == b"old"
     token = {"Lock-Token": lock.headers["Lock-Token"]}
     assert requests.request("UNLOCK", server.url + "/a", headers=token, timeout=20).status_code == 204
@@ -274,6 +275,10 @@ def test_whole_digest(tus):
 
 
 def test_conflicts(tus):
+    (tus.server.root / "folder").mkdir()
+    assert tus.create(1, status=409, filename="folder", conflict="replace").status_code == 409
+    tus.create(3, data=b"new", headers=BYTES, filename="folder", conflict="keep")
+    assert (tus.server.root / "folder (1)").read_text() == "new"
     (tus.server.root / "x.txt").write_text("old")
     assert tus.create(1, status=409, filename="x.txt").status_code == 409
     tus.create(3, data=b"new", headers=BYTES, filename="x.txt", conflict="keep")

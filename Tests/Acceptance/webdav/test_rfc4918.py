@@ -243,6 +243,12 @@ def _(dav):
     assert dav.status("PUT", "/new", f"If: ({answer['Lock-Token']})", body="x") == 204
 
 
+@row("7.3", "LOCK of an unmapped address that only a folder may have makes nothing")
+def _(dav):
+    assert dav.ask_lock("/new/").status == 409
+    assert dav.status("GET", "/new") == 404
+
+
 @row("7.3", "UNLOCK leaves the empty resource")
 def _(dav):
     token = dav.lock("/new")

@@ -227,3 +227,10 @@ def test_large_properties_go_with_what_is_replaced(server, method, fields, body)
     if method == "PUT":
         assert ask(server, "DELETE", "/b").status == 204
     assert list(beside.iterdir()) == []
+
+
+def test_too_many_properties_are_not_called_a_full_disk(server):
+    (server.root / "file").write_text("")
+    many = "".join(f"<p{number} xmlns='x'>1</p{number}>" for number in range(1_001))
+    answer = ask(server, "PROPPATCH", "/file", body=f"<propertyupdate xmlns='DAV:'><set><prop>{many}</prop></set></propertyupdate>")
+    assert answer.status == 507 and "1,000 properties" in answer.text and "disk" not in answer.text

@@ -29,7 +29,7 @@ import Testing
     func limit() throws {
         var set = PropertySet()
         let many = (0...PropertySet.mostProperties).map { property($0) }
-        #expect(throws: RootError.noSpace) { try set.apply(many.map { PropertyChange.set($0) }) }
+        #expect(throws: RootError.tooManyProperties) { try set.apply(many.map { PropertyChange.set($0) }) }
         #expect(set.isEmpty)
         try set.apply(many.map { PropertyChange.set($0) } + [.remove(name(0))])
         #expect(set.dead == Array(many.dropFirst()))
@@ -41,7 +41,7 @@ import Testing
             let changes = (0..<count).map { PropertyChange.set(property($0)) }
             var set = PropertySet()
             let began = Self.ownTime
-            #expect(throws: RootError.noSpace) { try set.apply(changes) }
+            #expect(throws: RootError.tooManyProperties) { try set.apply(changes) }
             return Self.ownTime - began
         }
         let few = (0..<3).map { _ in nanoseconds(for: 4_000) }.min() ?? 0

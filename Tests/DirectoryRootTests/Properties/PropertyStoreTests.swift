@@ -114,11 +114,11 @@ import Testing
         try share.updateProperties(
             of: path, (0..<900).map { .set(property("n\($0)", String(repeating: "z", count: 500))) })
         #expect(try share.properties(of: path).count == 901)
-        #expect(throws: RootError.noSpace) {
+        #expect(throws: RootError.tooManyProperties) {
             try share.updateProperties(
                 of: path, (0..<20).map { .set(property("h\($0)", String(repeating: "y", count: 65_536))) })
         }
-        #expect(throws: RootError.noSpace) {
+        #expect(throws: RootError.tooManyProperties) {
             try share.updateProperties(of: path, (0..<100).map { .set(property("k\($0)", "")) })
         }
         #expect(try share.properties(of: path).count == 901, "all or nothing")

@@ -42,10 +42,11 @@ struct ResponseFieldsTests {
 @Suite("HTTPError")
 struct HTTPErrorTests {
     static let table: [(RootError, Int)] = [
-        (.notFound, 404), (.exists, 409), (.parentMissing, 409), (.isDirectory, 405), (.notDirectory, 409),
+        (.notFound, 404), (.exists, 409), (.parentMissing, 409), (.isDirectory, 409), (.notDirectory, 409),
         (.invalidName, 400), (.forbidden, 403), (.readOnly, 403), (.locked([]), 423), (.preconditionFailed, 412),
         (.selfReference, 403), (.noSpace, 507), (.tooLarge, 413), (.overLimit(1), 413), (.tooMany, 503),
         (.busy, 503), (.changedMeanwhile, 503), (.takenOver, 503), (.collectionTooLarge, 507),
+        (.tooManyProperties, 507),
         (.wouldBlock, 503), (.unknownToken, 404), (.system(errno: 5, call: "renameat"), 500),
         (.endingRefused(allowed: ["jpg"]), 403),
     ]

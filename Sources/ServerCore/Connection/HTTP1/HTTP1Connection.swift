@@ -153,9 +153,11 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     private func turnAway() {
         guard let context else { return }
         if !isSecure {
-            var buffer = context.channel.allocator.buffer(capacity: 128)
-            buffer.writeStaticString(
-                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            let text = "Too many connections are open. Try again in a few seconds.\n"
+            var buffer = context.channel.allocator.buffer(capacity: 256)
+            buffer.writeString(
+                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                    + "Content-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n" + text)
             context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
         }
         closeAtOnce()

@@ -1,4 +1,4 @@
-"""What the formatter does not check: which room may import what, and that scripts parse."""
+"""What the formatter does not check: which module may import what, and that scripts parse."""
 
 import ast
 import pathlib
@@ -8,8 +8,8 @@ import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
-# Arrows of the design: a room may import these rooms, and no others of ours.
-ROOMS = {
+# Arrows of the design: a module may import these modules, and no others of ours.
+MODULES = {
     "CZlib": set(),
     "CLibXML2": set(),
     "CSyscalls": set(),
@@ -42,23 +42,23 @@ def swift_imports():
     """One line for every import that the design does not allow."""
     for file in sorted((PROJECT / "Sources").rglob("*.swift")):
         place = file.relative_to(PROJECT / "Sources")
-        room = place.parts[0]
+        module = place.parts[0]
         for match in IMPORT.finditer(file.read_text()):
-            module = match.group(1)
+            imported = match.group(1)
             line = file.read_text()[: match.start(1)].count("\n") + 1
             where = f"{file.relative_to(PROJECT)}:{line}"
             # On macOS it is a part of the system, and FoundationEssentials is none.
             before = file.read_text()[: match.start()].rstrip()
             is_system = before.endswith("#if canImport(Darwin)") or re.search(
                 r"#if canImport\(FoundationEssentials\)\n.*import FoundationEssentials\n#else$", before)
-            if (module == "Foundation" and not is_system) or module.startswith("FoundationNetworking"):
+            if (imported == "Foundation" and not is_system) or imported.startswith("FoundationNetworking"):
                 yield f"{where}: full Foundation costs 45 MB; use FoundationEssentials or Glibc"
-            elif module in ROOMS and module not in ROOMS[room] | {room}:
-                yield f"{where}: {room} must not import {module}"
-            elif module.startswith("NIO") and not str(place).startswith("ServerCore/Connection/"):
-                yield f"{where}: only ServerCore/Connection imports {module}"
-            elif module in ONLY_IN and not str(place).startswith(ONLY_IN[module] + "/"):
-                yield f"{where}: only {ONLY_IN[module]} imports {module}"
+            elif imported in MODULES and imported not in MODULES[module] | {module}:
+                yield f"{where}: {module} must not import {imported}"
+            elif imported.startswith("NIO") and not str(place).startswith("ServerCore/Connection/"):
+                yield f"{where}: only ServerCore/Connection imports {imported}"
+            elif imported in ONLY_IN and not str(place).startswith(ONLY_IN[imported] + "/"):
+                yield f"{where}: only {ONLY_IN[imported]} imports {imported}"
 
 
 def scripts():

@@ -34,12 +34,12 @@ package struct URICharacters: Sendable {
         byte < 128 && (byte < 64 ? low : high) & (1 &<< UInt64(byte)) != 0
     }
 
-    /// Writes bytes of any kind, encoded, to the beginning of `room`, which holds three times as many.
+    /// Writes bytes of any kind, encoded, to the beginning of `buffer`, which holds three times as many.
     ///
     /// The one loop for all, in one call a text: across modules it would not be inlined.
     /// - Returns: how many were written.
-    package func write(_ bytes: UnsafeBufferPointer<UInt8>, to room: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        guard let start = room.baseAddress else { return 0 }
+    package func write(_ bytes: UnsafeBufferPointer<UInt8>, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        guard let start = buffer.baseAddress else { return 0 }
         var end = unsafe start
         for index in bytes.indices {
             let byte = unsafe bytes[index]
@@ -59,9 +59,9 @@ package struct URICharacters: Sendable {
     /// Appends bytes of any kind, encoded.
     package func append(_ bytes: [UInt8], to buffer: inout [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
-            unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count * 3) { room in
-                let count = unsafe write(bytes, to: room)
-                unsafe buffer.append(contentsOf: room[..<count])
+            unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count * 3) { encoded in
+                let count = unsafe write(bytes, to: encoded)
+                unsafe buffer.append(contentsOf: encoded[..<count])
             }
         }
     }

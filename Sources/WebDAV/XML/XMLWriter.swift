@@ -198,8 +198,8 @@ internal import ServerCore
     /// A path as it stands in an `href`: percent-encoded but for what may stand in one and means nothing in XML.
     mutating func appendPath(_ path: UnsafeBufferPointer<UInt8>) {
         ensure(path.count * 3)
-        let room = unsafe UnsafeMutableBufferPointer(start: base + count, count: capacity - count)
-        count += unsafe URICharacters.reference.write(path, to: room)
+        let buffer = unsafe UnsafeMutableBufferPointer(start: base + count, count: capacity - count)
+        count += unsafe URICharacters.reference.write(path, to: buffer)
     }
 
     /// A path as it stands in an `href`.

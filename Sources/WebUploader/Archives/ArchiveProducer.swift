@@ -55,7 +55,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
     private let readsDirectly: Bool
     private var checksums: ChecksumTable
     /// Where files are read to.
-    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 64)
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 64)
 
     /// What comes next, and where it begins in the archive.
     private var step = Step.header(0)
@@ -113,7 +113,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
     }
 
     deinit {
-        unsafe room.deallocate()
+        unsafe buffer.deallocate()
         if format.needsChecksums { cache.keep(checksums, for: plan.entityTag) }
     }
 
@@ -340,10 +340,10 @@ extension ArchiveProducer {
         var filled = 0
         while filled < count {
             let read = try unsafe entry.read(
-                into: UnsafeMutableRawBufferPointer(rebasing: room[filled..<count]), at: position + Int64(filled))
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<count]), at: position + Int64(filled))
             guard read > 0 else { throw changed(index) }
             filled += read
         }
-        return unsafe UnsafeRawBufferPointer(rebasing: room[..<count])
+        return unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count])
     }
 }

@@ -77,9 +77,9 @@ package enum UsableMemory {
         let file = unsafe sys_openat(AT_FDCWD, path, O_RDONLY, 0)
         guard file >= 0 else { return nil }
         defer { _ = sys_close(file) }
-        return unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { room in
-            let count = unsafe sys_pread(file, room.baseAddress, room.count, 0)
-            return count < 0 ? nil : unsafe String(decoding: room[..<count], as: UTF8.self)
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+            let count = unsafe sys_pread(file, buffer.baseAddress, buffer.count, 0)
+            return count < 0 ? nil : unsafe String(decoding: buffer[..<count], as: UTF8.self)
         }
     }
 }

@@ -135,14 +135,14 @@ enum PasswordCrypt {
     /// The hash of `password` with the kind, parameters and salt of `setting`; nil when libcrypt refuses.
     static func crypted(_ password: [UInt8], _ setting: String) -> String? {
         guard password.count <= longest, !password.contains(0) else { return nil }
-        let room = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
-        unsafe room.initialize(to: crypt_data())
+        let buffer = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
+        unsafe buffer.initialize(to: crypt_data())
         defer {
-            unsafe room.deinitialize(count: 1)
-            unsafe room.deallocate()
+            unsafe buffer.deinitialize(count: 1)
+            unsafe buffer.deallocate()
         }
         let phrase = password.map { CChar(bitPattern: $0) } + [0]
-        guard let made = unsafe crypt_rn(phrase, setting, room, Int32(MemoryLayout<crypt_data>.size)) else {
+        guard let made = unsafe crypt_rn(phrase, setting, buffer, Int32(MemoryLayout<crypt_data>.size)) else {
             return nil
         }
         let text = unsafe String(cString: made)

@@ -59,14 +59,14 @@ final class Engine: Sendable {
         self.counters = counters
         rate = other?.rate ?? RateBucket(configuration.limits.totalRate)
         accessLog = configuration.accessLog
-        let room = DescriptorBudget(
+        let budget = DescriptorBudget(
             limit: Int(sys_raise_file_limit()),
             connections: configuration.limits.connections(
                 areSecure: configuration.tls != nil, memory: UsableMemory.bytes),
             eventLoops: eventLoops)
-        cachedFiles = min(OpenFileCache.capacity, max(1, room.files / 8 / eventLoops))
-        maxConnections = room.connections
-        sys_limit_open_files(Int32(clamping: room.files))
+        cachedFiles = min(OpenFileCache.capacity, max(1, budget.files / 8 / eventLoops))
+        maxConnections = budget.connections
+        sys_limit_open_files(Int32(clamping: budget.files))
         limits = configuration.limits
         memory = other?.memory ?? RequestMemory(limits.requestMemory)
         names = other?.names ?? RequestMemory(limits.requestMemory)
@@ -75,7 +75,7 @@ final class Engine: Sendable {
         windows = other?.windows ?? RequestMemory(limits.requestMemory / 2)
         answers = other?.answers ?? AnswerMemory(limits.answerMemory)
         unsent = other?.unsent ?? AnswerMemory(limits.answerMemory)
-        perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: room.connections)
+        perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: budget.connections)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
         self.access = access
@@ -108,9 +108,9 @@ final class Engine: Sendable {
     /// taken.
     /// - Returns: whether it is: where there are too many, an idle one goes, or one whose client does not go on; for
     ///   who has too many already, only one of theirs.
-    func takes(_ newcomer: any LoopMember, in room: LoopRoom) -> Bool {
-        if makesWay(for: newcomer, in: room),
-            counters.openConnections < maxConnections || room.shedIdlest() || room.shedSlowest()
+    func takes(_ newcomer: any LoopMember, in state: LoopState) -> Bool {
+        if makesWay(for: newcomer, in: state),
+            counters.openConnections < maxConnections || state.shedIdlest() || state.shedSlowest()
         {
             return true
         }
@@ -119,8 +119,8 @@ final class Engine: Sendable {
     }
 
     /// Gives back what a connection was counted for that ``takes(_:in:)`` let in.
-    func release(_ member: any LoopMember, from room: LoopRoom) {
-        room.leave(member)
+    func release(_ member: any LoopMember, from state: LoopState) {
+        state.leave(member)
         counters.closed()
         perAddress.leave(member.network)
     }
@@ -128,8 +128,8 @@ final class Engine: Sendable {
     /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` in any case.
     /// - Returns: whether there may be one more: where there are too many, an idle one from there goes, or one that
     ///   does not go on.
-    func makesWay(for newcomer: any LoopMember, in room: LoopRoom) -> Bool {
-        perAddress.enter(newcomer.network) || room.shedIdlest(for: newcomer) || room.shedSlowest(for: newcomer)
+    func makesWay(for newcomer: any LoopMember, in state: LoopState) -> Bool {
+        perAddress.enter(newcomer.network) || state.shedIdlest(for: newcomer) || state.shedSlowest(for: newcomer)
     }
 
     /// Counts an answer, if there was one, and writes the request's line in the access log.

@@ -29,7 +29,7 @@ struct ListeningSockets {
 struct Listener {
     let group: MultiThreadedEventLoopGroup
     let engine: Engine
-    let rooms: Rooms
+    let loopStates: LoopStates
     /// TLS for what comes over the network; nil for none.
     var contexts: TLSContexts?
     /// Connections that wait to be taken.
@@ -149,7 +149,7 @@ struct Listener {
 
     private func bootstrap(isIPv6: Bool, contexts: TLSContexts?) -> ServerBootstrap {
         let engine = engine
-        let rooms = rooms
+        let loopStates = loopStates
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.autoRead, value: false)
@@ -157,7 +157,7 @@ struct Listener {
             // What is accepted has it from here: a system call less for each connection.
             .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .serverChannelInitializer { channel in
-                let overflow = OverflowHandler(rooms: rooms)
+                let overflow = OverflowHandler(loopStates: loopStates)
                 do {
                     try channel.pipeline.syncOperations.addHandler(overflow)
                 } catch {
@@ -172,7 +172,7 @@ struct Listener {
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let room = rooms.room(of: channel.eventLoop), let options = channel.syncOptions else {
+                    guard let state = loopStates.state(of: channel.eventLoop), let options = channel.syncOptions else {
                         throw ChannelError.inappropriateOperationForState
                     }
                     // Not as options of the bootstrap, which sets them by a chain of futures: a seventh of what a
@@ -184,9 +184,9 @@ struct Listener {
                     if let contexts {
                         try channel.pipeline.syncOperations.addHandler(PlainTextRefusal())
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: contexts.current))
-                        try channel.pipeline.syncOperations.addHandler(TLSGreeter(engine: engine, room: room))
+                        try channel.pipeline.syncOperations.addHandler(TLSGreeter(engine: engine, loopState: state))
                     } else {
-                        let connection = HTTP1Connection(engine: engine, room: room, isSecure: false)
+                        let connection = HTTP1Connection(engine: engine, loopState: state, isSecure: false)
                         try channel.pipeline.syncOperations.addHandler(connection)
                     }
                 }
@@ -198,11 +198,11 @@ struct Listener {
 private final class OverflowHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
-    private let rooms: Rooms
+    private let loopStates: LoopStates
     private var isPaused = false
 
-    init(rooms: Rooms) {
-        self.rooms = rooms
+    init(loopStates: LoopStates) {
+        self.loopStates = loopStates
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -212,10 +212,10 @@ private final class OverflowHandler: ChannelInboundHandler {
         // Not to be asked again at once, and for ever, before there is room.
         isPaused = true
         let channel = context.channel
-        let rooms = rooms
+        let loopStates = loopStates
         // Both times only a closed channel refuses, which accepts nobody anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: false)
-        Task { await rooms.inEach { $0.freeDescriptors(16) } }
+        Task { await loopStates.inEach { $0.freeDescriptors(16) } }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(50)) {
             bound.value.isPaused = false

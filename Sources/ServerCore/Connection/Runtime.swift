@@ -14,7 +14,7 @@ final class Runtime: Sendable {
     /// Where those who come without TLS are sent to `addresses`; nil for nowhere.
     let redirectPort: Int?
     private let group: MultiThreadedEventLoopGroup
-    private let rooms: Rooms
+    private let loopStates: LoopStates
     private let sockets: ListeningSockets
     /// TLS, where there is any.
     let contexts: TLSContexts?
@@ -28,14 +28,14 @@ final class Runtime: Sendable {
 
     private init(
         engine: Engine, redirecting: Engine?, addresses: [ListenAddress], redirectPort: Int?,
-        group: MultiThreadedEventLoopGroup, rooms: Rooms, sockets: ListeningSockets, contexts: TLSContexts?
+        group: MultiThreadedEventLoopGroup, loopStates: LoopStates, sockets: ListeningSockets, contexts: TLSContexts?
     ) {
         self.engine = engine
         self.redirecting = redirecting
         self.addresses = addresses
         self.redirectPort = redirectPort
         self.group = group
-        self.rooms = rooms
+        self.loopStates = loopStates
         self.sockets = sockets
         self.contexts = contexts
     }
@@ -52,7 +52,7 @@ final class Runtime: Sendable {
         let engine = Engine(
             configuration: configuration, handlers: handlers, access: access, proxies: proxies, eventLoops: loops,
             pool: pool, counters: counters)
-        let rooms = try await Rooms(group)
+        let loopStates = try await LoopStates(group)
         do {
             var contexts: TLSContexts?
             if let tls = configuration.tls {
@@ -61,14 +61,14 @@ final class Runtime: Sendable {
                     tls, root: configuration.root, protocols: protocols, learn: access.learn(ownNames:),
                     logger: configuration.logger)
             }
-            let listener = Listener(group: group, engine: engine, rooms: rooms, contexts: contexts)
+            let listener = Listener(group: group, engine: engine, loopStates: loopStates, contexts: contexts)
             var (sockets, addresses) = try await listener.bindAll(configuration.addresses)
             var redirecting: Engine?
             var redirectPort: Int?
             if contexts != nil, let port = configuration.redirectPort {
                 do {
                     let (plain, more, places) = try await redirect(
-                        to: addresses, from: port, configuration, engine, group, rooms)
+                        to: addresses, from: port, configuration, engine, group, loopStates)
                     redirecting = plain
                     sockets.channels += more.channels
                     redirectPort = places.first?.port
@@ -81,7 +81,7 @@ final class Runtime: Sendable {
             sys_forget_code()
             return Runtime(
                 engine: engine, redirecting: redirecting, addresses: addresses, redirectPort: redirectPort,
-                group: group, rooms: rooms, sockets: sockets, contexts: contexts)
+                group: group, loopStates: loopStates, sockets: sockets, contexts: contexts)
         } catch {
             // Why it can't begin matters more.
             try? await group.shutdownGracefully()
@@ -98,7 +98,7 @@ final class Runtime: Sendable {
     /// Listens without TLS at the hosts of `addresses`, and sends everybody to where it is.
     private static func redirect(
         to addresses: [ListenAddress], from port: Int, _ configuration: ServerConfiguration, _ engine: Engine,
-        _ group: MultiThreadedEventLoopGroup, _ rooms: Rooms
+        _ group: MultiThreadedEventLoopGroup, _ loopStates: LoopStates
     ) async throws -> (Engine, ListeningSockets, [ListenAddress]) {
         var target = 443
         let hosts: [ListenAddress] = addresses.compactMap { address in
@@ -108,9 +108,9 @@ final class Runtime: Sendable {
         }
         let plain = Engine(
             configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
-            proxies: engine.proxies, eventLoops: rooms.count, pool: engine.pool, counters: engine.counters,
+            proxies: engine.proxies, eventLoops: loopStates.count, pool: engine.pool, counters: engine.counters,
             sharing: engine)
-        let (sockets, places) = try await Listener(group: group, engine: plain, rooms: rooms, contexts: nil)
+        let (sockets, places) = try await Listener(group: group, engine: plain, loopStates: loopStates, contexts: nil)
             .bindAll(hosts)
         return (plain, sockets, places)
     }
@@ -140,12 +140,12 @@ final class Runtime: Sendable {
         redirecting?.beginShutDown()
         let clock = ContinuousClock()
         let end = clock.now + grace
-        await rooms.inEach { $0.eachMember { $0.drain() } }
-        while clock.now < end, await rooms.memberCount() > 0 {
+        await loopStates.inEach { $0.eachMember { $0.drain() } }
+        while clock.now < end, await loopStates.memberCount() > 0 {
             // Cancelled or not, the loop ends with the grace time.
             try? await clock.sleep(until: min(end, clock.now + .milliseconds(20)))
         }
-        await rooms.inEach { $0.eachMember { $0.abort() } }
+        await loopStates.inEach { $0.eachMember { $0.abort() } }
         // The tasks of those that were cut off still tell their loops so. A disk may keep one for long.
         let last = clock.now + .seconds(1)
         while clock.now < last, engine.isInFlight { try? await clock.sleep(for: .milliseconds(5)) }
@@ -181,39 +181,4 @@ final class Runtime: Sendable {
     }
 
     private static let patience: Duration = .seconds(3)
-}
-
-/// The room of each event loop.
-struct Rooms: Sendable {
-    private let rooms: [NIOLoopBound<LoopRoom>]
-
-    init(_ group: MultiThreadedEventLoopGroup) async throws {
-        var rooms: [NIOLoopBound<LoopRoom>] = []
-        for loop in group.makeIterator() {
-            rooms.append(
-                try await loop.submit {
-                    NIOLoopBound(LoopRoom(loop: loop), eventLoop: loop)
-                }.get())
-        }
-        self.rooms = rooms
-    }
-
-    var count: Int { rooms.count }
-
-    /// The room of the loop that this is called on.
-    func room(of loop: any EventLoop) -> LoopRoom? { rooms.first { $0.eventLoop === loop }?.value }
-
-    func inEach(_ body: @escaping @Sendable (LoopRoom) -> Void) async {
-        for room in rooms {
-            try? await room.eventLoop.submit { body(room.value) }.get()
-        }
-    }
-
-    func memberCount() async -> Int {
-        var sum = 0
-        for room in rooms {
-            sum += (try? await room.eventLoop.submit { room.value.memberCount }.get()) ?? 0
-        }
-        return sum
-    }
 }

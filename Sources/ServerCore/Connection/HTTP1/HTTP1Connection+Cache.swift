@@ -17,7 +17,7 @@ extension HTTP1Connection {
         .cookie, .origin, .contentLength, .transferEncoding, .expect, .upgrade)
 
     /// Answers over TLS may differ (HSTS).
-    private var files: OpenFileCache { isSecure ? room.secureFiles : room.files }
+    private var files: OpenFileCache { isSecure ? loopState.secureFiles : loopState.files }
 
     /// Whether the head asks for a whole file and nothing else.
     var isPlainGet: Bool {
@@ -33,7 +33,7 @@ extension HTTP1Connection {
     /// again would find was found already.
     /// - Returns: false when it is another one, or more than the answer is wanted.
     func answerAgain() -> Bool {
-        guard let composed = room.composed, composed.isSecure == isSecure, !parser.isInside,
+        guard let composed = loopState.composed, composed.isSecure == isSecure, !parser.isInside,
             engine.accessLog.map({ $0.format == .text && composed.span == nil }) ?? true
         else { return false }
         let question = unsafe composed.question.bytes
@@ -60,8 +60,8 @@ extension HTTP1Connection {
         return true
     }
 
-    private func give(_ composed: LoopRoom.Composed) {
-        if room.out.count == 0, inbound.readableBytes == 0, composed.span == nil {
+    private func give(_ composed: LoopState.Composed) {
+        if loopState.out.count == 0, inbound.readableBytes == 0, composed.span == nil {
             unsafe transmit(composed.answer.bytes, more: false)
         } else {
             unsafe emit(composed.answer.bytes)
@@ -75,13 +75,13 @@ extension HTTP1Connection {
         let range = head.targetRange
         return unsafe head.bytes.withUnsafeBytes { bytes in
             let target = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-            if !closesAfter, head.minorVersion == 1, let composed = room.composed, composed.isSecure == isSecure,
+            if !closesAfter, head.minorVersion == 1, let composed = loopState.composed, composed.isSecure == isSecure,
                 composed.file.rules == rules, unsafe composed.file.names(target), isUnconditional
             {
                 send(composed)
                 return true
             }
-            guard let file = unsafe files.find(target, rules: rules, tick: room.tick), isUnconditional else {
+            guard let file = unsafe files.find(target, rules: rules, tick: loopState.tick), isUnconditional else {
                 return false
             }
             send(file)
@@ -92,7 +92,7 @@ extension HTTP1Connection {
     /// Whether no field that is too rare to be known asks for something else.
     private var isUnconditional: Bool { !head.contains("want-repr-digest") && !head.contains("if") }
 
-    private func send(_ composed: LoopRoom.Composed) {
+    private func send(_ composed: LoopState.Composed) {
         isAnswering = true
         isHeadOnly = false
         status = 200
@@ -107,13 +107,13 @@ extension HTTP1Connection {
         let size = file.entry.attributes.size
         if file.uses > 4, size <= 64 * 1_024, !closesAfter, head.minorVersion == 1, !pace.isLimited {
             compose(file)
-            if let composed = room.composed, composed.file === file { return send(composed) }
+            if let composed = loopState.composed, composed.file === file { return send(composed) }
         }
         isAnswering = true
         isHeadOnly = false
         status = 200
-        if room.out.room < 16 * 1_024 { flush(more: true) }
-        writeHead(of: file, to: room.out)
+        if loopState.out.freeBytes < 16 * 1_024 { flush(more: true) }
+        writeHead(of: file, to: loopState.out)
         sentBytes = size
         if sentBytes > 0 {
             send(FileSpan(file.entry, 0..<sentBytes), isPiece: false)
@@ -127,7 +127,7 @@ extension HTTP1Connection {
         var span = FileSpan(file.entry, 0..<size)
         let isCopied = size <= copiedFile
         guard isCopied || span.isWarm() else { return }
-        room.compose(file, before: isCopied ? nil : span, to: head.bytes, isSecure: isSecure, of: engine) { out in
+        loopState.compose(file, before: isCopied ? nil : span, to: head.bytes, isSecure: isSecure, of: engine) { out in
             writeHead(of: file, to: out)
             guard isCopied, size > 0 else { return true }
             let free = unsafe out.free
@@ -140,7 +140,7 @@ extension HTTP1Connection {
 
     private func writeHead(of file: OpenFileCache.File, to out: OutBuffer) {
         out.append("HTTP/1.1 200 OK\r\n")
-        room.writeDate(to: out)
+        loopState.writeDate(to: out)
         out.append(file.lines)
         writeConnectionField(to: out)
         out.append("\r\n")
@@ -177,7 +177,7 @@ extension HTTP1Connection {
             unsafe files.keep(
                 entry, for: UnsafeRawBufferPointer(rebasing: bytes[target]), path: request.path,
                 root: request.share.root,
-                lines: lines, rules: rules, tick: room.tick, limit: engine.cachedFiles)
+                lines: lines, rules: rules, tick: loopState.tick, limit: engine.cachedFiles)
         }
     }
 }

@@ -9,7 +9,7 @@ extension HTTP1Connection {
         // The end of the server waits for nobody who has all that is for him.
         case .lingering:
             // What he still sends is not waited for.
-            lingersUntil = room.tick
+            lingersUntil = loopState.tick
             if isSecure, outstanding == 0 { abort() }
         default: closesAfter = closesAfter || !isAnswering
         }
@@ -51,7 +51,7 @@ extension HTTP1Connection {
     func becomeClosed() {
         if phase == .exchange { recordBrokenOff() }
         phase = .closed
-        if roomIndex >= 0 { engine.release(self, from: room) }
+        if memberIndex >= 0 { engine.release(self, from: loopState) }
         socket = -1
         lease?.fail(.bodyBrokenOff)
         lease = nil

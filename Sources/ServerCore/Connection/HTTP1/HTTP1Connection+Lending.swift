@@ -51,7 +51,7 @@ extension HTTP1Connection {
     func sendContinue() {
         guard owesContinue else { return }
         owesContinue = false
-        room.out.append("HTTP/1.1 100 Continue\r\n\r\n")
+        loopState.out.append("HTTP/1.1 100 Continue\r\n\r\n")
         flush(more: false)
     }
 }

@@ -57,8 +57,8 @@ extension HTTP1Connection {
         let wait = pace.spend(count)
         guard wait > .zero else { return goOnLater() }
         isPaused = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        room.loop.scheduleTask(in: TimeAmount(wait)) {
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        loopState.loop.scheduleTask(in: TimeAmount(wait)) {
             bound.value.isPaused = false
             bound.value.goOn()
         }
@@ -68,8 +68,8 @@ extension HTTP1Connection {
     func goOnLater() {
         guard !isPumpScheduled else { return }
         isPumpScheduled = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        room.loop.execute {
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        loopState.loop.execute {
             let connection = bound.value
             connection.isPumpScheduled = false
             connection.goOn()
@@ -93,7 +93,7 @@ extension HTTP1Connection {
                 breakOff()
                 return false
             }
-            if isChunked { room.out.append("0\r\n\r\n") }
+            if isChunked { loopState.out.append("0\r\n\r\n") }
             finishAnswer()
             return true
         case .piece(let piece):
@@ -108,10 +108,10 @@ extension HTTP1Connection {
             }
             sentBytes &+= count
             streamFraming = outgoing
-            if room.out.room < 1_024 { flush(more: true) }
+            if loopState.out.freeBytes < 1_024 { flush(more: true) }
             if isChunked {
-                room.out.append(hexadecimal: Int(count))
-                room.out.append("\r\n")
+                loopState.out.append(hexadecimal: Int(count))
+                loopState.out.append("\r\n")
             }
             switch piece {
             case .bytes(let bytes):
@@ -125,9 +125,9 @@ extension HTTP1Connection {
 
     /// Begins to send a file's span; a small one goes out with its head in one piece.
     func send(_ span: FileSpan, isPiece: Bool) {
-        let out = room.out
+        let out = loopState.out
         if span.count <= copiedFile, !pace.isLimited {
-            if Int(span.count) > out.room { flush(more: true) }
+            if Int(span.count) > out.freeBytes { flush(more: true) }
             let count = unsafe span.entry.peek(out.free.baseAddress, Int(span.count), at: span.offset)
             if count == Int(span.count) {
                 out.advance(by: count)
@@ -141,7 +141,7 @@ extension HTTP1Connection {
     private func fileEnded(isPiece: Bool) {
         guard isPiece else { return finishAnswer() }
         outgoing = streamFraming
-        if case .stream(true, _) = streamFraming { room.out.append("\r\n") }
+        if case .stream(true, _) = streamFraming { loopState.out.append("\r\n") }
     }
 
     /// Sends a piece of a file.
@@ -209,8 +209,8 @@ extension HTTP1Connection {
     private func warm(_ span: FileSpan) {
         guard !isWarming else { return }
         isWarming = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        span.warm(on: engine.threads(for: span.entry), room.loop, upTo: copiedPiece) { read in
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        span.warm(on: engine.threads(for: span.entry), loopState.loop, upTo: copiedPiece) { read in
             let connection = bound.value
             connection.isWarming = false
             connection.outgoing.markWarm(span, read)

@@ -81,11 +81,11 @@ extension HTTP1Connection {
 
     /// Asks off the loop, and dispatches back on it.
     private func ask(_ open: Admission, _ view: RequestHeadView) {
-        let exchange = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
+        let exchange = Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
         self.exchange = exchange
         isAsking = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        let loop = room.loop
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        let loop = loopState.loop
         engine.settle(open) { decided in
             loop.execute {
                 let connection = bound.value
@@ -117,7 +117,7 @@ extension HTTP1Connection {
         if isBodyDone {
             body = engine.emptyBody(of: head)
         } else {
-            let made = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
+            let made = Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
             var length: Int64?
             if case .counted(let announced) = incoming { length = announced }
             body = engine.body(of: head, length: length, for: made)
@@ -133,7 +133,7 @@ extension HTTP1Connection {
         switch engine.route(request, settling: settle) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
         case .now(let response):
-            if !request.method.isSafe { room.forgetComposed() }
+            if !request.method.isSafe { loopState.forgetComposed() }
             if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
                 start(request) { _ in response }
             } else {
@@ -153,7 +153,7 @@ extension HTTP1Connection {
     }
 
     private func enterExchange() -> Exchange {
-        let exchange = exchange ?? Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
+        let exchange = exchange ?? Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
         self.exchange = exchange
         return exchange
     }
@@ -254,7 +254,7 @@ extension HTTP1Connection {
         }
         phase = .lingering
         if outstanding > 0 { timeTheReader() } else { setDeadline(engine.limits.lingerTime) }
-        lingersUntil = room.tick &+ Limits.ticks(engine.limits.bodyStallTime)
+        lingersUntil = loopState.tick &+ Limits.ticks(engine.limits.bodyStallTime)
         if unreadBody == 0 { context?.close(mode: .output, promise: nil) }
         discard()
         readIfUseful()
@@ -270,7 +270,7 @@ extension HTTP1Connection {
                 discarded = 0
                 context?.close(mode: .output, promise: nil)
             }
-            if count > 0, outstanding == 0, room.tick < lingersUntil { setDeadline(engine.limits.lingerTime) }
+            if count > 0, outstanding == 0, loopState.tick < lingersUntil { setDeadline(engine.limits.lingerTime) }
         }
         // Somebody who goes on for this long does not read answers, unless the answer waits behind what he sends.
         if unreadBody <= 0, discarded > 64 * 1_024 * 1_024 { abort() }

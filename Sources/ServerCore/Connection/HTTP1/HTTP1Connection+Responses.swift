@@ -28,7 +28,7 @@ extension Outgoing {
 extension HTTP1Connection {
     func respond(_ response: Response, to exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isAnswering else { return }
-        room.forgetComposed()
+        loopState.forgetComposed()
         respond(response)
         work()
         readIfUseful()
@@ -90,10 +90,10 @@ extension HTTP1Connection {
 
     private func writeHead(_ response: inout Response) -> Framing {
         if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
-        let out = room.out
-        if out.room < 32 * 1_024 { flush(more: true) }
+        let out = loopState.out
+        if out.freeBytes < 32 * 1_024 { flush(more: true) }
         writeStatusLine(response.status, to: out)
-        room.writeDate(to: out)
+        loopState.writeDate(to: out)
         for line in response.fields.lines where !Self.isOwn(line.name) {
             writeField(line.name, line.value, to: out)
         }
@@ -105,8 +105,8 @@ extension HTTP1Connection {
 
     func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isAnswering, head.minorVersion == 1 else { return }
-        let out = room.out
-        if out.room < 8 * 1_024 { flush(more: true) }
+        let out = loopState.out
+        if out.freeBytes < 8 * 1_024 { flush(more: true) }
         writeStatusLine(status, to: out)
         for line in fields.lines { writeField(line.name, line.value, to: out) }
         out.append("\r\n")
@@ -125,7 +125,7 @@ extension HTTP1Connection {
     ///
     /// One of tens of thousands of bytes finds no room, and no client would take it: it is left out.
     private func writeField(_ name: String, _ value: String, to out: OutBuffer) {
-        guard name.utf8.count + value.utf8.count + 1_024 < out.room else {
+        guard name.utf8.count + value.utf8.count + 1_024 < out.freeBytes else {
             return engine.logger.debug("a field line is too long to be sent", metadata: ["field": "\(name)"])
         }
         out.append(name)
@@ -145,16 +145,16 @@ extension HTTP1Connection {
     private func writeFraming(_ response: Response) -> Framing {
         guard response.status.allowsBody else { return .none }
         if let length = response.body.length {
-            room.out.append("Content-Length: ")
-            room.out.append(decimal: length)
-            room.out.append("\r\n")
+            loopState.out.append("Content-Length: ")
+            loopState.out.append(decimal: length)
+            loopState.out.append("\r\n")
             return .counted(length)
         }
         guard head.minorVersion == 1 else {
             closesAfter = true
             return .untilClose
         }
-        room.out.append("Transfer-Encoding: chunked\r\n")
+        loopState.out.append("Transfer-Encoding: chunked\r\n")
         return .chunked
     }
 

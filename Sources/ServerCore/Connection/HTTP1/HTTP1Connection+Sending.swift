@@ -8,20 +8,20 @@ extension HTTP1Connection {
     private var channelLimit: Int { socket >= 0 ? 1 : copiedPiece }
 
     /// How much of a file is read into memory at once, where it can't be sent without.
-    var copiedPiece: Int { engine.unsent.isCrowded || room.isCrowded ? 16 * 1_024 : 128 * 1_024 }
+    var copiedPiece: Int { engine.unsent.isCrowded || loopState.isCrowded ? 16 * 1_024 : 128 * 1_024 }
 
     /// Files up to this size are copied behind what is gathered; larger ones go by `sendfile`, where that can be had.
     ///
     /// At 16 KiB a copy costs as much as the other call; 100,000 answers of 64 KiB took 2.5 CPU seconds with copies and
     /// take 2.2 without.
-    var copiedFile: Int64 { socket >= 0 || room.isCrowded ? 16 * 1_024 : 64 * 1_024 }
+    var copiedFile: Int64 { socket >= 0 || loopState.isCrowded ? 16 * 1_024 : 64 * 1_024 }
 
     var canSend: Bool { outstanding < channelLimit && phase != .closed }
 
     /// Sends bytes behind what was gathered; small ones are gathered too.
     func emit(_ bytes: UnsafeRawBufferPointer) {
-        let out = room.out
-        if bytes.count <= out.room {
+        let out = loopState.out
+        if bytes.count <= out.freeBytes {
             unsafe out.append(bytes)
         } else {
             flush(more: true)
@@ -31,8 +31,8 @@ extension HTTP1Connection {
 
     /// Sends a piece of a body and what ends it: gathered where that is cheaper than a call.
     func emit(_ piece: UnsafeRawBufferPointer, end: StaticString) {
-        let out = room.out
-        guard piece.count <= 16 * 1_024, piece.count + end.utf8CodeUnitCount <= out.room else {
+        let out = loopState.out
+        guard piece.count <= 16 * 1_024, piece.count + end.utf8CodeUnitCount <= out.freeBytes else {
             return unsafe transmit(piece, end: end)
         }
         unsafe out.append(piece)
@@ -41,7 +41,7 @@ extension HTTP1Connection {
 
     /// Sends what was gathered.
     func flush(more: Bool) {
-        let out = room.out
+        let out = loopState.out
         guard out.count > 0 else { return }
         unsafe transmit(out.bytes, more: more)
         out.clear()
@@ -67,7 +67,7 @@ extension HTTP1Connection {
 
     /// Sends what was gathered, a piece that is too large to be gathered, and what ends it, in one go.
     private func transmit(_ piece: UnsafeRawBufferPointer, end: StaticString) {
-        let out = room.out
+        let out = loopState.out
         defer { out.clear() }
         guard phase != .closed, let context, context.channel.isActive else { return }
         let endBytes = unsafe UnsafeRawBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount)
@@ -97,7 +97,8 @@ extension HTTP1Connection {
     /// Gives the channel what the socket did not take, unless too much lies there already.
     private func queue(_ count: Int, _ context: ChannelHandlerContext, _ fill: (inout ByteBuffer) -> Void) {
         let counted = max(0, count - AnswerMemory.free)
-        guard counted == 0 || engine.answers.take(counted) || room.shedStalled() > 0 && engine.answers.take(counted)
+        guard
+            counted == 0 || engine.answers.take(counted) || loopState.shedStalled() > 0 && engine.answers.take(counted)
         else { return abort() }
         var buffer = context.channel.allocator.buffer(capacity: count)
         fill(&buffer)
@@ -109,11 +110,11 @@ extension HTTP1Connection {
         guard let context else { return engine.answers.give(counted) }
         let count = buffer.readableBytes
         // Until now the socket took all.
-        if outstanding == 0 { lastActivity = room.tick }
+        if outstanding == 0 { lastActivity = loopState.tick }
         outstanding += count
         kept += counted
         if isSecure {
-            if engine.unsent.isFull { room.shedStalled() }
+            if engine.unsent.isFull { loopState.shedStalled() }
             engine.unsent.hold(count)
         }
         // Between requests the time that runs is that of an idle client.
@@ -131,7 +132,7 @@ extension HTTP1Connection {
         if isSecure { engine.unsent.give(count) }
         guard phase != .closed else { return }
         guard case .success = result else { return abort() }
-        lastActivity = room.tick
+        lastActivity = loopState.tick
         engine.counters.sent(count)
         if outstanding > 0 {
             timeTheReader()

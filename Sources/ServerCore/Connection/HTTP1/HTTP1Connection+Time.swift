@@ -8,7 +8,7 @@ extension HTTP1Connection {
 
     func setDeadline(seconds: UInt32) {
         // The tick may be due at once, so one more.
-        deadline = room.tick &+ seconds &+ 1
+        deadline = loopState.tick &+ seconds &+ 1
     }
 
     /// Limits the time in which the peer takes nothing of what was given to the channel.

@@ -30,14 +30,14 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     let engine: Engine
-    let room: LoopRoom
+    let loopState: LoopState
     let isSecure: Bool
     var context: ChannelHandlerContext?
     /// The socket, for sending straight on it; -1 over TLS and before the channel is active.
     var socket: Int32 = -1
     var peer = ""
     private(set) var network: NetworkAddress?
-    var roomIndex = -1
+    var memberIndex = -1
 
     // Reading
     var inbound = ByteBuffer()
@@ -107,15 +107,15 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var isTimingTail = false
     var lastActivity: UInt32
 
-    init(engine: Engine, room: LoopRoom, isSecure: Bool) {
+    init(engine: Engine, loopState: LoopState, isSecure: Bool) {
         self.engine = engine
-        self.room = room
+        self.loopState = loopState
         self.isSecure = isSecure
         parser = HTTP1HeadParser(limits: engine.headLimits)
         pace = engine.pace()
-        lastActivity = room.tick
-        progress = ClientProgress(room.tick)
-        taking = ClientProgress(room.tick)
+        lastActivity = loopState.tick
+        progress = ClientProgress(loopState.tick)
+        taking = ClientProgress(loopState.tick)
     }
 
     // MARK: - The channel's calls
@@ -131,13 +131,13 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     private func begin(_ context: ChannelHandlerContext) {
-        guard roomIndex < 0, phase != .closed else { return }
+        guard memberIndex < 0, phase != .closed else { return }
         // Nobody would hear an answer.
         guard let peer = context.channel.peer else { return closeAtOnce() }
         self.peer = peer
         network = NetworkAddress(peer)?.network
-        guard engine.takes(self, in: room) else { return turnAway() }
-        room.enter(self)
+        guard engine.takes(self, in: loopState) else { return turnAway() }
+        loopState.enter(self)
         engine.counters.opened()
         if !isSecure {
             socket =
@@ -171,7 +171,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         // Of what came before, the end was cut off already.
         guard !isInputClosed else { return }
         if isAsked { releaseUnasked() } else if !holdUnasked(buffer.readableBytes) { return abort() }
-        lastActivity = room.tick
+        lastActivity = loopState.tick
         if let lease {
             deadline = .max
             if lease.deliver(buffer.readBytes(length: buffer.readableBytes) ?? []) {

@@ -17,7 +17,7 @@
     deinit { unsafe base.deallocate() }
 
     /// Bytes that still fit.
-    var room: Int { capacity - count }
+    var freeBytes: Int { capacity - count }
 
     /// What was gathered.
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
@@ -27,13 +27,13 @@
         unsafe UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
     }
 
-    func advance(by more: Int) { count += min(max(more, 0), room) }
+    func advance(by more: Int) { count += min(max(more, 0), freeBytes) }
 
     func clear() { count = 0 }
 
-    /// Adds bytes that must fit: see ``room``.
+    /// Adds bytes that must fit: see ``freeBytes``.
     func append(_ bytes: UnsafeRawBufferPointer) {
-        guard let source = bytes.baseAddress, bytes.count <= room else { return }
+        guard let source = bytes.baseAddress, bytes.count <= freeBytes else { return }
         unsafe (base + count).copyMemory(from: source, byteCount: bytes.count)
         count += bytes.count
     }
@@ -57,7 +57,7 @@
     }
 
     func append(byte: UInt8) {
-        guard room > 0 else { return }
+        guard freeBytes > 0 else { return }
         unsafe base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
         count += 1
     }

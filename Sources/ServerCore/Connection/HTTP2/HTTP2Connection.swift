@@ -17,7 +17,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     typealias InboundIn = HTTP2Frame
 
     let engine: Engine
-    let room: LoopRoom
+    let loopState: LoopState
     let peer: String
     let network: NetworkAddress?
     let pace: Pace
@@ -49,21 +49,21 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var isInputClosed = false
     /// The frame layer has said goodbye, which it only does when its client is at fault.
     private var hasFault = false
-    var roomIndex = -1
+    var memberIndex = -1
 
-    private init(engine: Engine, room: LoopRoom, peer: String) {
+    private init(engine: Engine, loopState: LoopState, peer: String) {
         self.engine = engine
-        self.room = room
+        self.loopState = loopState
         self.peer = peer
         network = NetworkAddress(peer)?.network
         pace = engine.pace()
-        load = HTTP2Load(engine.unsent, in: room)
-        lastActivity = room.tick
-        progress = ClientProgress(room.tick)
+        load = HTTP2Load(engine.unsent, in: loopState)
+        lastActivity = loopState.tick
+        progress = ClientProgress(loopState.tick)
     }
 
     /// Makes a channel speak HTTP/2.
-    static func configure(_ channel: any Channel, peer: String, engine: Engine, room: LoopRoom) throws {
+    static func configure(_ channel: any Channel, peer: String, engine: Engine, loopState: LoopState) throws {
         var settings = NIOHTTP2Handler.ConnectionConfiguration()
         settings.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: 100),
@@ -86,7 +86,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         stream.streamResetFrameRateLimit.maximumCount = 1_000
         stream.outboundBufferSizeHighWatermark = 128 * 1_024
         stream.outboundBufferSizeLowWatermark = 64 * 1_024
-        let connection = HTTP2Connection(engine: engine, room: room, peer: peer)
+        let connection = HTTP2Connection(engine: engine, loopState: loopState, peer: peer)
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let meter = HTTP2FrameMeter(connection)
         connection.meter = meter
@@ -115,9 +115,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        room.enter(self)
+        loopState.enter(self)
         engine.counters.opened()
-        if !engine.makesWay(for: self, in: room) { end(.enhanceYourCalm) }
+        if !engine.makesWay(for: self, in: loopState) { end(.enhanceYourCalm) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -128,8 +128,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     private func leave() {
-        guard roomIndex >= 0 else { return }
-        engine.release(self, from: room)
+        guard memberIndex >= 0 else { return }
+        engine.release(self, from: loopState)
         _ = holdHead(0)
         queue.removeAll()
         context = nil
@@ -156,7 +156,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     // MARK: - The streams' calls
 
     /// Whether what the client sends is looked at.
-    var isListening: Bool { roomIndex >= 0 && closing == nil }
+    var isListening: Bool { memberIndex >= 0 && closing == nil }
 
     /// The connection's own; nil once it has ended.
     var channel: (any Channel)? { context?.channel }
@@ -169,7 +169,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         let hasPlace = engine.enterStreams(hasFew: hasFew)
         guard !isEnding else { return false }
         lastStream = max(lastStream, stream)
-        return hasPlace || hasFew && room.shedWaiting()
+        return hasPlace || hasFew && loopState.shedWaiting()
     }
 
     /// So many streams a connection may have where others leave little room.
@@ -194,9 +194,9 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func takesAgain() {
         guard !queue.isEmpty, !isGoingOn else { return }
         isGoingOn = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
         // This may be called from within a write.
-        room.loop.execute { bound.value.goOn() }
+        loopState.loop.execute { bound.value.goOn() }
     }
 
     private func goOn() {
@@ -226,14 +226,14 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         streams -= 1
         if hadEmptyEnd { emptyEnds -= 1 }
         engine.leaveStreams()
-        lastActivity = room.tick
+        lastActivity = loopState.tick
         closeWhenDone()
     }
 
     /// The socket took `count` bytes of a stream.
     func sent(_ count: Int) {
         load.give(count)
-        if closing == nil { lastActivity = room.tick }
+        if closing == nil { lastActivity = loopState.tick }
         reader.begin()
         meter?.sent(count)
         closeWhenDone()
@@ -283,10 +283,10 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     private func closeWhenDone() {
-        guard isEnding, streams <= 0, load.outstanding <= 0, roomIndex >= 0 else { return }
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
+        guard isEnding, streams <= 0, load.outstanding <= 0, memberIndex >= 0 else { return }
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
         // In the next turn: the last frames may be written already, but not flushed.
-        room.loop.execute {
+        loopState.loop.execute {
             let connection = bound.value
             if connection.streams <= 0 { connection.close() }
         }
@@ -295,8 +295,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// Says that nothing more is sent, and waits for the client to say so too, or for as long as it reads what the
     /// system still has for it.
     private func close() {
-        guard roomIndex >= 0, closing == nil else { return }
-        closing = room.tick &+ Limits.ticks(engine.limits.lingerTime) &+ 1
+        guard memberIndex >= 0, closing == nil else { return }
+        closing = loopState.tick &+ Limits.ticks(engine.limits.lingerTime) &+ 1
         _ = holdHead(0)
         reader.begin()
         context?.close(mode: .output, promise: nil)
@@ -320,7 +320,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         closing = tick &+ Limits.ticks(engine.limits.readerStallTime) &+ 1
     }
 
-    // MARK: - The room's calls
+    // MARK: - The calls of LoopState
 
     func secondPassed(_ tick: UInt32) {
         if let closing { return waitForEnd(until: closing, tick) }

@@ -5,14 +5,14 @@ final class HTTP2Load {
     /// Bytes.
     private(set) var outstanding = 0
     private let memory: AnswerMemory
-    private let room: LoopRoom
+    private let loopState: LoopState
 
     /// - Parameters:
     ///   - memory: of all connections.
-    ///   - room: the connection's.
-    init(_ memory: AnswerMemory, in room: LoopRoom) {
+    ///   - loopState: the connection's.
+    init(_ memory: AnswerMemory, in loopState: LoopState) {
         self.memory = memory
-        self.room = room
+        self.loopState = loopState
     }
 
     /// Whether a stream only gets what keeps it going.
@@ -22,7 +22,7 @@ final class HTTP2Load {
     var piece: Int { (isCrowded ? 16 : 64) * 1_024 / (isHeavy ? 4 : 1) }
 
     /// Whether each connection should hold little.
-    var isCrowded: Bool { memory.isCrowded || room.isCrowded }
+    var isCrowded: Bool { memory.isCrowded || loopState.isCrowded }
 
     /// A stream has given `count` bytes.
     func hold(_ count: Int) {

@@ -89,8 +89,8 @@ extension HTTP2Stream {
     }
 
     private func ask(_ open: Admission, _ view: RequestHeadView) {
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        let loop = room.loop
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        let loop = loopState.loop
         held = HeldBody()
         engine.settle(open) { decided in
             loop.execute {
@@ -115,7 +115,7 @@ extension HTTP2Stream {
     }
 
     private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
-        let exchange = Exchange(engine: engine, loop: room.loop, carrier: self, pace: pace)
+        let exchange = Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
         self.exchange = exchange
         let body: RequestBody
         if isBodyDone {
@@ -132,7 +132,7 @@ extension HTTP2Stream {
         switch engine.route(request, settling: settle) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
         case .now(let response):
-            if !request.method.isSafe { room.forgetComposed() }
+            if !request.method.isSafe { loopState.forgetComposed() }
             if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
                 exchange.start(request, sendsBody: true) { _ in response }
             } else {

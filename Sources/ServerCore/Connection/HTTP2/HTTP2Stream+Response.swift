@@ -6,7 +6,7 @@ import NIOHTTP2
 extension HTTP2Stream {
     func respond(_ response: Response, to exchange: Exchange) {
         guard exchange === self.exchange else { return }
-        room.forgetComposed()
+        loopState.forgetComposed()
         respond(response)
     }
 
@@ -77,7 +77,7 @@ extension HTTP2Stream {
         // Before the stream ends with this frame, within the write or soon after it, which is no breaking off.
         if isLast { record() }
         outstanding += count
-        if engine.unsent.isFull { room.shedStalled() }
+        if engine.unsent.isFull { loopState.shedStalled() }
         load.hold(count)
         sentBody += Int64(count)
         engine.counters.sent(count)
@@ -90,7 +90,7 @@ extension HTTP2Stream {
             stream.lostBody += Int64(count)
             stream.written(count)
             // The connection takes nothing any more, or the frame layer is just about to end the stream.
-            stream.room.loop.execute { bound.value.reset() }
+            stream.loopState.loop.execute { bound.value.reset() }
         }
         context.writeAndFlush(
             wrapOutboundOut(.data(.init(data: .byteBuffer(buffer), endStream: isLast))), promise: promise)
@@ -102,8 +102,8 @@ extension HTTP2Stream {
         guard !isOver else { return }
         if outstanding > 0 || isQueued { timeTheReader() } else { deadline = .max }
         if owesReset { return stopRequest() }
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        room.loop.execute { bound.value.pump() }
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        loopState.loop.execute { bound.value.pump() }
     }
 
     func pump(_ exchange: Exchange) {
@@ -126,8 +126,8 @@ extension HTTP2Stream {
                 waitForTurn()
                 break
             }
-            let room = pace.piece - Int(clamping: sentBody - start)
-            guard room > 0, sendNext(upTo: min(load.piece, room)) else { break }
+            let left = pace.piece - Int(clamping: sentBody - start)
+            guard left > 0, sendNext(upTo: min(load.piece, left)) else { break }
         }
         keepToRate(Int(clamping: sentBody - start))
     }
@@ -167,8 +167,8 @@ extension HTTP2Stream {
         guard pace.isLimited, count > 0, !isOver else { return }
         let wait = pace.spend(count)
         isPaused = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        room.loop.scheduleTask(in: TimeAmount(wait)) {
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        loopState.loop.scheduleTask(in: TimeAmount(wait)) {
             bound.value.isPaused = false
             bound.value.pump()
         }
@@ -238,8 +238,8 @@ extension HTTP2Stream {
     private func warm(_ span: FileSpan) {
         guard !isWarming else { return }
         isWarming = true
-        let bound = NIOLoopBound(self, eventLoop: room.loop)
-        span.warm(on: engine.threads(for: span.entry), room.loop, upTo: load.piece) { read in
+        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
+        span.warm(on: engine.threads(for: span.entry), loopState.loop, upTo: load.piece) { read in
             let stream = bound.value
             stream.isWarming = false
             stream.outgoing.markWarm(span, read)

@@ -10,7 +10,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
 
     let connection: HTTP2Connection
     let engine: Engine
-    let room: LoopRoom
+    let loopState: LoopState
     let pace: Pace
     /// Until bytes that were sent too early have been paid for.
     var isPaused = false
@@ -19,7 +19,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     /// Bytes of them that the stream ended before it sent.
     var lostBody: Int64 = 0
     var context: ChannelHandlerContext?
-    var roomIndex = -1
+    var memberIndex = -1
 
     var head = RequestHead()
     var view: RequestHeadView?
@@ -67,9 +67,9 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     init(of connection: HTTP2Connection) {
         self.connection = connection
         engine = connection.engine
-        room = connection.room
+        loopState = connection.loopState
         pace = connection.pace
-        progress = ClientProgress(room.tick)
+        progress = ClientProgress(loopState.tick)
     }
 
     /// What all streams of the connection share.
@@ -82,7 +82,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        room.enter(self)
+        loopState.enter(self)
         let number = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
         isRefused = !connection.streamBegan(number.map { Int($0) } ?? 0)
         setDeadline(engine.limits.headTime)
@@ -114,7 +114,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     func becomeOver() {
-        room.leave(self)
+        loopState.leave(self)
         guard !isOver else { return }
         if hasHead { recordBrokenOff() }
         isOver = true
@@ -129,10 +129,10 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
     }
 
-    // MARK: - The room's calls
+    // MARK: - The calls of LoopState
 
     func setDeadline(_ time: Duration) {
-        deadline = room.tick &+ Limits.ticks(time) &+ 1
+        deadline = loopState.tick &+ Limits.ticks(time) &+ 1
     }
 
     /// Limits the time in which the peer takes nothing of what was given to the connection.

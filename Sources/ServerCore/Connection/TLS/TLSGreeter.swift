@@ -9,18 +9,18 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     typealias InboundIn = ByteBuffer
 
     private let engine: Engine
-    private let room: LoopRoom
+    private let loopState: LoopState
     private var context: ChannelHandlerContext?
     private var deadline: UInt32
     private var peer = ""
     private(set) var network: NetworkAddress?
     private var hasFailed = false
-    var roomIndex = -1
+    var memberIndex = -1
 
-    init(engine: Engine, room: LoopRoom) {
+    init(engine: Engine, loopState: LoopState) {
         self.engine = engine
-        self.room = room
-        deadline = room.tick &+ Limits.ticks(engine.limits.headTime) &+ 1
+        self.loopState = loopState
+        deadline = loopState.tick &+ Limits.ticks(engine.limits.headTime) &+ 1
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -34,12 +34,12 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     }
 
     private func begin(_ context: ChannelHandlerContext) {
-        guard roomIndex < 0 else { return }
+        guard memberIndex < 0 else { return }
         guard let peer = context.channel.peer else { return context.closeBelowTLS() }
         self.peer = peer
         network = NetworkAddress(peer)?.network
-        guard engine.takes(self, in: room) else { return context.closeBelowTLS() }
-        room.enter(self)
+        guard engine.takes(self, in: loopState) else { return context.closeBelowTLS() }
+        loopState.enter(self)
         engine.counters.greeting()
         context.read()
     }
@@ -56,9 +56,9 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
         leave()
         do {
             if agreed == "h2" {
-                try HTTP2Connection.configure(context.channel, peer: peer, engine: engine, room: room)
+                try HTTP2Connection.configure(context.channel, peer: peer, engine: engine, loopState: loopState)
             } else {
-                let connection = HTTP1Connection(engine: engine, room: room, isSecure: true)
+                let connection = HTTP1Connection(engine: engine, loopState: loopState, isSecure: true)
                 try context.pipeline.syncOperations.addHandler(connection)
             }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
@@ -87,11 +87,11 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     }
 
     private func leave() {
-        guard roomIndex >= 0 else { return }
-        engine.release(self, from: room)
+        guard memberIndex >= 0 else { return }
+        engine.release(self, from: loopState)
     }
 
-    // MARK: - The room's calls
+    // MARK: - The calls of LoopState
 
     func secondPassed(_ tick: UInt32) { if tick >= deadline { abort() } }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import ServerCore
 
 @Suite("The connections of one event loop")
-struct LoopRoomTests {
+struct LoopStateTests {
     @Test(
         "The longest idle connection of the same network makes way",
         arguments: [
@@ -14,10 +14,10 @@ struct LoopRoomTests {
             (["192.0.2.1", "unix"], "unix", 1),
         ])
     func makesWay(peers: [String], newcomer: String, leaving: Int) {
-        let room = LoopRoom(loop: EmbeddedEventLoop())
+        let state = LoopState(loop: EmbeddedEventLoop())
         let members = peers.enumerated().map { Visitor($1, idleSince: UInt32($0)) }
-        for member in members { room.enter(member) }
-        #expect(room.shedIdlest(for: Visitor(newcomer, idleSince: 0)))
+        for member in members { state.enter(member) }
+        #expect(state.shedIdlest(for: Visitor(newcomer, idleSince: 0)))
         #expect(members.indices.filter { members[$0].isAborted } == [leaving])
     }
 
@@ -25,23 +25,23 @@ struct LoopRoomTests {
         "Nobody makes way for another network, and nobody who is busy",
         arguments: ["2001:db8:0:1::1", "192.0.2.1", "unix"])
     func stays(newcomer: String) {
-        let room = LoopRoom(loop: EmbeddedEventLoop())
+        let state = LoopState(loop: EmbeddedEventLoop())
         let members = [Visitor("2001:db8::1", idleSince: 0), Visitor(newcomer, idleSince: nil)]
-        for member in members { room.enter(member) }
+        for member in members { state.enter(member) }
         let new = Visitor(newcomer, idleSince: 0)
-        room.enter(new)
-        #expect(!room.shedIdlest(for: new))
+        state.enter(new)
+        #expect(!state.shedIdlest(for: new))
         #expect((members + [new]).allSatisfy { !$0.isAborted })
     }
 
     @Test("That nobody of a network is idle is known for as long as a second, of all its addresses")
     func remembers() {
-        let room = LoopRoom(loop: EmbeddedEventLoop())
-        #expect(!room.shedIdlest(for: Visitor("2001:db8::1", idleSince: 0)))
-        room.enter(Visitor("2001:db8::2", idleSince: 0))
-        room.enter(Visitor("192.0.2.1", idleSince: 0))
-        #expect(!room.shedIdlest(for: Visitor("2001:db8::3", idleSince: 0)))
-        #expect(room.shedIdlest(for: Visitor("192.0.2.1", idleSince: 0)))
+        let state = LoopState(loop: EmbeddedEventLoop())
+        #expect(!state.shedIdlest(for: Visitor("2001:db8::1", idleSince: 0)))
+        state.enter(Visitor("2001:db8::2", idleSince: 0))
+        state.enter(Visitor("192.0.2.1", idleSince: 0))
+        #expect(!state.shedIdlest(for: Visitor("2001:db8::3", idleSince: 0)))
+        #expect(state.shedIdlest(for: Visitor("192.0.2.1", idleSince: 0)))
     }
 }
 
@@ -49,7 +49,7 @@ struct LoopRoomTests {
 private final class Visitor: LoopMember {
     let network: NetworkAddress?
     let idleSince: UInt32?
-    var roomIndex = -1
+    var memberIndex = -1
     private(set) var isAborted = false
 
     init(_ peer: String, idleSince: UInt32?) {

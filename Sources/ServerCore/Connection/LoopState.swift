@@ -13,7 +13,7 @@ import NIOCore
 /// What the connections of one event loop share, and the requests of HTTP/2 on them, so that none of it needs a lock.
 ///
 /// Used on that loop only.
-final class LoopRoom {
+final class LoopState {
     let loop: any EventLoop
     let out = OutBuffer()
     let files = OpenFileCache()
@@ -40,7 +40,7 @@ final class LoopRoom {
     private let composing = OutBuffer(capacity: 80 * 1_024)
     private let question = OutBuffer(capacity: 2 * 1_024)
 
-    /// Seconds since this room was made; moves while there are connections.
+    /// Seconds since this object was made; moves while there are connections.
     ///
     /// All time limits count in it.
     private(set) var tick: UInt32 = 0
@@ -64,7 +64,7 @@ final class LoopRoom {
 
     /// Takes in what wants to be looked at every second.
     func enter(_ member: any LoopMember) {
-        member.roomIndex = members.count
+        member.memberIndex = members.count
         members.append(member)
         if ticking == nil {
             let bound = NIOLoopBound(self, eventLoop: loop)
@@ -75,14 +75,14 @@ final class LoopRoom {
     }
 
     func leave(_ member: any LoopMember) {
-        let index = member.roomIndex
+        let index = member.memberIndex
         guard index >= 0, index < members.count, members[index] === member else { return }
         let last = members.removeLast()
         if last !== member {
             members[index] = last
-            last.roomIndex = index
+            last.memberIndex = index
         }
-        member.roomIndex = -1
+        member.memberIndex = -1
         if members.isEmpty {
             files.clear()
             secureFiles.clear()
@@ -264,10 +264,10 @@ final class LoopRoom {
     }
 }
 
-/// What a room looks after: a connection, a TLS handshake, or one request of HTTP/2.
+/// What a ``LoopState`` looks after: a connection, a TLS handshake, or one request of HTTP/2.
 protocol LoopMember: AnyObject {
-    /// Where the room keeps it; -1 outside.
-    var roomIndex: Int { get set }
+    /// Where the ``LoopState`` keeps it; -1 outside.
+    var memberIndex: Int { get set }
     /// Where it comes from, as ``ConnectionsPerAddress`` counts it; nil for a Unix-domain socket.
     var network: NetworkAddress? { get }
     /// A second has passed: end what has run out of time.

@@ -47,7 +47,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// The client was told that nothing new is taken.
     private(set) var isEnding = false
     private var isInputClosed = false
-    /// The frame layer has said goodbye, which it only does when its client is at fault.
+    /// The frame layer has sent GOAWAY, which it only does when its client is at fault.
     private var hasFault = false
     var memberIndex = -1
 
@@ -146,8 +146,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if HTTP2StreamFault.isOne(error, hasSaidGoodbye: hasFault) { return }
-        // Where its client is at fault, the frame layer has said goodbye before it tells of it.
+        if HTTP2StreamFault.isOne(error, hasSentGoAway: hasFault) { return }
+        // Where its client is at fault, the frame layer has sent GOAWAY before it tells of it.
         if HTTP2StreamFault.isOfLateFrame(error), !hasFault { return }
         // A peer that breaks the rules, or is gone.
         close()
@@ -244,7 +244,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// Takes nothing new, and ends when all that was begun is done and sent.
     private func end(_ reason: HTTP2ErrorCode) {
         guard !isEnding else { return }
-        sayGoodbye(reason)
+        sendGoAway(reason)
         closeWhenDone()
     }
 
@@ -253,7 +253,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     ///
     /// RFC 9113 §6.8. Past the frame layer, which would take the body of a request that crossed this frame for a fault
     /// of the whole connection; such a stream is refused by itself.
-    private func sayGoodbye(_ reason: HTTP2ErrorCode) {
+    private func sendGoAway(_ reason: HTTP2ErrorCode) {
         isEnding = true
         let hadFault = hasFault
         defer { hasFault = hadFault }
@@ -262,7 +262,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         else { return }
         var frame = context.channel.allocator.buffer(capacity: 17)
         // Eight bytes, GOAWAY, no flags, on stream 0.
-        frame.writeInteger(8 << 8 | 7 as UInt32)
+        frame.writeInteger(8 << 8 | UInt32(HTTP2FrameType.goAway))
         frame.writeInteger(0 as UInt8)
         frame.writeInteger(0 as UInt32)
         frame.writeInteger(UInt32(clamping: lastStream))
@@ -274,11 +274,11 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func framed(_ count: Int) { framedBytes &+= Int64(count) }
 
     /// GOAWAY is sent.
-    func saysGoodbye() { hasFault = true }
+    func didSendGoAway() { hasFault = true }
 
     /// The client sends what can only be meant to harm.
     func breakOff() {
-        sayGoodbye(.enhanceYourCalm)
+        sendGoAway(.enhanceYourCalm)
         close()
     }
 
@@ -351,7 +351,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     func abort() {
-        if !isEnding { sayGoodbye(.noError) }
+        if !isEnding { sendGoAway(.noError) }
         closeAtOnce()
     }
 

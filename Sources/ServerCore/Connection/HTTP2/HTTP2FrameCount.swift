@@ -5,17 +5,10 @@ struct HTTP2FrameCount {
     /// A frame of a body is paid for by so many bytes in it.
     static let worth = 64
 
-    /// The types and flags of the frames that matter here.
-    ///
-    /// RFC 9113 §6.
+    /// Of frames, besides their ``HTTP2FrameType``.
     private enum Frame {
-        static let data: UInt8 = 0
-        static let headers: UInt8 = 1
-        static let settings: UInt8 = 4
-        static let continuation: UInt8 = 9
-        /// None has been read.
+        /// The type while none has been read.
         static let none: UInt8 = 0xFF
-
         /// Bytes of a frame's head.
         ///
         /// RFC 9113 §4.1.
@@ -80,14 +73,16 @@ struct HTTP2FrameCount {
     var unfinished: Int {
         if position > 0 { return position }
         guard skipped > 0, size <= Self.largest else { return 0 }
-        let isBody = type == Frame.data && flags & Frame.padded == 0
+        let isBody = type == HTTP2FrameType.data && flags & Frame.padded == 0
         return isBody && skipped < size - Frame.head ? 0 : size - skipped
     }
 
     /// Whether a request's fields have not all come, or what every client begins with.
     var isWithinFields: Bool { !isLastOfFields || skipped > 0 && isOfFields }
 
-    private var isOfFields: Bool { type == Frame.headers || type == Frame.continuation || type == Frame.none }
+    private var isOfFields: Bool {
+        type == HTTP2FrameType.headers || type == HTTP2FrameType.continuation || type == Frame.none
+    }
 
     /// Bytes that have come of a request whose fields have not all come; what was announced costs nothing yet.
     var fieldBytes: Int { isWithinFields ? fields - (isOfFields ? skipped : 0) : 0 }
@@ -116,7 +111,9 @@ struct HTTP2FrameCount {
         if skipped == 0, position == 0 { hasRequest = false }
         while index < bytes.count {
             let rest = min(skipped, bytes.count - index)
-            if type == Frame.settings { for offset in index..<(index + rest) { unsafe takeSetting(bytes[offset]) } }
+            if type == HTTP2FrameType.settings {
+                for offset in index..<(index + rest) { unsafe takeSetting(bytes[offset]) }
+            }
             skipped -= rest
             index += rest
             if skipped == 0, isSmaller {
@@ -140,15 +137,15 @@ struct HTTP2FrameCount {
     private mutating func endOfHead() {
         frames &+= 1
         switch type {
-        case Frame.data: grant(length / Self.worth - 1)
+        case HTTP2FrameType.data: grant(length / Self.worth - 1)
         // A request and what it continues with are bounded elsewhere; a small body may belong to it.
-        case Frame.headers:
+        case HTTP2FrameType.headers:
             grant(4)
             hasRequest = true
             requests += 1
             fields = length
             isLastOfFields = flags & Frame.endHeaders != 0
-        case Frame.continuation:
+        case HTTP2FrameType.continuation:
             hasRequest = true
             fields += length
             isLastOfFields = flags & Frame.endHeaders != 0

@@ -28,7 +28,7 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
     init(_ connection: HTTP2Connection) { self.connection = connection }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes behind a goodbye is read, so that the goodbye reaches its client, and kept and counted nowhere:
+        // What comes behind a GOAWAY is read, so that the GOAWAY reaches its client, and kept and counted nowhere:
         // nobody would give it back.
         guard !count.isExhausted, connection.isListening else { return forget() }
         var bytes = unwrapInboundIn(data)

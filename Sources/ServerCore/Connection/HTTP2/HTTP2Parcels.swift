@@ -47,7 +47,7 @@ final class HTTP2Parcels: ChannelDuplexHandler {
         connection.takesAgain()
     }
 
-    /// Finds the frame that says goodbye, and counts those that a client leaves lying.
+    /// Finds the frame GOAWAY, and counts those that a client leaves lying.
     ///
     /// Each frame is written by itself, its head first; the content of a body's comes in a write of its own.
     /// RFC 9113 §4.1.
@@ -59,9 +59,9 @@ final class HTTP2Parcels: ChannelDuplexHandler {
         let start = bytes.readerIndex
         guard let word = bytes.getInteger(at: start, as: UInt32.self) else { return }
         rest = 9 + Int(word >> 8) - bytes.readableBytes
-        switch word & 0xFF {
-        case Self.body: return connection.framed(Int(word >> 8))
-        case Self.goodbye: connection.saysGoodbye()
+        switch UInt8(truncatingIfNeeded: word) {
+        case HTTP2FrameType.data: return connection.framed(Int(word >> 8))
+        case HTTP2FrameType.goAway: connection.didSendGoAway()
         default: break
         }
         guard !context.channel.isWritable else { return }
@@ -74,15 +74,6 @@ final class HTTP2Parcels: ChannelDuplexHandler {
 
     /// More than any client has to be told before it reads: it may have a hundred requests.
     private static let mostUnsent = 1_000
-
-    /// The type of the frame DATA.
-    ///
-    /// RFC 9113 §6.1.
-    private static let body: UInt32 = 0
-    /// The type of the frame GOAWAY.
-    ///
-    /// RFC 9113 §6.8.
-    private static let goodbye: UInt32 = 7
 
     /// Sends what waits.
     ///

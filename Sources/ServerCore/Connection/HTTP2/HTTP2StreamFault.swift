@@ -7,9 +7,9 @@ enum HTTP2StreamFault {
     /// Whether the connection goes on after `error`.
     /// - Parameters:
     ///   - error: as the frame layer tells it.
-    ///   - hasSaidGoodbye: the frame layer has, which it only does when the fault is the connection's.
+    ///   - hasSentGoAway: the frame layer has, which it only does when the fault is the connection's.
     /// - Returns: false where all streams are over.
-    static func isOne(_ error: any Error, hasSaidGoodbye: Bool) -> Bool {
+    static func isOne(_ error: any Error, hasSentGoAway: Bool) -> Bool {
         switch error {
         case is NIOHTTP2Errors.StreamError, is NIOHTTP2Errors.TrailersWithoutEndStream:
             true
@@ -24,9 +24,9 @@ enum HTTP2StreamFault {
             is NIOHTTP2Errors.UnsupportedPseudoHeader, is NIOHTTP2Errors.InvalidPseudoHeaders,
             is NIOHTTP2Errors.InvalidPseudoHeaderValue, is NIOHTTP2Errors.EmptyPathHeader:
             true
-        // Of a stream, unless the frame layer has said goodbye: RFC 9113 §6.9, §6.9.1.
+        // Of a stream, unless the frame layer has sent GOAWAY: RFC 9113 §6.9, §6.9.1.
         case is NIOHTTP2Errors.InvalidWindowIncrementSize, is NIOHTTP2Errors.InvalidFlowControlWindowSize:
-            !hasSaidGoodbye
+            !hasSentGoAway
         default: false
         }
     }

@@ -191,7 +191,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func dequeue(_ stream: HTTP2Stream) { queue.removeAll { $0 === stream } }
 
     /// The channel has sent nearly all that it had.
-    func takesAgain() {
+    func channelDrained() {
         guard !queue.isEmpty, !isGoingOn else { return }
         isGoingOn = true
         let bound = NIOLoopBound(self, eventLoop: loopState.loop)
@@ -202,7 +202,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private func goOn() {
         isGoingOn = false
         // Who is not done when the channel is full stands behind the others.
-        while isTaking, let stream = queue.popFirst() { stream.hasTurn() }
+        while isTaking, let stream = queue.popFirst() { stream.takeTurn() }
     }
 
     /// Counts the memory of a head that is on its way.

@@ -44,7 +44,7 @@ final class HTTP2Parcels: ChannelDuplexHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return }
         unsent = 0
-        connection.takesAgain()
+        connection.channelDrained()
     }
 
     /// Finds the frame GOAWAY, and counts those that a client leaves lying.

@@ -140,7 +140,7 @@ extension HTTP2Stream {
     }
 
     /// The connection takes more.
-    func hasTurn() {
+    func takeTurn() {
         isQueued = false
         if outstanding == 0 { deadline = .max }
         pump(hasTurn: true)

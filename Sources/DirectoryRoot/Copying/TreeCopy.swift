@@ -70,7 +70,7 @@ struct TreeCopy: ~Copyable {
     /// A move carries what nobody sees, too, since the source will be gone: the state of a share in the tree, with its
     /// trash, but not what is unfinished.
     private func takes(_ name: [UInt8], in folder: SharePath) -> Bool {
-        if isMove { return unsafe name.withUnsafeBufferPointer { unsafe ReservedName.made($0) == nil } }
+        if isMove { return unsafe name.withUnsafeBufferPointer { unsafe !ReservedName.isTemporary($0) } }
         return share.root.policy.shows(name: name) && !share.root.hides(name, in: folder)
     }
 

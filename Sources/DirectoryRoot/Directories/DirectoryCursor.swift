@@ -164,7 +164,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     /// Removes what a crash left in this directory because it could not stand in the scratch folder.
     private func cleanUp(_ record: sys_name) {
         // A name that only begins like ours is somebody's, hidden or not.
-        guard unsafe ReservedName.made(record.bytes) != nil, !policy.isReadOnly,
+        guard unsafe ReservedName.isTemporary(record.bytes), !policy.isReadOnly,
             unsafe ScratchFolder.isLeftover(descriptor, record, at: share.root.state.clock.wall()),
             unsafe !share.root.scratch.mayHaveNote(of: Array(record.bytes))
         else { return }

@@ -59,7 +59,7 @@ struct TreeFingerprint: Equatable {
     /// Whether a name is one of those that a copy may have: what moves takes along all but what is unfinished.
     private func counts(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         switch scope {
-        case .contents: unsafe ReservedName.made(name) == nil
+        case .contents: unsafe !ReservedName.isTemporary(name)
         case .names: unsafe !ReservedName.takes(name)
         }
     }

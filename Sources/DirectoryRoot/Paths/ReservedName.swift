@@ -36,12 +36,17 @@ package enum ReservedName {
     }
 
     /// When a name that ``fresh()`` gave was made, in seconds; nil for every other name, which is somebody else's.
-    package static func made(_ name: UnsafeBufferPointer<UInt8>) -> Int64? {
+    package static func creationSeconds(of name: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard name.count == prefix.utf8.count + timeDigits + randomDigits, unsafe name.starts(with: prefix.utf8)
         else { return nil }
         let digits = unsafe Array(name.dropFirst(prefix.utf8.count))
         guard digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }) else { return nil }
         return Int64(String(decoding: digits.prefix(timeDigits), as: UTF8.self), radix: 36)
+    }
+
+    /// Whether ``fresh()`` gave this name.
+    package static func isTemporary(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        unsafe creationSeconds(of: name) != nil
     }
 
     private static let timeDigits = 7

@@ -32,7 +32,7 @@ struct AsideNote: RenameNote {
             let placed = NotedThing(parts[2], parts[3]), let path = try? SharePath(bytes: parts[5]), !path.isRoot
         else { return nil }
         aside = Array(parts[4])
-        guard unsafe aside.withUnsafeBufferPointer({ unsafe ReservedName.made($0) }) != nil else { return nil }
+        guard unsafe aside.withUnsafeBufferPointer({ unsafe ReservedName.isTemporary($0) }) else { return nil }
         self.path = path
         self.replaced = replaced
         self.placed = placed

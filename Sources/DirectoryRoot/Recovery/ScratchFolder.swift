@@ -120,7 +120,7 @@ final class ScratchFolder: Sendable {
     /// Who makes something that may take days holds a lock on it; see ``hold(_:)``.
     static func isLeftover(_ directory: Int32, _ record: sys_name, at now: Timestamp) -> Bool {
         var status = sys_attributes()
-        let made = unsafe ReservedName.made(record.bytes) ?? 0
+        let made = unsafe ReservedName.creationSeconds(of: record.bytes) ?? 0
         guard unsafe sys_statat(directory, record.name, &status) == 0,
             now.since(Timestamp(seconds: max(made, status.changed))) > .seconds(86_400)
         else { return false }

@@ -19,15 +19,15 @@ import Testing
 
     @Test("Names of unfinished files are known from others that begin like them")
     func names() {
-        func made(_ name: String) -> Int64? {
+        func seconds(_ name: String) -> Int64? {
             var name = name
-            return name.withUTF8 { ReservedName.made($0) }
+            return name.withUTF8 { ReservedName.creationSeconds(of: $0) }
         }
         let now = RootClock.system.wall().seconds
-        let fresh = made(ReservedName.fresh())
+        let fresh = seconds(ReservedName.fresh())
         #expect(fresh.map { abs($0 - now) < 60 } == true)
         for name in [".shareserve", ".shareserve-", ".shareserve-backup", ".shareserve-2026-01-01_000", "x"] {
-            #expect(made(name) == nil)
+            #expect(seconds(name) == nil)
         }
     }
 

@@ -132,7 +132,7 @@ struct AccountBook: Sendable {
             let expected = Self.hash(
                 digest.algorithm,
                 [Array(secret.utf8), digest.nonce, digest.nc, digest.cnonce, Array("auth".utf8), Array(request.utf8)])
-            return StoredPassword.same(Array(expected.utf8), digest.response)
+            return ConstantTime.equal(Array(expected.utf8), digest.response)
         }
         return isRight ? account : nil
     }
@@ -143,7 +143,7 @@ struct AccountBook: Sendable {
         // All of them, wherever it is.
         for account in accounts.values {
             let own = Self.hash(algorithm, [Array(account.name.utf8), Array(AccessRules.realm.utf8)])
-            if StoredPassword.same(Array(own.utf8), sought) { found = account }
+            if ConstantTime.equal(Array(own.utf8), sought) { found = account }
         }
         return found
     }

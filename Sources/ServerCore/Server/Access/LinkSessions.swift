@@ -35,7 +35,7 @@ struct LinkSessions {
         Sessions.values(of: Self.cookie, in: cookies).contains { value in
             guard let bytes = Hex.bytes(value.utf8), bytes.count == 8 + Sessions.sealCount else { return false }
             let begun = Array(bytes[..<8])
-            guard StoredPassword.same(seal(begun, link), Array(bytes[8...])) else { return false }
+            guard ConstantTime.equal(seal(begun, link), Array(bytes[8...])) else { return false }
             let (age, isOverflow) = clock().subtractingReportingOverflow(Sessions.number(begun[...]))
             return !isOverflow && age >= -Sessions.skew && age < Sessions.longest
         }

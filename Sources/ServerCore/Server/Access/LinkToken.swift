@@ -30,6 +30,6 @@ package struct LinkToken: Equatable, Sendable {
 
     /// Whether this token's secret is the link's.
     package func opens(hash: [UInt8]) -> Bool {
-        StoredPassword.same(hash, Array(SHA256.hash(data: Array(secret.utf8))))
+        ConstantTime.equal(hash, Array(SHA256.hash(data: Array(secret.utf8))))
     }
 }

@@ -98,7 +98,7 @@ final class Nonces: Sendable {
     private func birth(of nonce: [UInt8]) -> Int64? {
         guard nonce.count == 64 else { return nil }
         guard let bytes = Hex.bytes(nonce) else { return nil }
-        guard StoredPassword.same(seal(Array(bytes[..<16])), Array(bytes[16...])) else { return nil }
+        guard ConstantTime.equal(seal(Array(bytes[..<16])), Array(bytes[16...])) else { return nil }
         return Int64(bitPattern: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) })
     }
 

@@ -146,7 +146,7 @@ final class Sessions: Sendable {
         let body = Array(bytes.dropLast(Self.sealCount))
         let name = String(decoding: body[(16 + Self.idCount)...], as: UTF8.self)
         guard let account = book.account(named: name),
-            StoredPassword.same(
+            ConstantTime.equal(
                 secret.seal("session", body + account.password.fingerprint), Array(bytes.suffix(Self.sealCount)))
         else { return nil }
         let ticket = Ticket(

@@ -1,4 +1,3 @@
-internal import CCrypt
 internal import Crypto
 
 /// What is known of an account's password, and how one is compared with it.
@@ -83,9 +82,10 @@ package enum StoredPassword: Equatable, Sendable {
     /// - Returns: true when it is.
     func matches(_ password: [UInt8], user: [UInt8], realm: String) -> Bool {
         switch self {
-        case .plain(let stored): return Self.same(Array(SHA256.hash(data: stored)), Array(SHA256.hash(data: password)))
+        case .plain(let stored):
+            return ConstantTime.equal(Array(SHA256.hash(data: stored)), Array(SHA256.hash(data: password)))
         case .digest(let stored):
-            return Self.same(stored, Self.digestSecret(user: user, realm: realm, password: password))
+            return ConstantTime.equal(stored, Self.digestSecret(user: user, realm: realm, password: password))
         case .crypt(let stored): return PasswordCrypt.matches(password, stored)
         }
     }
@@ -102,93 +102,5 @@ package enum StoredPassword: Equatable, Sendable {
     /// `SHA-256(user:realm:password)`.
     static func digestSecret(user: [UInt8], realm: String, password: [UInt8]) -> [UInt8] {
         Array(SHA256.hash(data: user + [0x3A] + Array(realm.utf8) + [0x3A] + password))
-    }
-
-    /// Compares without stopping at the first difference.
-    static func same(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-        guard a.count == b.count else { return false }
-        var difference: UInt8 = 0
-        for (x, y) in zip(a, b) { difference |= x ^ y }
-        return difference == 0
-    }
-}
-
-/// The system's crypt(3).
-///
-/// Slow on purpose: never on an event loop.
-enum PasswordCrypt {
-    /// libcrypt refuses longer ones.
-    private static let longest = 511
-
-    /// Whether libcrypt knows the kind and the parameters of a hash.
-    static func canCheck(_ hash: String) -> Bool {
-        // A setting without its hash would be accepted by libcrypt, and match nothing.
-        hash.utf8.count < 384 && hash.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-            && crypted([0x78], hash)?.utf8.count == hash.utf8.count
-    }
-
-    static func matches(_ password: [UInt8], _ hash: String) -> Bool {
-        guard let made = crypted(password, hash) else { return false }
-        return StoredPassword.same(Array(made.utf8), Array(hash.utf8))
-    }
-
-    /// The hash of `password` with the kind, parameters and salt of `setting`; nil when libcrypt refuses.
-    static func crypted(_ password: [UInt8], _ setting: String) -> String? {
-        guard password.count <= longest, !password.contains(0) else { return nil }
-        let buffer = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
-        unsafe buffer.initialize(to: crypt_data())
-        defer {
-            unsafe buffer.deinitialize(count: 1)
-            unsafe buffer.deallocate()
-        }
-        let phrase = password.map { CChar(bitPattern: $0) } + [0]
-        guard let made = unsafe crypt_rn(phrase, setting, buffer, Int32(MemoryLayout<crypt_data>.size)) else {
-            return nil
-        }
-        let text = unsafe String(cString: made)
-        return text.hasPrefix("*") ? nil : text
-    }
-
-    /// A fresh setting of a kind, with a random salt; nil when libcrypt does not know the kind.
-    static func setting(_ prefix: String) -> String? {
-        var buffer = [CChar](repeating: 0, count: Int(CRYPT_GENSALT_OUTPUT_SIZE))
-        guard unsafe crypt_gensalt_rn(prefix, 0, nil, 0, &buffer, Int32(buffer.count)) != nil else { return nil }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-}
-
-/// Makes the hashes that `--auth`, password files and links take.
-public enum PasswordHash: String, CaseIterable, Sendable {
-    /// yescrypt, `$y$`: the strongest.
-    case yescrypt
-    /// SHA-512, `$6$`: understood everywhere.
-    case sha512
-    /// bcrypt, `$2y$`: as `htpasswd -B` makes.
-    case bcrypt
-    /// A Digest secret, which also serves clients that do not send the password.
-    case digest
-
-    /// Hashes a password.
-    /// - Parameters:
-    ///   - password: at most 511 bytes, without NUL.
-    ///   - user: the account's name; a Digest secret holds for this name alone.
-    /// - Returns: what goes behind `user:`.
-    /// - Throws: ``AccessRuleError`` for a password that cannot be hashed.
-    public func make(password: String, user: String) throws(AccessRuleError) -> String {
-        guard !password.isEmpty else { throw AccessRuleError("the password is empty") }
-        let prefix: String
-        switch self {
-        case .digest:
-            let secret = StoredPassword.digestSecret(
-                user: Array(user.utf8), realm: AccessRules.realm, password: Array(password.utf8))
-            return StoredPassword.digestMark + Hex.text(secret)
-        case .yescrypt: prefix = "$y$"
-        case .sha512: prefix = "$6$"
-        case .bcrypt: prefix = "$2y$"
-        }
-        guard let setting = PasswordCrypt.setting(prefix),
-            let hash = PasswordCrypt.crypted(Array(password.utf8), setting)
-        else { throw AccessRuleError("the password is longer than 511 bytes, or holds NUL") }
-        return hash
     }
 }

@@ -99,7 +99,7 @@ struct PropertySidecar: Sendable {
     }
 
     /// All property files, without those that are just being written.
-    private static func names(in folder: OpenDescriptor) throws(RootError) -> [String] {
+    private static func names(in folder: IdentifiedDescriptor) throws(RootError) -> [String] {
         try StateFolder.names(in: folder).filter(isWhole)
     }
 
@@ -107,7 +107,7 @@ struct PropertySidecar: Sendable {
 
     /// What one property file holds, which may be a megabyte: they are looked at one by one, however many there are.
     /// - Returns: nil for one that is gone, damaged or can't be read now.
-    private func read(_ name: String, in folder: OpenDescriptor) -> Stored? {
+    private func read(_ name: String, in folder: IdentifiedDescriptor) -> Stored? {
         guard let bytes = try? StateFile.bytes(of: name, in: folder) else { return nil }
         return try? Stored(StateEnvelope(file: bytes).payload)
     }

@@ -59,12 +59,12 @@ struct Location: ~Copyable {
     }
 
     /// What is there, open for reading; nil where we may not.
-    func open() throws(RootError) -> OpenDescriptor? {
+    func open() throws(RootError) -> IdentifiedDescriptor? {
         let answer = unsafe withName {
             unsafe sys_openat(directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         }
         if answer == -EACCES || answer == -EPERM { return nil }
-        return try OpenDescriptor(adopting: check(answer, "openat"))
+        return try IdentifiedDescriptor(adopting: check(answer, "openat"))
     }
 }
 

@@ -54,14 +54,14 @@ package struct SnapshotStore: Sendable {
     }
 
     /// Where what has this name would be; nil for what is no name of ours, as it came from outside.
-    private func folder(for name: String) throws(RootError) -> OpenDescriptor? {
+    private func folder(for name: String) throws(RootError) -> IdentifiedDescriptor? {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else {
             return nil
         }
         return try state.subfolder(Self.folder, creating: false)
     }
 
-    private func touch(_ name: String, in folder: OpenDescriptor) -> Bool {
+    private func touch(_ name: String, in folder: IdentifiedDescriptor) -> Bool {
         let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         guard opened >= 0 else { return false }
         defer { _ = sys_close(opened) }
@@ -69,7 +69,7 @@ package struct SnapshotStore: Sendable {
         return sys_set_times(opened, 0, -1, now.seconds, Int64(now.nanoseconds)) == 0
     }
 
-    private func evict(from folder: OpenDescriptor) throws(RootError) {
+    private func evict(from folder: IdentifiedDescriptor) throws(RootError) {
         var kept: [(name: String, age: Timestamp, size: UInt64)] = []
         for name in try StateFolder.names(in: folder) {
             var found = sys_attributes()

@@ -69,7 +69,7 @@ struct StateFile: Sendable {
         return try read(in: folder)
     }
 
-    private func read(in folder: OpenDescriptor) throws(RootError) -> Contents? {
+    private func read(in folder: IdentifiedDescriptor) throws(RootError) -> Contents? {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         var opened = unsafe sys_openat(folder.number, name, flags, 0)
         // Replaced on a network file system while we looked.
@@ -96,7 +96,7 @@ struct StateFile: Sendable {
     /// - Returns: nil when there is no such file.
     /// - Throws: what the disk says.
     static func bytes(
-        of name: String, in folder: OpenDescriptor, upTo limit: UInt64 = .max
+        of name: String, in folder: IdentifiedDescriptor, upTo limit: UInt64 = .max
     ) throws(RootError) -> [UInt8]? {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let opened = unsafe sys_openat(folder.number, name, flags, 0)
@@ -175,7 +175,7 @@ struct StateFile: Sendable {
     /// - Returns: what it looks like now.
     /// - Throws: what the disk says.
     static func create(
-        _ name: String, in folder: OpenDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool,
+        _ name: String, in folder: IdentifiedDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool,
         survivesPowerCut: Bool = true
     ) throws(RootError) -> Identity {
         let opened = unsafe sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)

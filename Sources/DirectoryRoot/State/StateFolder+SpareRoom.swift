@@ -47,7 +47,7 @@ extension StateFolder {
         var space = sys_space()
         guard unsafe sys_space(root, &space) == 0 else { return }
         let free = space.is_known == 0 ? .max : space.available
-        let spare: OpenDescriptor?
+        let spare: IdentifiedDescriptor?
         let isTight = isTight
         do throws(RootError) {
             if free >= Self.lowRoom, try descriptor(creating: false) == nil {
@@ -98,7 +98,7 @@ extension StateFolder {
         return unsafe sys_statat(spare.number, Self.firstSpareFile, &status) == -ENOENT
     }
 
-    private static func makeSpareFile(_ name: String, in spare: OpenDescriptor) throws(RootError) {
+    private static func makeSpareFile(_ name: String, in spare: IdentifiedDescriptor) throws(RootError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         let file = try unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
         do throws(RootError) {

@@ -18,9 +18,9 @@ package final class StateFolder: Sendable {
     private let owner: FileOwner?
     package let incidents = StateIncidents()
 
-    private let folder = Mutex<OpenDescriptor?>(nil)
-    private let subfolders = Mutex<[String: OpenDescriptor]>([:])
-    private let lockFile = Mutex<OpenDescriptor?>(nil)
+    private let folder = Mutex<IdentifiedDescriptor?>(nil)
+    private let subfolders = Mutex<[String: IdentifiedDescriptor]>([:])
+    private let lockFile = Mutex<IdentifiedDescriptor?>(nil)
     /// Whether the disk had no room left for a note, and no spare file: what is deleted now can't be had back.
     let hasNoRoom = Atomic<Bool>(false)
     /// When the disk was last seen to have much room, in milliseconds.
@@ -42,9 +42,9 @@ package final class StateFolder: Sendable {
     /// The open folder; nil when there is none and `creating` is false, or when what is there can't be trusted.
     /// - Throws: ``RootError/readOnly`` when it would have to be made on a read-only share;
     ///   ``RootError/system(errno:call:)`` when `creating` and something else has its name.
-    func descriptor(creating: Bool) throws(RootError) -> OpenDescriptor? {
+    func descriptor(creating: Bool) throws(RootError) -> IdentifiedDescriptor? {
         if creating && isReadOnly { throw .readOnly }
-        return try folder.withLock { (folder) throws(RootError) -> OpenDescriptor? in
+        return try folder.withLock { (folder) throws(RootError) -> IdentifiedDescriptor? in
             var found = sys_attributes()
             let status = unsafe sys_statat(root, Self.name, &found)
             if status == 0, let folder, folder.isSame(as: found) { return folder }
@@ -67,7 +67,7 @@ package final class StateFolder: Sendable {
                 if creating { throw .system(errno: -opened, call: "open .shareserve: it must be a directory") }
                 return nil
             }
-            let descriptor = try OpenDescriptor(adopting: opened)
+            let descriptor = try IdentifiedDescriptor(adopting: opened, "fstat state")
             try settle(root)
             folder = descriptor
             return descriptor
@@ -83,7 +83,7 @@ package final class StateFolder: Sendable {
     }
 
     /// A folder inside; nil when there is none and `creating` is false.
-    func subfolder(_ name: String, creating: Bool) throws(RootError) -> OpenDescriptor? {
+    func subfolder(_ name: String, creating: Bool) throws(RootError) -> IdentifiedDescriptor? {
         guard let folder = try descriptor(creating: creating) else { return nil }
         var found = sys_attributes()
         let status = unsafe sys_statat(folder.number, name, &found)
@@ -101,7 +101,7 @@ package final class StateFolder: Sendable {
             incidents.report(.unusableFolder(errno: -opened))
             throw .system(errno: -opened, call: "open a folder in .shareserve")
         }
-        let descriptor = try OpenDescriptor(adopting: opened)
+        let descriptor = try IdentifiedDescriptor(adopting: opened, "fstat state")
         try settle(folder.number)
         subfolders.withLock { $0[name] = descriptor }
         return descriptor
@@ -113,7 +113,7 @@ package final class StateFolder: Sendable {
     }
 
     /// The names in one of our folders, without `.` and `..`.
-    static func names(in folder: OpenDescriptor) throws(RootError) -> [String] {
+    static func names(in folder: IdentifiedDescriptor) throws(RootError) -> [String] {
         // A position of its own, whoever else reads the folder.
         let reading = try unsafe Descriptor(
             sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0), "open a folder in .shareserve")
@@ -130,7 +130,7 @@ package final class StateFolder: Sendable {
     ///   - name: in `folder`; any other file's is left alone.
     ///   - folder: the state folder, or one inside.
     ///   - now: the time of day, compared with times that the kernel gives.
-    static func removeStray(_ name: String, in folder: OpenDescriptor, at now: Timestamp) {
+    static func removeStray(_ name: String, in folder: IdentifiedDescriptor, at now: Timestamp) {
         var status = sys_attributes()
         guard name.contains(".new-"), unsafe sys_statat(folder.number, name, &status) == 0,
             now.since(Timestamp(seconds: status.changed)) > .seconds(86_400)

@@ -21,7 +21,7 @@ struct StateGlance {
         /// There is no state folder, as long as the root is this.
         case nothing(Stamp)
         /// There is this one, and no table of locks in it.
-        case noLocks(OpenDescriptor, Stamp, PropertyHints)
+        case noLocks(IdentifiedDescriptor, Stamp, PropertyHints)
     }
 
     /// A directory at a moment.
@@ -53,7 +53,7 @@ struct StateGlance {
     /// Notes that there was no table of locks in `folder`, and what may have properties, after that was seen as
     /// `stamp`, before `now`.
     mutating func noteNoLocks(
-        in folder: OpenDescriptor, _ stamp: Stamp, _ hints: PropertyHints, at now: Timestamp
+        in folder: IdentifiedDescriptor, _ stamp: Stamp, _ hints: PropertyHints, at now: Timestamp
     ) {
         known = stamp.isSettled(at: now) ? .noLocks(folder, stamp, hints) : nil
     }
@@ -68,7 +68,7 @@ struct StateGlance {
 
     /// The state folder that has no table of locks, and what may have properties, where that is known; for
     /// ``tellsNoLocks(_:)``.
-    var folder: (OpenDescriptor, PropertyHints)? {
+    var folder: (IdentifiedDescriptor, PropertyHints)? {
         guard case .noLocks(let folder, _, let hints) = known else { return nil }
         return (folder, hints)
     }

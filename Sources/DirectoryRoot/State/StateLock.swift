@@ -15,8 +15,8 @@ import CSyscalls
 ///
 /// Every change of state is made under the one called `lock`; names change under `commit`, which is taken first.
 struct StateLock {
-    let folder: OpenDescriptor
-    private let file: OpenDescriptor
+    let folder: IdentifiedDescriptor
+    private let file: IdentifiedDescriptor
     /// Whether the lock file is not empty, and nobody else can hold the lock; see ``CommitLock/mark()``.
     let isMarked: Bool
 
@@ -31,13 +31,13 @@ struct StateLock {
     /// - Throws: ``RootError/busy`` when another process keeps the lock for longer; ``RootError/notFound`` without a
     ///   lock file.
     init(
-        named name: String, folder: OpenDescriptor, kept: inout OpenDescriptor?, creating: Bool = true,
+        named name: String, folder: IdentifiedDescriptor, kept: inout IdentifiedDescriptor?, creating: Bool = true,
         patience: Duration = StateFolder.patience
     ) throws(RootError) {
         self.folder = folder
         let deadline = ContinuousClock.now + patience
         while true {
-            let file: OpenDescriptor
+            let file: IdentifiedDescriptor
             if let kept { file = kept } else { file = try Self.open(name, in: folder, creating: creating) }
             kept = file
             let isHeld = try Self.acquire(file, until: deadline)
@@ -63,7 +63,7 @@ struct StateLock {
     ///   - isUnchanged: asked with the lock held.
     /// - Throws: ``RootError/busy`` when another process holds the lock.
     init?(
-        named name: String, folder: OpenDescriptor, file: OpenDescriptor, while isUnchanged: () -> Bool
+        named name: String, folder: IdentifiedDescriptor, file: IdentifiedDescriptor, while isUnchanged: () -> Bool
     ) throws(RootError) {
         try Self.acquire(file, until: .now)
         self.folder = folder
@@ -83,19 +83,20 @@ struct StateLock {
     func release() { _ = sys_lock(file.number, sys_lock_none, 0) }
 
     private static func open(
-        _ name: String, in folder: OpenDescriptor, creating: Bool
-    ) throws(RootError) -> OpenDescriptor {
+        _ name: String, in folder: IdentifiedDescriptor, creating: Bool
+    ) throws(RootError) -> IdentifiedDescriptor {
         let flags = O_RDWR | O_NOFOLLOW | (creating ? O_CREAT : 0)
         let opened = unsafe sys_openat(folder.number, name, flags, 0o600)
         try check(opened, "open a lock in .shareserve")
-        return try OpenDescriptor(adopting: opened)
+        return try IdentifiedDescriptor(adopting: opened, "fstat state")
     }
 
     /// Waits for the lock on any file of the state.
     /// - Returns: false on a file system without locks, which leaves the exclusion of this process's own threads.
     /// - Throws: ``RootError/busy`` when another process still holds it at `deadline`.
     @discardableResult
-    static func acquire(_ file: OpenDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) -> Bool {
+    static func acquire(_ file: IdentifiedDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) -> Bool
+    {
         var pause: UInt32 = 50
         while true {
             let status = sys_lock(file.number, sys_lock_exclusive, 0)

@@ -192,7 +192,7 @@ package final class Trash: Sendable {
     }
 
     private func newRecord(
-        of location: borrowing Location, user: String?, in trash: OpenDescriptor
+        of location: borrowing Location, user: String?, in trash: IdentifiedDescriptor
     ) throws(RootError) -> TrashRecord {
         let now = clock.wall()
         let record = TrashRecord(
@@ -305,7 +305,7 @@ package final class Trash: Sendable {
     }
 
     private func tidy(
-        _ name: String, in trash: OpenDescriptor, _ now: Timestamp, under lock: CommitLock
+        _ name: String, in trash: IdentifiedDescriptor, _ now: Timestamp, under lock: CommitLock
     ) throws(RootError) {
         let id = String(name.prefix { $0 != "." })
         if name.hasSuffix(Self.doomed) {
@@ -338,7 +338,7 @@ package final class Trash: Sendable {
     }
 
     /// An item whose record is lost or damaged is kept as long as any other, from its last change; so is such a record.
-    private func isNamelessOver(_ name: String, in trash: OpenDescriptor, _ now: Timestamp) -> Bool {
+    private func isNamelessOver(_ name: String, in trash: IdentifiedDescriptor, _ now: Timestamp) -> Bool {
         var status = sys_attributes()
         guard name.hasSuffix(Self.item) || name.hasSuffix(Self.record),
             unsafe sys_statat(trash.number, name, &status) == 0
@@ -347,7 +347,7 @@ package final class Trash: Sendable {
     }
 
     private func find(
-        _ id: String, in trash: OpenDescriptor
+        _ id: String, in trash: IdentifiedDescriptor
     ) throws(RootError) -> (record: TrashRecord, status: sys_attributes)? {
         guard id.utf8.allSatisfy({ $0 != UInt8(ascii: "/") && $0 != 0 }), let record = try read(id, in: trash) else {
             return nil
@@ -359,7 +359,7 @@ package final class Trash: Sendable {
         return (record, status)
     }
 
-    private func read(_ id: String, in trash: OpenDescriptor) throws(RootError) -> TrashRecord? {
+    private func read(_ id: String, in trash: IdentifiedDescriptor) throws(RootError) -> TrashRecord? {
         guard let bytes = try StateFile.bytes(of: id + Self.record, in: trash) else { return nil }
         var status = sys_attributes()
         guard let envelope = try? StateEnvelope(file: bytes),

@@ -5,15 +5,15 @@ import CSyscalls
 /// Used by one task at a time, like the ``ResumableUpload`` that it is part of.
 final class UploadPart: @unchecked Sendable {
     let store: UploadStore
-    let folder: OpenDescriptor
+    let folder: IdentifiedDescriptor
     let id: String
-    let file: OpenDescriptor
+    let file: IdentifiedDescriptor
     /// Whether the disk could not keep all of it when the upload was to be finished.
     var isDamaged = false
     private var stamp = Timestamp(seconds: -1)
     private var generation: UInt64 = 0
 
-    init(store: UploadStore, folder: OpenDescriptor, id: String, file: OpenDescriptor) {
+    init(store: UploadStore, folder: IdentifiedDescriptor, id: String, file: IdentifiedDescriptor) {
         self.store = store
         self.folder = folder
         self.id = id
@@ -87,7 +87,7 @@ extension UploadStore {
     /// - Returns: the stamp as the file system keeps it, which may be coarser.
     /// - Throws: what the disk says.
     func replace(
-        _ record: UploadRecord, generation: UInt64, stamp: Timestamp, isEnding: Bool, in folder: OpenDescriptor
+        _ record: UploadRecord, generation: UInt64, stamp: Timestamp, isEnding: Bool, in folder: IdentifiedDescriptor
     ) throws(RootError) -> Timestamp {
         var payload: [UInt8] = []
         record.record.write(to: &payload)

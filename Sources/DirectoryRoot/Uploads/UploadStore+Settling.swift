@@ -69,13 +69,13 @@ extension UploadStore {
     }
 
     private func settle(
-        _ id: String, in folder: OpenDescriptor, _ look: (SharePath) -> sys_attributes?,
+        _ id: String, in folder: IdentifiedDescriptor, _ look: (SharePath) -> sys_attributes?,
         _ secure: (SharePath) throws(RootError) -> Void
     ) throws(RootError) {
         // Where the bytes have their name and another one, who ends the upload may live, and has the lock.
         let opened = Self.openPart(id, in: folder)
         guard opened >= 0 || opened == -ENOENT else { return }
-        let part = opened < 0 ? nil : try OpenDescriptor(adopting: opened)
+        let part = opened < 0 ? nil : try IdentifiedDescriptor(adopting: opened, "fstat state")
         if let part, sys_lock(part.number, sys_lock_exclusive, 0) != 0 { return }
         defer { if let part { _ = sys_lock(part.number, sys_lock_none, 0) } }
         guard var record = try read(id, in: folder), let entityTag = record.doneTag(look) else { return }

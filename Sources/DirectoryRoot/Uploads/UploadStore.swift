@@ -72,7 +72,7 @@ package final class UploadStore: Sendable {
             folder.number, record.id + Self.part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
         let part = UploadPart(
             store: self, folder: folder, id: record.id,
-            file: try OpenDescriptor(adopting: check(opened, "create a part")))
+            file: try IdentifiedDescriptor(adopting: check(opened, "create a part"), "fstat state"))
         do throws(RootError) {
             try part.locked { () throws(RootError) in try part.take(record) }
         } catch {
@@ -86,7 +86,7 @@ package final class UploadStore: Sendable {
     ///
     /// So one alone gets half of them, two a third each, and who has none yet finds one, whatever a few others do.
     private func requireFairness(
-        to record: UploadRecord, among parts: Int, in folder: OpenDescriptor
+        to record: UploadRecord, among parts: Int, in folder: IdentifiedDescriptor
     ) throws(RootError) {
         // Who had all of them would still have fewer.
         guard parts >= limit - parts else { return }
@@ -105,7 +105,7 @@ package final class UploadStore: Sendable {
         guard now.values.count(where: { $0 == own }) < limit - ids.count else { throw .tooManyUploads }
     }
 
-    private static func parts(in folder: OpenDescriptor) throws(RootError) -> [String] {
+    private static func parts(in folder: IdentifiedDescriptor) throws(RootError) -> [String] {
         try StateFolder.names(in: folder).filter { $0.hasSuffix(Self.part) }.map {
             String($0.dropLast(Self.part.count))
         }
@@ -140,7 +140,8 @@ package final class UploadStore: Sendable {
         let opened = Self.openPart(id, in: folder)
         if opened == -ENOENT { throw .unknownToken }
         let part = UploadPart(
-            store: self, folder: folder, id: id, file: try OpenDescriptor(adopting: check(opened, "open a part")))
+            store: self, folder: folder, id: id,
+            file: try IdentifiedDescriptor(adopting: check(opened, "open a part"), "fstat state"))
         return try part.locked { () throws(RootError) in
             // Read again: whoever had it may have finished it just now.
             guard var record = try self.find(id)?.record, part.isNamed(), try isAllowed(record) else {
@@ -161,7 +162,7 @@ package final class UploadStore: Sendable {
     }
 
     /// - Returns: the descriptor of an upload's bytes, for reading and writing, or a negative `errno`.
-    static func openPart(_ id: String, in folder: OpenDescriptor) -> Int32 {
+    static func openPart(_ id: String, in folder: IdentifiedDescriptor) -> Int32 {
         let flags = O_NOFOLLOW | O_NONBLOCK
         let opened = unsafe sys_openat(folder.number, id + part, O_RDWR | flags, 0)
         guard opened == -EACCES else { return opened }
@@ -174,7 +175,7 @@ package final class UploadStore: Sendable {
     }
 
     /// The record, unless it is over.
-    func find(_ id: String) throws(RootError) -> (folder: OpenDescriptor, record: UploadRecord)? {
+    func find(_ id: String) throws(RootError) -> (folder: IdentifiedDescriptor, record: UploadRecord)? {
         guard Self.isID(id), let folder = try state.subfolder(Self.folder, creating: false),
             let record = try read(id, in: folder), !isOver(record, in: folder)
         else { return nil }
@@ -205,7 +206,7 @@ package final class UploadStore: Sendable {
     }
 
     /// Whether somebody is about to end it, which may take a while: by a copy to another disk.
-    private func isHeld(_ id: String, in folder: OpenDescriptor) -> Bool {
+    private func isHeld(_ id: String, in folder: IdentifiedDescriptor) -> Bool {
         let opened = unsafe sys_openat(folder.number, id + Self.part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         guard opened >= 0 else { return false }
         let part = Descriptor(owning: opened)
@@ -239,7 +240,7 @@ package final class UploadStore: Sendable {
         try attempts.finish()
     }
 
-    private func tidy(_ name: String, in folder: OpenDescriptor) throws(RootError) {
+    private func tidy(_ name: String, in folder: IdentifiedDescriptor) throws(RootError) {
         let id = String(name.prefix { $0 != "." })
         if name == id + Self.record {
             guard let record = try read(id, in: folder) else { return }
@@ -264,7 +265,7 @@ package final class UploadStore: Sendable {
     }
 
     /// The moment at which an upload is given up when nobody goes on with it.
-    func expires(_ record: UploadRecord, in folder: OpenDescriptor) -> Timestamp {
+    func expires(_ record: UploadRecord, in folder: IdentifiedDescriptor) -> Timestamp {
         var last = record.touched
         if record.isFinished { return last.advanced(by: min(expiry, Self.remembersFinished)) }
         var status = sys_attributes()
@@ -277,7 +278,7 @@ package final class UploadStore: Sendable {
         return last.advanced(by: expiry)
     }
 
-    func read(_ id: String, in folder: OpenDescriptor) throws(RootError) -> UploadRecord? {
+    func read(_ id: String, in folder: IdentifiedDescriptor) throws(RootError) -> UploadRecord? {
         guard let bytes = try StateFile.bytes(of: id + Self.record, in: folder) else { return nil }
         do {
             guard let line = try StateRecord.all(in: StateEnvelope(file: bytes).payload).first else {
@@ -300,12 +301,12 @@ package final class UploadStore: Sendable {
         }
     }
 
-    private func isOver(_ record: UploadRecord, in folder: OpenDescriptor) -> Bool {
+    private func isOver(_ record: UploadRecord, in folder: IdentifiedDescriptor) -> Bool {
         expires(record, in: folder) <= clock.wall()
     }
 
     /// A part without a record, or a temporary file, that nobody touched for long.
-    private func isStray(_ name: String, of id: String, in folder: OpenDescriptor) -> Bool {
+    private func isStray(_ name: String, of id: String, in folder: IdentifiedDescriptor) -> Bool {
         var status = sys_attributes()
         if name.hasSuffix(Self.part), unsafe sys_statat(folder.number, id + Self.record, &status) == 0 { return false }
         guard !name.hasSuffix(".damaged"), unsafe sys_statat(folder.number, name, &status) == 0 else { return false }
@@ -313,19 +314,19 @@ package final class UploadStore: Sendable {
     }
 
     /// The uploads that go on, and all that are remembered.
-    private func count(in folder: OpenDescriptor) throws(RootError) -> (parts: Int, records: Int) {
+    private func count(in folder: IdentifiedDescriptor) throws(RootError) -> (parts: Int, records: Int) {
         let names = try StateFolder.names(in: folder)
         return (names.count { $0.hasSuffix(Self.part) }, names.count { $0.hasSuffix(Self.record) })
     }
 
     /// Forgets the older half of the finished uploads.
-    private func forgetFinished(in folder: OpenDescriptor) throws(RootError) {
+    private func forgetFinished(in folder: IdentifiedDescriptor) throws(RootError) {
         let finished = try all().map(\.record).filter(\.isFinished).sorted { $0.touched < $1.touched }
         for record in finished.dropLast(Self.mostFinished / 2) { try remove(record.id, in: folder) }
     }
 
     /// The record first: a part without one is nothing.
-    private func remove(_ id: String, in folder: OpenDescriptor) throws(RootError) {
+    private func remove(_ id: String, in folder: IdentifiedDescriptor) throws(RootError) {
         for name in [id + Self.record, id + Self.part] {
             let status = unsafe sys_unlinkat(folder.number, name, 0)
             if status != -ENOENT { try check(status, "unlink an upload") }

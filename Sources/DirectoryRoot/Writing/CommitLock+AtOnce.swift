@@ -46,7 +46,7 @@ extension CommitLock {
     /// The lock in a folder that has not changed since a table of locks was looked for in it.
     /// - Returns: nil when it has.
     private static func lock(
-        _ folder: OpenDescriptor, in root: DirectoryRoot, _ kept: Kept
+        _ folder: IdentifiedDescriptor, in root: DirectoryRoot, _ kept: Kept
     ) throws(RootError) -> StateLock? {
         guard let file = kept.file else { return nil }
         return try StateLock(named: Self.name, folder: folder, file: file) {
@@ -63,7 +63,7 @@ extension CommitLock {
     }
 
     /// What has the folder's name now; nil when it is not the folder, or not in memory.
-    private static func stamp(of folder: OpenDescriptor, in root: DirectoryRoot) -> StateGlance.Stamp? {
+    private static func stamp(of folder: IdentifiedDescriptor, in root: DirectoryRoot) -> StateGlance.Stamp? {
         var found = sys_attributes()
         guard unsafe sys_statat(root.descriptor, StateFolder.name, &found) == 0, folder.isSame(as: found),
             found.device == root.memoryDevice

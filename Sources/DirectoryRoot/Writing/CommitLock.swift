@@ -13,7 +13,7 @@ final class CommitLock: Sendable {
 
     /// What the last holder in this process left for the next.
     struct Kept {
-        var file: OpenDescriptor?
+        var file: IdentifiedDescriptor?
         var glance = StateGlance()
     }
 
@@ -123,11 +123,11 @@ final class CommitLock: Sendable {
         _ = try? open(in: folder, O_WRONLY | O_TRUNC)
     }
 
-    private func open(in folder: OpenDescriptor, _ flags: Int32) throws(RootError) -> Descriptor {
+    private func open(in folder: IdentifiedDescriptor, _ flags: Int32) throws(RootError) -> Descriptor {
         try unsafe Descriptor(sys_openat(folder.number, Self.name, flags | O_NOFOLLOW, 0), "openat")
     }
 
-    private func folder(creating: Bool) throws(RootError) -> OpenDescriptor? {
+    private func folder(creating: Bool) throws(RootError) -> IdentifiedDescriptor? {
         // Where none can be made, the exclusion of this process's own threads is all there is.
         if creating, let made = try? state.descriptor(creating: true) { return made }
         return try state.descriptor(creating: false)

@@ -59,7 +59,7 @@ extension Share {
     /// Sets times of a file or directory as a client asked (`X-OC-Mtime`, Win32LastModifiedTime); nil leaves one alone.
     public func setTimes(of path: SharePath, modified: Timestamp?, accessed: Timestamp? = nil) throws(RootError) {
         let path = try writable(path, orElse: .selfReference)
-        var stamped: OpenDescriptor?
+        var stamped: IdentifiedDescriptor?
         var isDirectory = false
         try root.commitLock.withLock { () throws(RootError) in
             let location = try locateSource(path, followsLink: true)

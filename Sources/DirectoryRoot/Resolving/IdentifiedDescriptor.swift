@@ -1,19 +1,19 @@
 import CSyscalls
 
 /// An open descriptor that knows which file it is of; closed when the last reference goes.
-final class OpenDescriptor: Sendable {
+final class IdentifiedDescriptor: Sendable {
     let number: Int32
     let device: UInt64
     let inode: UInt64
     let mount: UInt64
 
     /// Owns `number` from now on.
-    init(adopting number: Int32) throws(RootError) {
+    init(adopting number: Int32, _ call: StaticString = "fstat") throws(RootError) {
         var attributes = sys_attributes()
         let status = unsafe sys_fstat(number, &attributes)
         guard status == 0 else {
             _ = sys_close(number)
-            throw RootError(status, "fstat state")
+            throw RootError(status, call)
         }
         self.number = number
         device = attributes.device

@@ -94,7 +94,7 @@ extension Share {
             if isDone {
                 kept.end()
                 if let old { didReplace(location.path, old, byFile: true) }
-                if let old, !kept.isAway, replaced == nil { forgetProperties(of: old) }
+                if let old, !kept.isMoved, replaced == nil { forgetProperties(of: old) }
             } else {
                 root.state.trash.giveBack(kept, to: location, of: root)
             }
@@ -103,7 +103,7 @@ extension Share {
             kept = done
         } else {
             kept = try keepInTrash(location)
-            if kept.isAway { try location.refresh() }
+            if kept.isMoved { try location.refresh() }
             replaced = try swapAside(file, at: location, keepsFile: request.isMove)
             if replaced == nil { try file.place(at: location, of: root) }
         }

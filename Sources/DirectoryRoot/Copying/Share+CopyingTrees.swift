@@ -101,7 +101,7 @@ extension Share {
             kept = exchanged
         } else {
             kept = try keepInTrash(location)
-            if kept.isAway { try location.refresh() }
+            if kept.isMoved { try location.refresh() }
             if location.status == nil {
                 try root.renameToFreeName(copy.place, location)
             } else {
@@ -211,7 +211,7 @@ extension Share {
                 answer = root.swap(place, with: location)
             } else if try root.state.trash.exchangeBack(kept, with: location, to: place, of: root) {
                 kept = .nothing
-            } else if wasFree || kept.isAway {
+            } else if wasFree || kept.isMoved {
                 answer = root.rename(try location.place(), to: place)
             } else {
                 // What it replaced is nowhere else: the copy is all that is under the name.

@@ -97,7 +97,7 @@ extension Share {
             try finish(from, to)
             return .done(created: false, replaced: nil)
         }
-        var kept = keepSecondInTrash(to)
+        var kept = keepLinkInTrash(to)
         if kept.isNothing {
             if let exchanged = try exchangeAndKeep(from, with: to) {
                 try finish(from, to, exchanged)
@@ -107,9 +107,9 @@ extension Share {
         }
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: to, of: root) } }
-        if kept.isAway || !old.isDirectory && !moved.isDirectory {
+        if kept.isMoved || !old.isDirectory && !moved.isDirectory {
             let answer = unsafe from.withName { name in
-                unsafe kept.isAway
+                unsafe kept.isMoved
                     ? root.renameToFreeName(origin, name, to)
                     : to.withName { unsafe sys_renameat(origin, name, to.directory.number, $0) }
             }
@@ -117,7 +117,7 @@ extension Share {
             try check(answer, "renameat")
             isDone = true
             kept.end()
-            if !kept.isAway, !old.isDirectory { forgetProperties(of: old) }
+            if !kept.isMoved, !old.isDirectory { forgetProperties(of: old) }
             try finish(from, to, kept)
             return .done(created: false, replaced: nil)
         }

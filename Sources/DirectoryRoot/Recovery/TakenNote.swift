@@ -30,6 +30,6 @@ struct TakenNote: RenameNote {
         guard let (record, _) = try root.state.trash.find(item), let location = try root.locateNoted(path),
             location.status == nil
         else { return }
-        root.state.trash.giveBack(.only(record), to: location, of: root)
+        root.state.trash.giveBack(.moved(record), to: location, of: root)
     }
 }

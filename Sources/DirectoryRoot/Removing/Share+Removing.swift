@@ -25,7 +25,7 @@ extension Share {
             try checkLocks(WriteUse(trees: [location.path]))
             let status = location.status
             let kept = try keepInTrash(location, isReplaced: false)
-            let isKept = kept.isAway
+            let isKept = kept.isMoved
             var isDone = false
             defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
             let doomed = isKept ? nil : try detach(location)

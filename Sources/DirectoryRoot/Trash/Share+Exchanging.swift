@@ -19,10 +19,10 @@ extension Share {
             do throws(RootError) {
                 try file.place(at: location, of: root)
             } catch {
-                root.state.trash.giveBack(.second(record), to: location, of: root)
+                root.state.trash.giveBack(.linked(record), to: location, of: root)
                 throw error
             }
-            return .second(record)
+            return .linked(record)
         }
         let place = try file.nameInScratch(near: location.directory, of: root)
         guard let kept = try exchangeThroughTrash(place, with: location) else { return nil }
@@ -55,7 +55,7 @@ extension Share {
             try Self.requireLackOfExchange(answer)
             return nil
         }
-        return .only(reserved.record)
+        return .moved(reserved.record)
     }
 
     /// Puts what is at one place where something is that goes to the trash.
@@ -90,7 +90,7 @@ extension Share {
             return nil
         }
         journal.end()
-        return .only(reserved.record)
+        return .moved(reserved.record)
     }
 
     /// Lets go on in two steps only where the two could not change places in one: the second step may fail as the one

@@ -19,7 +19,7 @@ extension Share {
                 return nil
             }
             root.dropLocks(below: location.path)
-            if root.policy.waitsForDisk { try syncDirectory(of: location, .only(record)) }
+            if root.policy.waitsForDisk { try syncDirectory(of: location, .moved(record)) }
             return (record, status)
         }
         // What is known of it, whatever has become of it since: who hears of nothing deletes what has the name then.
@@ -126,7 +126,7 @@ extension Share {
                 try requireReplaceable(location, asked: full)
                 try checkLocks(WriteUse(trees: [location.path]))
                 if let exchanged = try exchange(id, with: location) {
-                    (replaced, isDone) = (.only(exchanged), true)
+                    (replaced, isDone) = (.moved(exchanged), true)
                 } else {
                     replaced = try root.state.trash.takeReplaced(location, user: user, of: root)
                     guard !replaced.isNothing else { throw .exists }
@@ -138,7 +138,7 @@ extension Share {
                 isDone = true
                 replaced.end()
             }
-            if replaced.isAway { root.dropLocks(below: location.path) }
+            if replaced.isMoved { root.dropLocks(below: location.path) }
             // The item is back: a record without one is nothing.
             try? root.state.trash.forget(id)
             if root.policy.waitsForDisk { try syncDirectory(of: location, replaced, atOnce: isDirectory) }

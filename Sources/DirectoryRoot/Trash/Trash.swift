@@ -54,7 +54,7 @@ package final class Trash: Sendable {
         var journal: RenameJournal?
         do throws(RootError) {
             let record = try move(location, user: user) { journal = RenameJournal($0, in: root) }
-            if let record { return .only(record, journal) }
+            if let record { return .moved(record, journal) }
         } catch {
             journal?.end()
             throw error
@@ -91,13 +91,13 @@ package final class Trash: Sendable {
     enum Kept {
         case nothing
         /// It has its own name, too.
-        case second(TrashRecord)
+        case linked(TrashRecord)
         /// It is nowhere else; with the note of that, where its name is empty until something comes in its place.
-        case only(TrashRecord, RenameJournal? = nil)
+        case moved(TrashRecord, RenameJournal? = nil)
 
         /// Whether its own name is free.
-        var isAway: Bool {
-            if case .only = self { return true }
+        var isMoved: Bool {
+            if case .moved = self { return true }
             return false
         }
 
@@ -108,7 +108,7 @@ package final class Trash: Sendable {
 
         /// Something is in its place now.
         func end() {
-            if case .only(_, let journal?) = self { journal.end() }
+            if case .moved(_, let journal?) = self { journal.end() }
         }
     }
 
@@ -121,10 +121,10 @@ package final class Trash: Sendable {
         let answer: Int32
         switch kept {
         case .nothing: return
-        case .second(let item):
+        case .linked(let item):
             record = item
             answer = unsafe sys_unlinkat(trash.number, item.id + Self.item, 0)
-        case .only(let item, _):
+        case .moved(let item, _):
             record = item
             answer = unsafe (item.id + Self.item).withCString {
                 unsafe root.renameToFreeName(trash.number, $0, location)
@@ -150,12 +150,12 @@ package final class Trash: Sendable {
         let record: TrashRecord
         switch kept {
         case .nothing: return false
-        case .second(let item): record = item
-        case .only(let item, _): record = item
+        case .linked(let item): record = item
+        case .moved(let item, _): record = item
         }
         let item = try self.place(of: record.id)
         guard root.exchange(item, with: location) == 0 else {
-            guard case .second = kept, root.rename(item, to: try location.place()) == 0 else { return false }
+            guard case .linked = kept, root.rename(item, to: try location.place()) == 0 else { return false }
             // In one step, too: two files.
             try? forget(record.id)
             return true

@@ -123,16 +123,16 @@ extension Share {
     /// - Throws: what the disk says.
     func keepInTrash(_ location: borrowing Location, isReplaced: Bool = true) throws(RootError) -> Trash.Kept {
         guard root.policy.trashDays > 0, location.status != nil else { return .nothing }
-        let second = keepSecondInTrash(location)
-        if !second.isNothing { return second }
+        let linked = keepLinkInTrash(location)
+        if !linked.isNothing { return linked }
         if isReplaced { return try root.state.trash.takeReplaced(location, user: user, of: root) }
-        return try root.state.trash.take(location, user: user).map { .only($0) } ?? .nothing
+        return try root.state.trash.take(location, user: user).map { .moved($0) } ?? .nothing
     }
 
     /// The same for a file that can have a second name; of anything else nothing.
-    func keepSecondInTrash(_ location: borrowing Location) -> Trash.Kept {
+    func keepLinkInTrash(_ location: borrowing Location) -> Trash.Kept {
         guard root.policy.trashDays > 0, location.status?.isFile == true else { return .nothing }
-        return root.state.trash.keep(location, user: user).map { .second($0) } ?? .nothing
+        return root.state.trash.keep(location, user: user).map { .linked($0) } ?? .nothing
     }
 
     /// Makes a change of names durable; what it put into the trash first, or after a power cut that could be in neither

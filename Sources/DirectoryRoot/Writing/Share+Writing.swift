@@ -191,7 +191,7 @@ extension Share {
         let kept = try keepInTrash(location)
         var isDone = false
         defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
-        if kept.isAway { try location.refresh() }
+        if kept.isMoved { try location.refresh() }
         try file.place(at: location, of: root)
         isDone = true
         kept.end()

@@ -1,6 +1,6 @@
 extension SharePath {
     /// Whether some letters are written in parts, a base and its marks, as Apple's systems write all of them (NFD).
-    package var hasLettersInParts: Bool {
+    package var mayBeDecomposed: Bool {
         guard bytes.contains(where: { $0 >= 0x80 }), let text = String(validating: bytes, as: UTF8.self) else {
             return false
         }

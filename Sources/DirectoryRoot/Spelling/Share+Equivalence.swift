@@ -6,7 +6,7 @@ extension Share {
     /// - Parameter path: as a client wrote it.
     /// - Returns: the path with the names that are there, and the rest as it was; nil when it is the same.
     package func listedEquivalent(of path: SharePath) -> SharePath? {
-        guard path.hasLettersInParts, let full = try? absolute(path), let found = try? whatIsListed(of: full),
+        guard path.mayBeDecomposed, let full = try? absolute(path), let found = try? whatIsListed(of: full),
             found != full
         else { return nil }
         return found.relative(to: base)
@@ -27,7 +27,7 @@ extension Share {
         var rest = path.components[...]
         while let name = rest.popFirst() {
             let written = try known.appending(name)
-            if !SharePath(unchecked: Array(name)).hasLettersInParts || isThere(written) {
+            if !SharePath(unchecked: Array(name)).mayBeDecomposed || isThere(written) {
                 known = written
             } else if let listed = try FolderNames(of: known, by: root.resolver).listedEquivalent(of: name) {
                 known = try known.appending(listed)

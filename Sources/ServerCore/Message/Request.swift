@@ -21,7 +21,7 @@ public struct Request: Sendable {
     /// Apple's systems ask for any name with its letters in parts (NFD), and could not have two that differ in that
     /// alone. To all others, two such names are two.
     package func mayRespell(_ path: SharePath) -> Bool {
-        path.hasLettersInParts && fields["user-agent"]?.contains("Darwin/") == true
+        path.mayBeDecomposed && fields["user-agent"]?.contains("Darwin/") == true
     }
 
     /// Where what a path means is listed, if its letters are put together otherwise there.

@@ -72,8 +72,8 @@ public final class DirectoryRoot: Sendable {
         Ownership.prepare()
         // An unnamed file gets its name by way of /proc.
         var abilities = abilities
-        let ways = unsafe sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
-        if ways >= 0 { _ = sys_close(ways) } else { abilities.unnamedFiles = false }
+        let procDescriptors = unsafe sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
+        if procDescriptors >= 0 { _ = sys_close(procDescriptors) } else { abilities.unnamedFiles = false }
         self.abilities = abilities
         state = SharedState(
             root: descriptor, rootDevice: status.device, policy: policy, abilities: abilities, clock: clock)

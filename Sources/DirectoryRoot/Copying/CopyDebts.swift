@@ -23,7 +23,7 @@ struct CopyDebts {
     init() { began = Self.start() }
 
     /// Begins another walk.
-    mutating func pass() {
+    mutating func beginPass() {
         beganBefore = began
         began = Self.start()
         placesBefore = places

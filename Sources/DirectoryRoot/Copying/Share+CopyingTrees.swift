@@ -21,7 +21,7 @@ extension Share {
         // Also where a step after the swap fails.
         defer { removeRemains(of: copy) }
         let top = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
-        ScratchFolder.hold(top.number)
+        ScratchFolder.markInUse(top.number)
         let fingerprint = request.isMove ? try TreeFingerprint(of: origin.descriptor.number) : nil
         let failures = try copyMembers(
             of: origin, to: top.number, at: location.path, isMove: request.isMove, recursive: recursive)
@@ -183,7 +183,7 @@ extension Share {
         var debts = CopyDebts()
         var failures: [MemberFailure] = []
         for walk in 1...Self.mostWalks {
-            if walk > 1 { debts.pass() }
+            if walk > 1 { debts.beginPass() }
             var copy = TreeCopy(share: self, source: origin.realPath, target: target, isMove: isMove, debts: debts)
             failures = try copy.run(from: source, to: top, recursive: recursive)
             guard isWatched else { return failures }

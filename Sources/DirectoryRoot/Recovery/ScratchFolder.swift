@@ -117,7 +117,7 @@ final class ScratchFolder: Sendable {
     /// Whether a reserved name in `directory` stands for something that nobody works on any more.
     ///
     /// By its name and by its last change: neither alone holds on every file system and after every turn of the clock.
-    /// Who makes something that may take days holds a lock on it; see ``hold(_:)``.
+    /// Who makes something that may take days holds a lock on it; see ``markInUse(_:)``.
     static func isLeftover(_ directory: Int32, _ record: sys_name, at now: Timestamp) -> Bool {
         var status = sys_attributes()
         let made = unsafe ReservedName.creationSeconds(of: record.bytes) ?? 0
@@ -136,7 +136,7 @@ final class ScratchFolder: Sendable {
     ///
     /// Where a file system has no locks, a day must do.
     /// - Parameter descriptor: of a file or directory out of sight, open for reading.
-    static func hold(_ descriptor: Int32) { _ = sys_lock(descriptor, sys_lock_shared, 0) }
+    static func markInUse(_ descriptor: Int32) { _ = sys_lock(descriptor, sys_lock_shared, 0) }
 }
 
 /// A name in an open directory where something stands for a while.

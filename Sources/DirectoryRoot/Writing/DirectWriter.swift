@@ -17,7 +17,7 @@ import Synchronization
     private let queue: UInt64
     private let memory: UnsafeMutableRawBufferPointer
     /// Where in the file the pieces belong that are being written; nil for the others.
-    private var flying = [Int64?](repeating: nil, count: pieces)
+    private var inFlight = [Int64?](repeating: nil, count: pieces)
     /// The piece that is filled, how far it is, and where in the file it will begin.
     private var current = 0
     private var filled = 0
@@ -83,12 +83,12 @@ import Synchronization
 
     /// Whether no piece is being written any more, after ``end()`` or without it; does not wait.
     func isAtRest() -> Bool {
-        while flying.contains(where: { $0 != nil }) {
+        while inFlight.contains(where: { $0 != nil }) {
             var (mark, result) = (UInt64.max, Int64(0))
             guard unsafe sys_piece_done(queue, false, &mark, &result) == 1,
-                let index = flying.indices.first(where: { $0 == mark })
+                let index = inFlight.indices.first(where: { $0 == mark })
             else { return false }
-            flying[index] = nil
+            inFlight[index] = nil
         }
         return true
     }
@@ -101,14 +101,14 @@ import Synchronization
     private func send() throws(RootError) {
         let (bytes, mark) = unsafe (memory.baseAddress.map { unsafe $0 + current * Self.piece }, UInt64(current))
         if unsafe sys_piece_write(queue, descriptor, bytes, Self.piece, start, mark) == 0 {
-            flying[current] = start
+            inFlight[current] = start
         } else {
             try writeAgain(piece: current, from: 0, at: start)
         }
         start += Int64(Self.piece)
         filled = 0
         while true {
-            if let free = flying.firstIndex(of: nil) {
+            if let free = inFlight.firstIndex(of: nil) {
                 current = free
                 return
             }
@@ -117,16 +117,16 @@ import Synchronization
     }
 
     private func awaitAll() throws(RootError) {
-        while flying.contains(where: { $0 != nil }) { try awaitOne() }
+        while inFlight.contains(where: { $0 != nil }) { try awaitOne() }
     }
 
     private func awaitOne() throws(RootError) {
         var (mark, result) = (UInt64.max, Int64(0))
         try unsafe check(sys_piece_done(queue, true, &mark, &result), "io_getevents")
-        guard let index = flying.indices.first(where: { $0 == mark }), let offset = flying[index] else {
+        guard let index = inFlight.indices.first(where: { $0 == mark }), let offset = inFlight[index] else {
             throw .system(errno: EIO, call: "io_getevents")
         }
-        flying[index] = nil
+        inFlight[index] = nil
         guard result < Self.piece else { return }
         switch -result {
         case Int64(EINVAL), Int64(EOPNOTSUPP), Int64(EAGAIN): try writeAgain(piece: index, from: 0, at: offset)

@@ -53,7 +53,7 @@ final class TemporaryFile: @unchecked Sendable {
     private convenience init(named place: ScratchPlace, _ permissions: UInt32) throws(RootError) {
         let answer = place.open(O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions)
         self.init(descriptor: try check(answer, "openat"), scratch: place)
-        ScratchFolder.hold(answer)
+        ScratchFolder.markInUse(answer)
     }
 
     /// Takes over a file that has a name in a directory of the server's own.

@@ -9,7 +9,7 @@ package protocol AccessControl: Sendable {
     /// - Parameters:
     ///   - response: the answer to `head`.
     ///   - head: what was asked, let in or not.
-    func dress(_ response: inout Response, for head: RequestHeadView)
+    func addFields(to response: inout Response, for head: RequestHeadView)
 
     /// What becomes of an answer that refuses: asked for those with status 403 alone.
     /// - Parameters:
@@ -58,8 +58,8 @@ extension AccessControl {
     package func challenged(_ response: Response, for head: RequestHeadView) -> Response { response }
 
     /// The fields that every answer has.
-    package func dress(_ response: inout Response, for head: RequestHeadView) {
-        SecurityFields.dress(&response.fields)
+    package func addFields(to response: inout Response, for head: RequestHeadView) {
+        SecurityFields.add(to: &response.fields)
     }
 }
 

@@ -150,7 +150,7 @@ extension HTTP1Connection {
     func rememberFile(_ undressed: Response, to request: Request) {
         guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head), let view else { return }
         var response = undressed
-        engine.access.dress(&response, for: view)
+        engine.access.addFields(to: &response, for: view)
         guard response.status == .ok, case .file(let entry, let range) = response.body, range.lowerBound == 0,
             range.upperBound == entry.attributes.size, request.storage.query == nil,
             request.share.base.isRoot

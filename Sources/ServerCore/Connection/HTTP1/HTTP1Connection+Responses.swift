@@ -89,7 +89,11 @@ extension HTTP1Connection {
     }
 
     private func writeHead(_ response: inout Response) -> Framing {
-        if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
+        if let view {
+            engine.access.addFields(to: &response, for: view)
+        } else {
+            SecurityFields.add(to: &response.fields)
+        }
         let out = loopState.out
         if out.freeBytes < 32 * 1_024 { flush(more: true) }
         writeStatusLine(response.status, to: out)

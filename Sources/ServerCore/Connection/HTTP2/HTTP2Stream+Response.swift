@@ -36,7 +36,11 @@ extension HTTP2Stream {
         openWindow()
         var response = plain
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
-        if let view { engine.access.dress(&response, for: view) } else { SecurityFields.dress(&response.fields) }
+        if let view {
+            engine.access.addFields(to: &response, for: view)
+        } else {
+            SecurityFields.add(to: &response.fields)
+        }
         status = response.status.code
         let length = response.body.length
         var headers = HPACKHeaders()

@@ -353,12 +353,12 @@ package final class Gate: AccessControl {
         }
     }
 
-    package func dress(_ response: inout Response, for head: RequestHeadView) {
+    package func addFields(to response: inout Response, for head: RequestHeadView) {
         let rules = current
-        if !rules.origins.isEmpty { rules.origins.dress(&response, for: head.fields["origin"]) }
+        if !rules.origins.isEmpty { rules.origins.addFields(to: &response, for: head.fields["origin"]) }
         if let hsts = rules.hsts, head.scheme == "https" { response.fields["Strict-Transport-Security"] = hsts }
         if response.fields["Cache-Control"] == "no-store" { renewSession(&response, for: head, rules) }
-        SecurityFields.dress(&response.fields)
+        SecurityFields.add(to: &response.fields)
     }
 
     /// Goes on with a session whose cookie is no longer new, in answers that nobody keeps.

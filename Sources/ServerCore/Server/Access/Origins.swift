@@ -46,7 +46,7 @@ struct Origins: Sendable {
     }
 
     /// Adds what lets a page of an allowed site read the answer.
-    func dress(_ response: inout Response, for origin: String?) {
+    func addFields(to response: inout Response, for origin: String?) {
         guard !isEmpty else { return }
         response.fields.merge("Vary", "Origin")
         guard let origin, allows(origin) else { return }
@@ -67,7 +67,7 @@ struct Origins: Sendable {
                 .forbidden, "Pages of this site may not use this server. Its owner can allow them with --cors.")
         }
         var response = Response(.noContent)
-        dress(&response, for: origin)
+        addFields(to: &response, for: origin)
         response.fields["Access-Control-Allow-Methods"] = methods
         if let asked = fields["access-control-request-headers"] {
             let names = asked.utf8.split(separator: UInt8(ascii: ",")).prefix(64).map { ASCII.trimmed(Array($0)) }

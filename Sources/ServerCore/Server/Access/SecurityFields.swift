@@ -18,7 +18,7 @@ package enum SecurityFields {
     private static func mark(_ name: String) -> UInt64 { 1 << UInt64(truncatingIfNeeded: name.utf8.count & 63) }
 
     /// Adds what is missing.
-    package static func dress(_ fields: inout ResponseFields) {
+    package static func add(to fields: inout ResponseFields) {
         // Most answers say nothing of all this themselves.
         guard fields.lines.contains(where: { lengths & mark($0.name) != 0 }) else { return fields.add(all) }
         if !fields.contains("X-Content-Type-Options") { fields.add("X-Content-Type-Options", "nosniff") }

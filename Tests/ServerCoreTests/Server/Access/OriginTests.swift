@@ -126,14 +126,14 @@ struct OriginTests {
     @Test("Answers name the allowed site, never one that merely asked")
     func dressed() {
         var response = Response(.ok)
-        Origins(allowed: ["https://app.example"]).dress(&response, for: "https://evil.example")
+        Origins(allowed: ["https://app.example"]).addFields(to: &response, for: "https://evil.example")
         #expect(!response.fields.contains("Access-Control-Allow-Origin"))
         #expect(response.fields["Vary"] == "Origin")
-        Origins(allowed: ["https://app.example"]).dress(&response, for: "https://app.example")
+        Origins(allowed: ["https://app.example"]).addFields(to: &response, for: "https://app.example")
         #expect(response.fields["Access-Control-Allow-Origin"] == "https://app.example")
         #expect(response.fields["Access-Control-Expose-Headers"]?.contains("ETag") == true)
         var open = Response(.ok)
-        Origins(allowed: ["*"]).dress(&open, for: "https://any.example")
+        Origins(allowed: ["*"]).addFields(to: &open, for: "https://any.example")
         #expect(open.fields["Access-Control-Allow-Origin"] == "*")
         #expect(!open.fields.contains("Access-Control-Allow-Credentials"))
     }
@@ -141,12 +141,12 @@ struct OriginTests {
     @Test("Every answer tells browsers to be careful, and keeps what it says itself")
     func security() {
         var fields: ResponseFields = [:]
-        SecurityFields.dress(&fields)
+        SecurityFields.add(to: &fields)
         #expect(fields["X-Content-Type-Options"] == "nosniff")
         #expect(fields["Referrer-Policy"] == "same-origin")
         #expect(fields["Content-Security-Policy"]?.contains("frame-ancestors 'none'") == true)
         var own: ResponseFields = ["Content-Security-Policy": "default-src 'self'"]
-        SecurityFields.dress(&own)
+        SecurityFields.add(to: &own)
         #expect(own["Content-Security-Policy"] == "default-src 'self'")
         #expect(!own.contains("X-Frame-Options"))
     }

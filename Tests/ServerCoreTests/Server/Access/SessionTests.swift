@@ -83,7 +83,7 @@ struct SessionTests {
         for _ in 0..<(14 * 24) {
             #expect(try user(gate, cookie) == "anna")
             var response = Response(.ok, fields: ["Cache-Control": "no-store"])
-            gate.dress(&response, for: try view([("Cookie", "shareserve-session=\(cookie)")]))
+            gate.addFields(to: &response, for: try view([("Cookie", "shareserve-session=\(cookie)")]))
             clock.advance(Sessions.renewal)
             guard let set = response.fields["Set-Cookie"] else { continue }
             cookie = String(try #require(set.dropFirst("shareserve-session=".count).split(separator: ";").first))
@@ -99,10 +99,10 @@ struct SessionTests {
         #expect(try user(gate, cookie) == "anna")
         let head = try view([("Cookie", "shareserve-session=\(cookie)")])
         var plain = Response(.ok, fields: ["Cache-Control": "no-cache"])
-        gate.dress(&plain, for: head)
+        gate.addFields(to: &plain, for: head)
         #expect(plain.fields["Set-Cookie"] == nil)
         var leaving = Response(.ok, fields: ["Cache-Control": "no-store", "Set-Cookie": "shareserve-session="])
-        gate.dress(&leaving, for: head)
+        gate.addFields(to: &leaving, for: head)
         #expect(leaving.fields["Set-Cookie"] == "shareserve-session=")
     }
 

@@ -130,7 +130,7 @@ extension Share {
         try requireRoomToKeepOpen()
         let now = root.state.clock.wall()
         let record = UploadRecord(
-            id: StateFile.randomName(), target: target, length: spec.length, metadata: spec.metadata,
+            id: StateFile.randomName(), target: target, length: spec.length, notes: spec.notes,
             modified: spec.modified, mediaType: spec.mediaType, isPartial: target == nil, parts: parts, user: user,
             client: user == nil ? spec.client : nil, settled: 0, writer: root.state.uploads.process, created: now,
             touched: now, phase: .receiving)

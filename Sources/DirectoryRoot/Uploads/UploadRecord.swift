@@ -12,11 +12,11 @@ public struct UploadRecord: Equatable, Sendable {
         case finished(entityTag: String, created: Bool)
     }
 
-    /// One pair of what the client said of the file.
-    public struct Field: Equatable, Sendable {
-        /// The client's word for it.
+    /// One pair of what the service that takes the upload keeps with it.
+    public struct Note: Equatable, Sendable {
+        /// The service's word for it.
         public var name: String
-        /// What it said.
+        /// What it keeps.
         public var value: String
 
         /// Makes a pair.
@@ -32,8 +32,8 @@ public struct UploadRecord: Equatable, Sendable {
     public var target: SharePath?
     /// All the bytes that will come; nil while the client has not said.
     public var length: Int64?
-    /// What the client said of the file, in its order.
-    public var metadata: [Field]
+    /// What the service that takes the upload keeps with it; ``DirectoryRoot`` does not look at it.
+    public var notes: [Note]
     /// The modification time that the file shall have.
     public var modified: Timestamp?
     /// The media type that the client named.
@@ -80,14 +80,14 @@ extension UploadRecord {
         guard [length, vouched, settled].allSatisfy({ $0 ?? 0 >= 0 }) else { throw DamagedState() }
         writer = record.text("writer")
         parts = record.fields.filter { $0.key == "part" }.map { String(decoding: $0.value, as: UTF8.self) }
-        var metadata: [Field] = []
+        var notes: [Note] = []
         for (key, value) in record.fields {
-            if key == "name" { metadata.append(Field(name: String(decoding: value, as: UTF8.self), value: "")) }
-            if key == "value", let last = metadata.indices.last {
-                metadata[last].value = String(decoding: value, as: UTF8.self)
+            if key == "name" { notes.append(Note(name: String(decoding: value, as: UTF8.self), value: "")) }
+            if key == "value", let last = notes.indices.last {
+                notes[last].value = String(decoding: value, as: UTF8.self)
             }
         }
-        self.metadata = metadata
+        self.notes = notes
         if let tag = record.text("etag") {
             phase = .finished(entityTag: tag, created: record.flag("new"))
         } else if let inode = record.text("inode").flatMap({ UInt64($0) }),
@@ -115,9 +115,9 @@ extension UploadRecord {
         record.set("settled", settled)
         record.set("writer", writer)
         for part in parts { record.set("part", part) }
-        for field in metadata {
-            record.set("name", field.name)
-            record.set("value", field.value)
+        for note in notes {
+            record.set("name", note.name)
+            record.set("value", note.value)
         }
         switch phase {
         case .receiving: break
@@ -164,8 +164,8 @@ public struct UploadSpec: Sendable {
     public var length: Int64?
     /// What may be at the target now; asked again at the end.
     public var replacing: Replacement
-    /// What the client said of the file.
-    public var metadata: [UploadRecord.Field]
+    /// What the service that takes the upload keeps with it; ``DirectoryRoot`` does not look at it.
+    public var notes: [UploadRecord.Note]
     /// The modification time that the file shall have.
     public var modified: Timestamp?
     /// The media type that the client named.
@@ -179,19 +179,19 @@ public struct UploadSpec: Sendable {
     ///   - target: where the file shall be, in the share's terms; nil for a partial upload.
     ///   - length: all the bytes, where known.
     ///   - replacing: what may be at the target.
-    ///   - metadata: what the client said of the file.
+    ///   - notes: what the service that takes the upload keeps with it.
     ///   - modified: the modification time that the file shall have.
     ///   - mediaType: what the client named.
     ///   - client: the network that it comes from.
     public init(
-        target: SharePath?, length: Int64?, replacing: Replacement = .anything, metadata: [UploadRecord.Field] = [],
+        target: SharePath?, length: Int64?, replacing: Replacement = .anything, notes: [UploadRecord.Note] = [],
         modified: Timestamp? = nil, mediaType: String? = nil, client: String? = nil
     ) {
         self.client = client
         self.target = target
         self.length = length
         self.replacing = replacing
-        self.metadata = metadata
+        self.notes = notes
         self.modified = modified
         self.mediaType = mediaType
     }

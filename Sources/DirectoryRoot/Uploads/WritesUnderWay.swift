@@ -30,7 +30,7 @@ final class WritesUnderWay: Sendable {
     func all() -> [UploadProgress] {
         writes.withLock { Array($0.values) }.map { write in
             let record = UploadRecord(
-                id: "", target: write.target, length: write.length, metadata: [], modified: nil, mediaType: nil,
+                id: "", target: write.target, length: write.length, notes: [], modified: nil, mediaType: nil,
                 isPartial: false, parts: [], user: write.user, created: write.began, touched: write.began,
                 phase: .receiving)
             return UploadProgress(record: record, offset: write.offset)

@@ -21,7 +21,7 @@ extension Share {
         func create(_ target: SharePath?) throws -> ResumableUpload {
             try createUpload(
                 UploadSpec(
-                    target: target, length: length, replacing: notes.replacement, metadata: notes.fields,
+                    target: target, length: length, replacing: notes.replacement, notes: notes.pairs,
                     modified: modified, mediaType: mediaType, client: client))
         }
         // A request at the file's own address makes no folders, as a PUT does not.

@@ -23,15 +23,15 @@ struct UploadNotes: Sendable {
         for name in Self.conditionNames { conditions[name] = fields[name] }
     }
 
-    /// Reads what ``fields`` wrote.
+    /// Reads what ``pairs`` wrote.
     init(_ record: UploadRecord) {
-        for field in record.metadata {
-            switch field.name {
-            case "rule": rule = ConflictRule(rawValue: field.value)
-            case "metadata": metadata = field.value
-            case "concat": concat = field.value
-            case "digest": digest = try? ReprDigest(field: field.value)
-            default: conditions[field.name] = field.value
+        for note in record.notes {
+            switch note.name {
+            case "rule": rule = ConflictRule(rawValue: note.value)
+            case "metadata": metadata = note.value
+            case "concat": concat = note.value
+            case "digest": digest = try? ReprDigest(field: note.value)
+            default: conditions[note.name] = note.value
             }
         }
     }
@@ -45,17 +45,17 @@ struct UploadNotes: Sendable {
     }
 
     /// The pairs for the record.
-    var fields: [UploadRecord.Field] {
-        var fields: [UploadRecord.Field] = []
+    var pairs: [UploadRecord.Note] {
+        var pairs: [UploadRecord.Note] = []
         func add(_ name: String, _ value: String?) {
-            if let value { fields.append(UploadRecord.Field(name: name, value: value)) }
+            if let value { pairs.append(UploadRecord.Note(name: name, value: value)) }
         }
         add("rule", rule?.rawValue)
         add("metadata", metadata)
         add("concat", concat)
         add("digest", digest?.text)
         for (name, value) in conditions.sorted(by: { $0.key < $1.key }) { add(name, value) }
-        return fields
+        return pairs
     }
 
     /// What may be at the target.

@@ -123,7 +123,7 @@ extension UploaderHandler {
         let upload = try await io.walk { [notes] () throws -> ResumableUpload in
             let spec = UploadSpec(
                 target: try metadata.target(isFolder: request.share.isFolder), length: nil,
-                replacing: notes.replacement, metadata: notes.fields, modified: modified, mediaType: metadata.mediaType,
+                replacing: notes.replacement, notes: notes.pairs, modified: modified, mediaType: metadata.mediaType,
                 client: request.network)
             do {
                 return try request.share.joinUploads(ids, as: spec)

@@ -41,14 +41,14 @@ import Testing
         let property = DeadProperty(name: PropertyName(namespace: "u", local: "p"), xml: Array("<p/>".utf8))
         try share.updateProperties(of: path, [.set(property)])
         let spec = UploadSpec(
-            target: path, length: 10, metadata: [.init(name: "filename", value: "ä\n="), .init(name: "x", value: "")],
+            target: path, length: 10, notes: [.init(name: "filename", value: "ä\n="), .init(name: "x", value: "")],
             modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 5), mediaType: "text/plain")
         let first = try share.createUpload(spec)
         try write("hello", to: first)
         try first.settle()
         #expect(directory.text("a.txt") == "old")
         let second = try other().resumeUpload(id: first.id)
-        #expect(second.offset == 5 && second.record.metadata == spec.metadata && second.record.length == 10)
+        #expect(second.offset == 5 && second.record.notes == spec.notes && second.record.length == 10)
         #expect(try text(of: second) == "hello")
         try write("world", to: second)
         #expect(throws: RootError.tooLarge) { try write("!", to: second) }

@@ -82,7 +82,7 @@ extension Exchange {
         if let taken = scratch.take() { engine.scratch.giveBack(taken) }
     }
 
-    private func borrowSocket() async -> (SocketLease, HTTP1Connection.Incoming)? {
+    private func borrowSocket() async -> (SocketLease, IncomingBody)? {
         await withCheckedContinuation { continuation in
             loop.execute {
                 continuation.resume(returning: self.isDetached ? nil : self.carrier?.lendSocket(to: self))

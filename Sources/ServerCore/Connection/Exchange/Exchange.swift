@@ -15,7 +15,7 @@ protocol Carrier: AnyObject {
     /// The sink has more.
     func pump(_ exchange: Exchange)
     /// Lends the socket to the task that reads the body; nil where that cannot be, or is not worth it.
-    func lendSocket(to exchange: Exchange) -> (SocketLease, HTTP1Connection.Incoming)?
+    func lendSocket(to exchange: Exchange) -> (SocketLease, IncomingBody)?
     /// The task is done with the socket.
     func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody)
 }

@@ -1,12 +1,12 @@
 /// A body as its task takes it apart, and what it received beyond the end.
 struct LeasedBody {
-    private(set) var incoming: HTTP1Connection.Incoming
+    private(set) var incoming: IncomingBody
     private(set) var leftover: [UInt8] = []
     var isBroken = false
     private var received: Int64 = 0
     private let limit: Int64?
 
-    init(incoming: HTTP1Connection.Incoming, limit: Int64?) {
+    init(incoming: IncomingBody, limit: Int64?) {
         self.incoming = incoming
         self.limit = limit
     }

@@ -164,7 +164,7 @@ extension HTTP1Connection {
             {
                 return
             }
-            guard !Self.isOwn(line.name) else { continue }
+            guard !ResponseFields.isSetByConnection(line.name) else { continue }
             lines += line.name.utf8
             lines += ": ".utf8
             lines += line.value.utf8

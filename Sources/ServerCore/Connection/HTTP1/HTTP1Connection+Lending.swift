@@ -1,7 +1,7 @@
 import NIOCore
 
 extension HTTP1Connection {
-    func lendSocket(to exchange: Exchange) -> (SocketLease, Incoming)? {
+    func lendSocket(to exchange: Exchange) -> (SocketLease, IncomingBody)? {
         guard exchange === self.exchange, phase == .exchange, socket >= 0, !isAnswering, lease == nil, !isInputClosed,
             inbound.readableBytes == 0, let context, context.channel.isActive
         else { return nil }

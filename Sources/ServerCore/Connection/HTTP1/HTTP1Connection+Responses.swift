@@ -1,29 +1,6 @@
 import CSyscalls
 import DirectoryRoot
 import Logging
-import NIOCore
-
-/// What is being sent behind a response's head.
-enum Outgoing {
-    case none
-    /// A span of a file; `isPiece` of a stream, else the whole body.
-    case file(FileSpan, isPiece: Bool)
-    /// The sink's pieces; chunked, or a number of bytes still to come, or until the connection ends.
-    case stream(isChunked: Bool, remaining: Int64?)
-}
-
-extension Outgoing {
-    var isNone: Bool { if case .none = self { true } else { false } }
-
-    /// Notes that the piece of `span` that comes next is in memory now, or was read, if it still comes next.
-    mutating func markWarm(_ span: FileSpan, _ read: ByteBuffer?) {
-        guard case .file(var mine, let isPiece) = self, mine.entry === span.entry, mine.offset == span.offset else {
-            return
-        }
-        mine.markWarm(read)
-        self = .file(mine, isPiece: isPiece)
-    }
-}
 
 extension HTTP1Connection {
     func respond(_ response: Response, to exchange: Exchange) {
@@ -98,7 +75,7 @@ extension HTTP1Connection {
         if out.freeBytes < 32 * 1_024 { flush(more: true) }
         writeStatusLine(response.status, to: out)
         loopState.writeDate(to: out)
-        for line in response.fields.lines where !Self.isOwn(line.name) {
+        for line in response.fields.lines where !ResponseFields.isSetByConnection(line.name) {
             writeField(line.name, line.value, to: out)
         }
         let framing = writeFraming(response)
@@ -160,17 +137,6 @@ extension HTTP1Connection {
         }
         loopState.out.append("Transfer-Encoding: chunked\r\n")
         return .chunked
-    }
-
-    /// The fields that are the connection's own.
-    static func isOwn(_ name: String) -> Bool {
-        switch name.utf8.count {
-        case 4: ASCII.equalIgnoringCase(name.utf8, "date".utf8)
-        case 10: ASCII.equalIgnoringCase(name.utf8, "connection".utf8)
-        case 14: ASCII.equalIgnoringCase(name.utf8, "content-length".utf8)
-        case 17: ASCII.equalIgnoringCase(name.utf8, "transfer-encoding".utf8)
-        default: false
-        }
     }
 
     func finishAnswer() {

@@ -22,13 +22,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         case closed
     }
 
-    /// What of the current request's body is still to come.
-    enum Incoming {
-        case none
-        case counted(Int64)
-        case chunked(HTTP1ChunkDecoder)
-    }
-
     let engine: Engine
     let loopState: LoopState
     let isSecure: Bool
@@ -48,7 +41,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var phase = Phase.head
     var hasReadPending = false
     var isInputClosed = false
-    var incoming = Incoming.none
+    var incoming = IncomingBody.none
     var pipe: BodyPipe?
     /// While the body's task receives from the socket itself.
     var lease: SocketLease?

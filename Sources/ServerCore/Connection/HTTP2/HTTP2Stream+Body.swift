@@ -80,7 +80,7 @@ extension HTTP2Stream {
         openWindow()
     }
 
-    func lendSocket(to exchange: Exchange) -> (SocketLease, HTTP1Connection.Incoming)? { nil }
+    func lendSocket(to exchange: Exchange) -> (SocketLease, IncomingBody)? { nil }
 
     func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody) {}
 

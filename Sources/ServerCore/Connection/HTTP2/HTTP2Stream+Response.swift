@@ -46,7 +46,7 @@ extension HTTP2Stream {
         var headers = HPACKHeaders()
         headers.add(name: ":status", value: String(response.status.code))
         headers.add(name: "date", value: HTTPDate.text(HTTPDate.now), indexing: .nonIndexable)
-        for line in response.fields.lines where !HTTP1Connection.isOwn(line.name) {
+        for line in response.fields.lines where !ResponseFields.isSetByConnection(line.name) {
             let name = line.name.lowercased()
             headers.add(
                 name: name, value: line.value, indexing: Self.recurring.contains(name) ? .indexable : .nonIndexable)

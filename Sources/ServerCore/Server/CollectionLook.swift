@@ -1,5 +1,4 @@
 internal import DirectoryRoot
-internal import Synchronization
 
 /// Finds out which states collections are in, each once: what an `If` field may say of them, by the tokens that
 /// synchronising clients are given.
@@ -77,24 +76,4 @@ struct CollectionLook: Sendable {
             return .unknown
         }
     }
-}
-
-/// What was found out about collections right before a request's first change, by which its further ones go: that
-/// change may be why they are no longer so.
-package final class SettledCollections: Sendable {
-    private struct State {
-        var look: CollectionLook?
-        var hasChanged = false
-    }
-
-    private let state = Mutex(State())
-
-    /// Nil before the first change.
-    var look: CollectionLook? { state.withLock { $0.hasChanged ? $0.look : nil } }
-
-    /// A change may be made, by what `look` has found out.
-    func keep(_ look: CollectionLook) { state.withLock { $0.look = look } }
-
-    /// A change was made.
-    func changed() { state.withLock { $0.hasChanged = true } }
 }

@@ -18,11 +18,11 @@ final class Engine: Sendable {
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
-    let memory: RequestMemory
+    let wholeRequests: ByteBudget
     /// For the names in forms, which are kept for as long as a form takes: others' requests have their own.
-    let names: RequestMemory
+    let formNames: ByteBudget
     /// For what came of bodies before it was asked for.
-    let unaskedMemory: RequestMemory
+    let unaskedBodies: ByteBudget
     /// Of all connections together.
     private let rate: RateBucket?
     /// The value of `Allow`: all methods that any handler knows.
@@ -43,13 +43,13 @@ final class Engine: Sendable {
     let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
     /// For what of bodies waits for its readers.
-    let waitingBodies: AnswerMemory
+    let waitingBodies: SoftByteBudget
     /// For what clients of HTTP/2 may send of long bodies before any of it is read.
-    let windows: RequestMemory
+    let windows: ByteBudget
     /// For what is made in memory on HTTP/1.
-    let answers: AnswerMemory
+    let answers: SoftByteBudget
     /// For what waits above the socket, on TLS and HTTP/2: files too.
-    let unsent: AnswerMemory
+    let unsent: SoftByteBudget
 
     /// An engine; with another one of the same server, it shares what there is for all of its connections.
     init(
@@ -68,13 +68,13 @@ final class Engine: Sendable {
         maxConnections = budget.connections
         sys_limit_open_files(Int32(clamping: budget.files))
         limits = configuration.limits
-        memory = other?.memory ?? RequestMemory(limits.requestMemory)
-        names = other?.names ?? RequestMemory(limits.requestMemory)
-        unaskedMemory = other?.unaskedMemory ?? RequestMemory(limits.answerMemory)
-        waitingBodies = other?.waitingBodies ?? AnswerMemory(limits.answerMemory)
-        windows = other?.windows ?? RequestMemory(limits.requestMemory / 2)
-        answers = other?.answers ?? AnswerMemory(limits.answerMemory)
-        unsent = other?.unsent ?? AnswerMemory(limits.answerMemory)
+        wholeRequests = other?.wholeRequests ?? ByteBudget(limits.requestMemory)
+        formNames = other?.formNames ?? ByteBudget(limits.requestMemory)
+        unaskedBodies = other?.unaskedBodies ?? ByteBudget(limits.answerMemory)
+        waitingBodies = other?.waitingBodies ?? SoftByteBudget(limits.answerMemory)
+        windows = other?.windows ?? ByteBudget(limits.requestMemory / 2)
+        answers = other?.answers ?? SoftByteBudget(limits.answerMemory)
+        unsent = other?.unsent ?? SoftByteBudget(limits.answerMemory)
         perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: budget.connections)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
@@ -213,7 +213,8 @@ final class Engine: Sendable {
         RequestBody(
             length: length,
             pipe: BodyPipe(
-                upstream: exchange, pace: exchange.pace, memory: memory, names: names, waiting: waitingBodies),
+                upstream: exchange, pace: exchange.pace, memory: wholeRequests, formNames: formNames,
+                waiting: waitingBodies),
             coding: BodyCoding(head, maxRatio: limits.expansionRatio))
     }
 

@@ -32,19 +32,19 @@ final class BodyPipe: Sendable {
     /// What the reader keeps to.
     let pace: Pace
     /// What those who collect the whole body count in.
-    let memory: RequestMemory?
+    let memory: ByteBudget?
     /// What those count in who keep names out of the body.
-    let names: RequestMemory?
+    let formNames: ByteBudget?
     /// Where what waits here is counted.
-    private let waiting: AnswerMemory?
+    private let waiting: SoftByteBudget?
 
     init(
-        upstream: any Upstream, pace: Pace = .unlimited, memory: RequestMemory? = nil, names: RequestMemory? = nil,
-        waiting: AnswerMemory? = nil
+        upstream: any Upstream, pace: Pace = .unlimited, memory: ByteBudget? = nil, formNames: ByteBudget? = nil,
+        waiting: SoftByteBudget? = nil
     ) {
         self.pace = pace
         self.memory = memory
-        self.names = names
+        self.formNames = formNames
         self.waiting = waiting
         var state = State()
         state.upstream = upstream
@@ -55,7 +55,7 @@ final class BodyPipe: Sendable {
     init(whole bytes: [UInt8]) {
         pace = .unlimited
         memory = nil
-        names = nil
+        formNames = nil
         waiting = nil
         var state = State()
         state.chunks = [bytes]
@@ -82,7 +82,7 @@ final class BodyPipe: Sendable {
 
     /// Whether `count` bytes more are too many, where all bodies together have filled what there is for them.
     func isExcess(_ count: Int) -> Bool {
-        waiting?.isFull == true && state.withLock { $0.buffered + count > AnswerMemory.free }
+        waiting?.isFull == true && state.withLock { $0.buffered + count > SoftByteBudget.uncounted }
     }
 
     /// Gives the reader some bytes.

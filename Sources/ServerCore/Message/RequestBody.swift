@@ -97,7 +97,7 @@ public struct RequestBody: AsyncSequence, Sendable {
             let count = whole.count + bytes.count
             guard count <= limit else { throw HTTPError.bodyTooLarge }
             if count > counted, let memory {
-                guard memory.change(from: counted, to: count) else { throw RequestMemory.refusal }
+                guard memory.change(from: counted, to: count) else { throw ByteBudget.refusal }
                 counted = count
             }
             if whole.isEmpty { whole = bytes } else { whole.append(contentsOf: bytes) }
@@ -116,7 +116,7 @@ public struct RequestBody: AsyncSequence, Sendable {
     ///   - before: what was counted before.
     /// - Throws: ``HTTPError`` 503 when there is no room for more; then nothing has changed.
     package func holdNames(_ bytes: Int, insteadOf before: Int) throws(HTTPError) {
-        guard pipe?.names?.change(from: before, to: bytes) ?? true else { throw RequestMemory.refusal }
+        guard pipe?.formNames?.change(from: before, to: bytes) ?? true else { throw ByteBudget.refusal }
     }
 
     /// Shows the whole rest of the body to `consume`, piece by piece, by the shortest way from the socket.
@@ -195,7 +195,7 @@ final class GzipBody: @unchecked Sendable {
     private var isOver = false
     private var digesters: [DigestAlgorithm: Digester] = [:]
     /// Where ``cost`` is counted while there is a decoder.
-    private var memory: RequestMemory?
+    private var memory: ByteBudget?
 
     /// Bytes that a decoder takes, most of them for what it may have to repeat.
     private static let cost = 44 * 1_024
@@ -208,9 +208,9 @@ final class GzipBody: @unchecked Sendable {
 
     deinit { _ = memory?.change(from: Self.cost, to: 0) }
 
-    private func makeInflater(in memory: RequestMemory?) throws -> Inflater {
+    private func makeInflater(in memory: ByteBudget?) throws -> Inflater {
         if self.memory == nil {
-            guard memory?.change(from: 0, to: Self.cost) ?? true else { throw RequestMemory.refusal }
+            guard memory?.change(from: 0, to: Self.cost) ?? true else { throw ByteBudget.refusal }
             self.memory = memory
         }
         let inflater = try Inflater(maxRatio: Int64(maxRatio))

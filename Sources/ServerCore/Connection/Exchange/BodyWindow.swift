@@ -45,16 +45,16 @@ struct BodyWindow {
     ///   - waiting: bytes that have come and were not read.
     ///   - rest: bytes that are to come; nil where that was not announced.
     ///   - isCrowded: much waits for readers.
-    ///   - memory: for all that may be sent.
+    ///   - budget: for all that may be sent.
     /// - Returns: by how much it should be opened now, which counts as told.
-    mutating func increment(waiting: Int, rest: Int64?, isCrowded: Bool, _ memory: RequestMemory) -> Int {
+    mutating func increment(waiting: Int, rest: Int64?, isCrowded: Bool, _ budget: ByteBudget) -> Int {
         // How much padding there will be, nobody knows. What is announced may be any number; more than ``most`` is as
         // good.
         let most = Int64(Self.most)
         let ahead = isPadded ? Self.most : Int(min(max(rest ?? most, 0), most)) + Self.slack
         let needed = ahead - open
         guard needed > 0 else { return 0 }
-        if !isCrowded { widen(memory) }
+        if !isCrowded { widen(budget) }
         let width = isCrowded ? Self.scarce : width
         let free = width - open - waiting
         guard free >= min(Self.step, width / 2) else { return 0 }
@@ -63,17 +63,17 @@ struct BodyWindow {
         return increment
     }
 
-    private mutating func widen(_ memory: RequestMemory) {
+    private mutating func widen(_ budget: ByteBudget) {
         guard brought >= Int64(width), width < Self.most else { return }
         let wider = max(Self.wide, width * 2)
-        if memory.change(from: counted, to: wider - Self.least) { width = wider }
+        if budget.change(from: counted, to: wider - Self.least) { width = wider }
     }
 
     private var counted: Int { width - Self.least }
 
     /// Gives back what was counted.
-    mutating func close(_ memory: RequestMemory) {
-        _ = memory.change(from: counted, to: 0)
+    mutating func close(_ budget: ByteBudget) {
+        _ = budget.change(from: counted, to: 0)
         width = Self.least
     }
 }

@@ -104,7 +104,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     /// Reads a small file while this is on a thread that may wait for it: the loop might have to ask for another one.
     private static func withSmallFile(_ given: Response, _ sendsBody: Bool) -> Response {
         guard sendsBody, given.status.allowsBody, case .file(let entry, let range) = given.body, !range.isEmpty,
-            range.count <= AnswerMemory.free,
+            range.count <= SoftByteBudget.uncounted,
             let bytes = try? entry.bytes(at: range.lowerBound, upTo: range.count), bytes.count == range.count
         else { return given }
         var response = given

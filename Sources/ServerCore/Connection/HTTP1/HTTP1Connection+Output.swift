@@ -175,9 +175,9 @@ extension HTTP1Connection {
     /// Of a small rest it gets all where there is memory for it, so that clients who read slowly don't keep a
     /// descriptor each; else a small piece.
     private func keepRest(_ span: inout FileSpan) -> Bool {
-        let counted = max(0, Int(clamping: span.count) - AnswerMemory.free)
+        let counted = max(0, Int(clamping: span.count) - SoftByteBudget.uncounted)
         guard span.count <= 64 * 1_024, engine.answers.take(counted) else {
-            return copyPiece(&span, upTo: AnswerMemory.free)
+            return copyPiece(&span, upTo: SoftByteBudget.uncounted)
         }
         return copyPiece(&span, upTo: Int(span.count), counted: counted)
     }

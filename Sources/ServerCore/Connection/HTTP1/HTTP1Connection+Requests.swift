@@ -16,14 +16,14 @@ extension HTTP1Connection {
                 }
             }
             guard let count = try result.get() else {
-                guard holdHead(inbound.readableBytes) else { throw RequestMemory.refusal }
+                guard holdHead(inbound.readableBytes) else { throw ByteBudget.refusal }
                 if !isTimingHead {
                     isTimingHead = true
                     setDeadline(engine.limits.headTime)
                 }
                 return false
             }
-            guard holdHead(count) else { throw RequestMemory.refusal }
+            guard holdHead(count) else { throw ByteBudget.refusal }
             inbound.moveReaderIndex(forwardBy: count)
             isTimingHead = false
             deadline = .max
@@ -38,8 +38,8 @@ extension HTTP1Connection {
     /// Counts the memory of a head that is not small.
     /// - Returns: false when there is no room for it.
     func holdHead(_ bytes: Int) -> Bool {
-        guard max(bytes, heldHead) > RequestMemory.free else { return true }
-        guard engine.memory.change(from: heldHead, to: bytes) else { return false }
+        guard max(bytes, heldHead) > ByteBudget.uncounted else { return true }
+        guard engine.wholeRequests.change(from: heldHead, to: bytes) else { return false }
         heldHead = bytes
         return true
     }

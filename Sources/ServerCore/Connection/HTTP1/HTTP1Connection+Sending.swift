@@ -96,7 +96,7 @@ extension HTTP1Connection {
 
     /// Gives the channel what the socket did not take, unless too much lies there already.
     private func queue(_ count: Int, _ context: ChannelHandlerContext, _ fill: (inout ByteBuffer) -> Void) {
-        let counted = max(0, count - AnswerMemory.free)
+        let counted = max(0, count - SoftByteBudget.uncounted)
         guard
             counted == 0 || engine.answers.take(counted) || loopState.shedStalled() > 0 && engine.answers.take(counted)
         else { return abort() }

@@ -106,6 +106,6 @@ extension HTTP1Connection {
     var waitsSince: UInt32? { phase == .exchange && deadline != .max ? progress.since : nil }
 
     var stalledSince: UInt32? {
-        kept > 0 || isSecure && outstanding > AnswerMemory.free ? max(lastActivity, taking.since) : nil
+        kept > 0 || isSecure && outstanding > SoftByteBudget.uncounted ? max(lastActivity, taking.since) : nil
     }
 }

@@ -209,7 +209,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// - Returns: false when there is no room for it.
     func holdHead(_ bytes: Int) -> Bool {
         guard bytes != heldHead else { return true }
-        guard engine.memory.change(from: heldHead, to: bytes) else { return false }
+        guard engine.wholeRequests.change(from: heldHead, to: bytes) else { return false }
         heldHead = bytes
         return true
     }
@@ -325,7 +325,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     func secondPassed(_ tick: UInt32) {
         if let closing { return waitForEnd(until: closing, tick) }
         if let meter, meter.secondPassed() > Limits.ticks(engine.limits.headTime) { return breakOff() }
-        if load.outstanding <= AnswerMemory.free {
+        if load.outstanding <= SoftByteBudget.uncounted {
             progress.rest(tick)
         } else if let confirmed = ReaderWatch.confirmed(on: channel) {
             _ = progress.look(confirmed, tick)
@@ -357,5 +357,5 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     var idleSince: UInt32? { streams <= 0 || closing != nil ? lastActivity : nil }
 
-    var stalledSince: UInt32? { load.outstanding > AnswerMemory.free ? max(lastActivity, progress.since) : nil }
+    var stalledSince: UInt32? { load.outstanding > SoftByteBudget.uncounted ? max(lastActivity, progress.since) : nil }
 }

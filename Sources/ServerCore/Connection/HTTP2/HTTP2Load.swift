@@ -4,13 +4,13 @@
 final class HTTP2Load {
     /// Bytes.
     private(set) var outstanding = 0
-    private let memory: AnswerMemory
+    private let memory: SoftByteBudget
     private let loopState: LoopState
 
     /// - Parameters:
     ///   - memory: of all connections.
     ///   - loopState: the connection's.
-    init(_ memory: AnswerMemory, in loopState: LoopState) {
+    init(_ memory: SoftByteBudget, in loopState: LoopState) {
         self.memory = memory
         self.loopState = loopState
     }

@@ -26,7 +26,7 @@ extension HTTP2Stream {
         if let limit = engine.limits.bodyBytes, received > limit {
             return finishPipe(.failure(.bodyTooLarge))
         }
-        guard !pipe.isExcess(bytes.count) else { return finishPipe(.failure(RequestMemory.refusal)) }
+        guard !pipe.isExcess(bytes.count) else { return finishPipe(.failure(ByteBudget.refusal)) }
         // Until its reader has it all, nobody waits for the client.
         deadline = .max
         pipe.push(bytes)
@@ -34,7 +34,7 @@ extension HTTP2Stream {
 
     private func hold(_ buffer: ByteBuffer) {
         let count = buffer.readableBytes
-        if engine.waitingBodies.isFull, (held?.bytes.count ?? 0) + count > AnswerMemory.free {
+        if engine.waitingBodies.isFull, (held?.bytes.count ?? 0) + count > SoftByteBudget.uncounted {
             return reset(.refusedStream)
         }
         engine.waitingBodies.hold(count)

@@ -9,93 +9,93 @@ import Testing
     /// - Returns: by how much the window was opened in all.
     private func take(
         _ bytes: Int, of whole: Int64? = nil, isCrowded: Bool = false, _ window: inout BodyWindow,
-        _ memory: RequestMemory
+        _ budget: ByteBudget
     ) -> Int {
         var opened = 0
         for end in stride(from: piece, through: bytes, by: piece) {
             window.take(piece, padding: 0)
             opened += window.increment(
-                waiting: 0, rest: whole.map { $0 - Int64(end) }, isCrowded: isCrowded, memory)
+                waiting: 0, rest: whole.map { $0 - Int64(end) }, isCrowded: isCrowded, budget)
         }
         return opened
     }
 
     @Test("Opens for nothing while nothing is read") func unread() {
         var window = BodyWindow()
-        let memory = RequestMemory(8 << 20)
+        let budget = ByteBudget(8 << 20)
         window.take(BodyWindow.least, padding: 0)
-        #expect(window.increment(waiting: BodyWindow.least, rest: nil, isCrowded: true, memory) == 0)
-        #expect(memory.room == 8 << 20)
-        #expect(window.increment(waiting: 0, rest: nil, isCrowded: true, memory) == 32 * 1_024)
+        #expect(window.increment(waiting: BodyWindow.least, rest: nil, isCrowded: true, budget) == 0)
+        #expect(budget.remaining == 8 << 20)
+        #expect(window.increment(waiting: 0, rest: nil, isCrowded: true, budget) == 32 * 1_024)
     }
 
     @Test("Takes any number for what will come", arguments: [Int64.min, -1, 0, .max]) func announced(rest: Int64) {
         var window = BodyWindow()
-        let memory = RequestMemory(8 << 20)
+        let budget = ByteBudget(8 << 20)
         window.take(BodyWindow.least, padding: 0)
         let expected = rest > 0 ? 256 * 1_024 : 512
-        #expect(window.increment(waiting: 0, rest: rest, isCrowded: false, memory) == expected)
-        window.close(memory)
-        #expect(memory.room == 8 << 20)
+        #expect(window.increment(waiting: 0, rest: rest, isCrowded: false, budget) == expected)
+        window.close(budget)
+        #expect(budget.remaining == 8 << 20)
     }
 
     @Test("Opens for no more than will come") func short() {
         var window = BodyWindow()
-        let memory = RequestMemory(8 << 20)
-        #expect(take(60 * 1_024, of: 60 * 1_024, &window, memory) == 0)
+        let budget = ByteBudget(8 << 20)
+        #expect(take(60 * 1_024, of: 60 * 1_024, &window, budget) == 0)
         window = BodyWindow()
-        let more = take(96 * 1_024, of: 96 * 1_024, &window, memory) - (96 * 1_024 - BodyWindow.least)
+        let more = take(96 * 1_024, of: 96 * 1_024, &window, budget) - (96 * 1_024 - BodyWindow.least)
         // The last frame may be padded.
         #expect(more >= 256 && more <= 512)
-        window.close(memory)
-        #expect(memory.room == 8 << 20)
+        window.close(budget)
+        #expect(budget.remaining == 8 << 20)
     }
 
     @Test("Opens for the padding of frames, of which nobody knows how much there will be") func padded() {
         var window = BodyWindow()
-        let memory = RequestMemory(8 << 20)
+        let budget = ByteBudget(8 << 20)
         var open = BodyWindow.least
         for end in stride(from: 16_000, through: 64_000, by: 16_000) {
             window.take(16_000, padding: 256)
-            open += window.increment(waiting: 0, rest: Int64(65_000 - end), isCrowded: false, memory) - 16_256
+            open += window.increment(waiting: 0, rest: Int64(65_000 - end), isCrowded: false, budget) - 16_256
         }
         #expect(open >= 1_000 + 256)
-        window.close(memory)
-        #expect(memory.room == 8 << 20)
+        window.close(budget)
+        #expect(budget.remaining == 8 << 20)
     }
 
     @Test("Opens as the body grows, up to a bound, and gives back what was read") func long() {
         var window = BodyWindow()
-        let memory = RequestMemory(8 << 20)
-        let first = take(32 << 20, &window, memory)
+        let budget = ByteBudget(8 << 20)
+        let first = take(32 << 20, &window, budget)
         // What was read, but for less than a step, and two megabytes.
         #expect(first > 33 << 20 && first < 34 << 20)
-        #expect(take(8 << 20, &window, memory) == 8 << 20)
-        window.close(memory)
-        #expect(memory.room == 8 << 20)
+        #expect(take(8 << 20, &window, budget) == 8 << 20)
+        window.close(budget)
+        #expect(budget.remaining == 8 << 20)
     }
 
     @Test("Opens no wider than there is memory for, and when some comes back") func crowded() {
         var (first, second) = (BodyWindow(), BodyWindow())
-        let memory = RequestMemory(512 * 1_024)
-        #expect(take(4 << 20, &first, memory) > 4 << 20)
-        #expect(take(4 << 20, &second, memory) <= 4 << 20)
-        first.close(memory)
-        #expect(take(1 << 20, &second, memory) > 1 << 20)
-        second.close(memory)
-        #expect(memory.room == 512 * 1_024)
+        let budget = ByteBudget(512 * 1_024)
+        #expect(take(4 << 20, &first, budget) > 4 << 20)
+        #expect(take(4 << 20, &second, budget) <= 4 << 20)
+        first.close(budget)
+        #expect(take(1 << 20, &second, budget) > 1 << 20)
+        second.close(budget)
+        #expect(budget.remaining == 512 * 1_024)
     }
 
     @Test("Goes on with little where much waits, and never stays below a frame") func scarce() {
         var window = BodyWindow()
-        let memory = RequestMemory(8 << 20)
+        let budget = ByteBudget(8 << 20)
         var open = BodyWindow.least
         for _ in 0..<1_000 {
             #expect(open >= piece)
             window.take(piece, padding: 0)
-            open += window.increment(waiting: 0, rest: nil, isCrowded: true, memory) - piece
+            open += window.increment(waiting: 0, rest: nil, isCrowded: true, budget) - piece
             #expect(open <= BodyWindow.least)
         }
-        #expect(open <= 32 * 1_024 && memory.room == 8 << 20)
+        #expect(open <= 32 * 1_024 && budget.remaining == 8 << 20)
     }
 }

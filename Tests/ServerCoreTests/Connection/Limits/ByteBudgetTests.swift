@@ -2,24 +2,24 @@ import Testing
 
 @testable import ServerCore
 
-@Suite("Memory of requests")
-struct RequestMemoryTests {
+@Suite("Byte budget")
+struct ByteBudgetTests {
     @Test("All together is bounded, the first pages of each are free, and what is given back can be taken again")
     func bounded() {
-        let memory = RequestMemory(10_000)
-        #expect(memory.change(from: 0, to: 4_096) && memory.room == 10_000)
-        #expect(memory.change(from: 4_096, to: 14_000) && memory.room == 96)
-        #expect(!memory.change(from: 0, to: 5_000) && memory.room == 96)
-        #expect(memory.change(from: 0, to: 4_000))
-        #expect(!memory.change(from: 14_000, to: 15_000) && memory.room == 96)
-        #expect(memory.change(from: 14_000, to: 0) && memory.room == 10_000)
+        let budget = ByteBudget(10_000)
+        #expect(budget.change(from: 0, to: 4_096) && budget.remaining == 10_000)
+        #expect(budget.change(from: 4_096, to: 14_000) && budget.remaining == 96)
+        #expect(!budget.change(from: 0, to: 5_000) && budget.remaining == 96)
+        #expect(budget.change(from: 0, to: 4_000))
+        #expect(!budget.change(from: 14_000, to: 15_000) && budget.remaining == 96)
+        #expect(budget.change(from: 14_000, to: 0) && budget.remaining == 10_000)
     }
 
     @Test("A body that is collected gives its room back, also when it is too large or breaks off")
     func collected() async throws {
-        let memory = RequestMemory(100_000)
+        let budget = ByteBudget(100_000)
         func body(_ count: Int, _ end: Result<Void, HTTPError> = .success(())) -> RequestBody {
-            let pipe = BodyPipe(upstream: NoUpstream(), memory: memory)
+            let pipe = BodyPipe(upstream: NoUpstream(), memory: budget)
             pipe.push([UInt8](repeating: 7, count: count))
             pipe.finish(end)
             return RequestBody(length: nil, pipe: pipe)
@@ -32,10 +32,10 @@ struct RequestMemoryTests {
         let refused = await #expect(throws: HTTPError.self) { try await body(150_000).collect(upTo: 200_000) }
         #expect(refused?.status == .serviceUnavailable)
         let reserved = body(90_000)
-        #expect(reserved.reserve(90_000) && memory.room == 100_000 - 90_000 + RequestMemory.free)
+        #expect(reserved.reserve(90_000) && budget.remaining == 100_000 - 90_000 + ByteBudget.uncounted)
         #expect(!body(90_000).reserve(90_000))
         #expect(try await reserved.collect(upTo: 90_000, reserved: 90_000).count == 90_000)
-        #expect(memory.room == 100_000)
+        #expect(budget.remaining == 100_000)
     }
 }
 

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Memory for what of answers their clients are slow to take, of all connections together.
-final class AnswerMemory: Sendable {
+/// Bytes of memory for what of answers their clients are slow to take, of all connections together; what has to go on
+/// may exceed them.
+final class SoftByteBudget: Sendable {
     /// So much of one answer is not counted: clients of ordinary answers are not disturbed by those who leave large
     /// ones.
-    static let free = 16 * 1_024
+    static let uncounted = 16 * 1_024
 
     private let most: Int
     private let left: Atomic<Int>

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Memory for what has come of requests that must be whole before anybody can work on it: heads, XML, JSON, small
-/// files.
+/// Bytes of memory that many requests share: for what has come of heads, XML, JSON and small files, which must be whole
+/// before anybody can work on them, and for what else clients may leave lying.
 ///
 /// However many clients send such a thing slowly, all of it together is bounded. The first 4 KiB of each are not
 /// counted, so that ordinary requests go on while others have filled the rest.
-final class RequestMemory: Sendable {
+final class ByteBudget: Sendable {
     /// Bytes of each request that are not counted.
-    static let free = 4_096
+    static let uncounted = 4_096
 
     private let left: Atomic<Int>
 
@@ -17,7 +17,7 @@ final class RequestMemory: Sendable {
     /// Counts that a request which held `before` bytes holds `now`.
     /// - Returns: false when there is no room for more; then nothing has changed.
     func change(from before: Int, to now: Int) -> Bool {
-        let more = max(0, now - Self.free) - max(0, before - Self.free)
+        let more = max(0, now - Self.uncounted) - max(0, before - Self.uncounted)
         guard more != 0 else { return true }
         let rest = left.wrappingSubtract(more, ordering: .relaxed).newValue
         guard more > 0, rest < 0 else { return true }
@@ -26,7 +26,7 @@ final class RequestMemory: Sendable {
     }
 
     /// What is left, for a test.
-    var room: Int { left.load(ordering: .relaxed) }
+    var remaining: Int { left.load(ordering: .relaxed) }
 
     static var refusal: HTTPError {
         HTTPError(

@@ -1,7 +1,7 @@
 // The page's files, embedded by the compiler from Resources/.
 //
-// `app.js` is one module written in several parts: they are embedded one after the other, so that the page's first
-// paint asks for one script only. Every other file stands for itself. A new file needs its array and its row here.
+// `app.js` is one module written in several parts, which are embedded one after the other, so that the page needs only
+// one script for its first paint. Every other file stands alone. A new file needs its array and its row here.
 
 #include "CBundledAssets.h"
 

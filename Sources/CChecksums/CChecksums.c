@@ -1,4 +1,4 @@
-// The two CRCs, by the processor's own instructions where it has them, else by tables, eight bytes a step.
+// The two CRCs: with the processor's own instructions if it has them, else with tables, eight bytes per step.
 
 #include "CChecksums.h"
 

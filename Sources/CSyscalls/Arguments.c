@@ -8,7 +8,7 @@
 static int words;
 static char **first;
 
-// These C libraries give it what main gets, before anything else of the program runs.
+// These C libraries pass a constructor the arguments of main, before anything else of the program runs.
 __attribute__((constructor)) static void keep(int count, char **values) {
     words = count;
     first = values;

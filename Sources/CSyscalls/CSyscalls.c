@@ -40,7 +40,7 @@ static int give_back(int result) {
     if (result < 0) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
     return result;
 }
-// Counted before the call, so that nothing is created that then could not stay open.
+// Counted before the call, so that no file is created for which there is no descriptor left.
 #define COUNTED(call)                                                                  \
     (atomic_fetch_add_explicit(&open_files, 1, memory_order_relaxed)                   \
              >= atomic_load_explicit(&most_open_files, memory_order_relaxed)           \
@@ -51,7 +51,7 @@ int sys_openat(int directory, const char *path, int flags, unsigned mode) {
     return COUNTED(RETRY(openat(directory, path, flags | O_CLOEXEC, mode)));
 }
 int sys_dup(int descriptor) { return COUNTED(RETRY(fcntl(descriptor, F_DUPFD_CLOEXEC, 0))); }
-// After an error, EINTR too, the descriptor is gone on Linux: closing once more could hit another's.
+// On Linux the descriptor is closed even after an error such as EINTR: closing it again could close another thread's.
 int sys_close(int descriptor) {
     int error = close(descriptor) == -1 ? errno : 0;
     if (error != EBADF) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
@@ -268,7 +268,7 @@ int sys_allocate(int descriptor, int64_t offset, int64_t count) {
 int sys_likes_allocation(int descriptor) {
     struct statfs info;
     if (fstatfs(descriptor, &info) != 0) return 0;
-    // Not where it would turn compression off (btrfs), or cost a visit to another machine.
+    // Not where it would turn off compression (btrfs) or cost a request to another machine.
     unsigned long type = (unsigned long)info.f_type & 0xFFFFFFFFUL;
     return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == TMPFS_MAGIC;
 }
@@ -293,8 +293,8 @@ int sys_is_shared(int descriptor) {
     case 0x01161970:  // GFS2
     case 0x47504653:  // GPFS
     case 0x5346414F:  // AFS
-    case 0x786F4256:  // a VirtualBox host's folders
-    case 0xBACBACBC:  // a VMware host's
+    case 0x786F4256:  // shared folders of a VirtualBox host
+    case 0xBACBACBC:  // shared folders of a VMware host
         return 1;
     default: return 0;
     }
@@ -306,19 +306,19 @@ int sys_has_changed(int mounts) {
     return ready < 0 ? -errno : ready;
 }
 uint64_t sys_device(unsigned major, unsigned minor) { return makedev(major, minor); }
-// Of these alone it is known that what the call has written is where the name will lead. A file system over another
-// one, as overlayfs or a program of FUSE, has handed its pages on when it is asked, and they are in memory still.
+// Only for these is it known that data written back by sync_file_range is what the name will lead to. A file system on
+// top of another, such as overlayfs or FUSE, passes its pages on when asked, and they are then still in memory.
 enum sys_ordering sys_ordering(int descriptor) {
     struct statfs info;
     if (fstatfs(descriptor, &info) != 0) return sys_ordered_by_file;
     switch ((unsigned)info.f_type) {
-    case EXT4_SUPER_MAGIC:  // ext2 and ext3, too
+    case EXT4_SUPER_MAGIC:  // also ext2 and ext3
     case XFS_SUPER_MAGIC:
     case BTRFS_SUPER_MAGIC:
     case TMPFS_MAGIC:
     case 0x858458F6:  // ramfs
     case 0xF2F52010:  // F2FS
-    case 0x2FC12FC1:  // ZFS, which keeps the order of all that is done
+    case 0x2FC12FC1:  // ZFS, which keeps all changes in order
         return sys_ordered_by_range;
     case 0x794C7630:  // overlayfs
         return sys_ordered_by_all;
@@ -328,7 +328,8 @@ enum sys_ordering sys_ordering(int descriptor) {
 int sys_keeps_names(int descriptor) {
     struct statfs info;
     if (fstatfs(descriptor, &info) != 0) return 0;
-    // A program of FUSE may not have heard of it, and who serves a virtual machine its files has other things to do.
+    // A FUSE program may not support fsync of directories, and the host that serves files to a virtual machine over 9P
+    // need not do it.
     return (unsigned)info.f_type != 0x65735546 && (unsigned)info.f_type != 0x01021997;
 }
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
@@ -340,7 +341,7 @@ int sys_will_need(int descriptor, int64_t offset, int64_t count) {
     return -posix_fadvise(descriptor, offset, count, POSIX_FADV_WILLNEED);
 }
 int sys_is_written_back(int descriptor, int64_t offset, int64_t count) {
-    // cachestat(2), since Linux 6.5; C libraries do not name it yet.
+    // cachestat(2), since Linux 6.5; C libraries have no name for it yet.
     struct { uint64_t offset, count; } range = {(uint64_t)offset, (uint64_t)count};
     struct { uint64_t cached, dirty, being_written, evicted, evicted_recently; } pages;
     int result = (int)RETRY(syscall(SYS_cachestat, descriptor, &range, &pages, 0));
@@ -354,7 +355,7 @@ int sys_renameat2(int from_directory, const char *from, int to_directory, const 
     return (int)RETRY(syscall(SYS_renameat2, from_directory, from, to_directory, to, flags));
 }
 int sys_link_descriptor(int descriptor, int to_directory, const char *to) {
-    // The short way needs a capability, or Linux 6.10 and a thread that could have opened the file.
+    // The short way needs a capability, or Linux 6.10 and a thread that could have opened the file itself.
     static atomic_bool is_short = true;
     if (atomic_load_explicit(&is_short, memory_order_relaxed)) {
         int result = RETRY(linkat(descriptor, "", to_directory, to, AT_EMPTY_PATH));
@@ -435,7 +436,7 @@ int64_t sys_coarse_milliseconds(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-#else  // macOS: what it lacks answers ENOSYS
+#else  // macOS: calls that it lacks return -ENOSYS
 
 #include <stdlib.h>
 #include <sys/clonefile.h>

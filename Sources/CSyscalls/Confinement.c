@@ -14,11 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The kernel's numbers, since the headers of older systems lack the newer rights.
+// The kernel's numbers, since older systems' headers lack the newer rights.
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, PATH_BENEATH = 1, GET_VERSION = 1 };
 enum {
     EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3, REFER = 1 << 13, TRUNCATE = 1 << 14,
-    // Executing through make_sym, all of version 1.
+    // From executing to making symbolic links: all rights of version 1.
     FIRST = (1 << 13) - 1,
     OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE,
 };
@@ -86,8 +86,8 @@ int sys_groups_of(uint32_t uid, uint32_t *groups, int room) {
     return count < room ? count : room;
 }
 
-// The last two calls answer the number before, and nothing about an error. The kernel takes root's rights over files
-// from a thread for as long as its user for files is another one. The C library would change the groups of all threads.
+// The last two calls return the previous id and report no error. The kernel drops root's file capabilities of a thread
+// for as long as its file system user is another one. The C library's functions would change the groups of all threads.
 void sys_files_as(uint32_t uid, uint32_t gid, const uint32_t *groups, int count) {
 #ifdef SYS_setgroups32
     syscall(SYS_setgroups32, (size_t)count, groups);

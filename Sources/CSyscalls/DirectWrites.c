@@ -21,7 +21,7 @@
 #endif
 
 #ifdef STATX_DIOALIGN
-// ext4 and XFS name their stripes among the options of a mount: `stripe=`, `sunit=` and `swidth=`.
+// ext4 and XFS show their stripes among the options of a mount: `stripe=`, `sunit=` and `swidth=`.
 static bool has_stripes(uint64_t mount) {
     FILE *table = fopen("/proc/self/mountinfo", "re");
     if (table == NULL) return true;

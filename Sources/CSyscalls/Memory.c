@@ -31,8 +31,8 @@ void sys_forget_code(void) {
 
 void sys_give_back_large_blocks(void) {
 #ifdef __GLIBC__
-    // Above every buffer of a transfer, so that those are not mapped anew each time. Left alone, glibc moves this bound
-    // up to 32 MiB.
+    // Larger than every buffer of a transfer, so that these are not mapped again each time. By default glibc raises
+    // this threshold up to 32 MiB.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
 #endif

@@ -15,7 +15,7 @@ const int sys_names_apart = 0, sys_names_confused = 1, sys_names_unknown = 2;
 #define FS_CASEFOLD_FL 0x40000000
 #endif
 
-// The types of file systems, since the headers of older systems lack some.
+// The types of file systems, since older systems' headers lack some.
 enum {
     EXT = 0xEF53, F2FS = 0xF2F52010, TMPFS = 0x01021994, RAMFS = 0x858458F6, BTRFS = 0x9123683E,
     FAT = 0x4D44, EXFAT = 0x2011BAB0, NTFS = 0x5346544E, NTFS3 = 0x7366746E, HFS = 0x4244, HFS_PLUS = 0x482B,
@@ -23,8 +23,8 @@ enum {
     BCACHEFS = 0xCA451A4E,
 };
 
-// XFS can be made to ignore the case of ASCII letters, which no flag of a folder tells. Its own headers are seldom
-// there.
+// XFS can be created to ignore the case of ASCII letters, which no flag of a directory shows. Its own headers are
+// seldom installed.
 struct xfs_geometry {
     uint64_t counts[8];
     uint8_t uuid[16];
@@ -43,7 +43,7 @@ static int xfs_names_kind(int directory) {
 }
 
 int sys_names_kind(int directory) {
-    // One folder of a file system may ignore case while another does not.
+    // On one file system, one directory may ignore case while another does not.
     unsigned flags = 0;
     int described = ioctl(directory, FS_IOC_GETFLAGS, &flags);
     int answer = described == 0 ? 0 : errno;
@@ -51,12 +51,12 @@ int sys_names_kind(int directory) {
     struct statfs info;
     if (fstatfs(directory, &info) != 0) return sys_names_unknown;
     switch ((unsigned)info.f_type) {
-    // An overlay has the flags of the folder below it.
+    // An overlay has the flags of the directory below it.
     case OVERLAY:
     case BCACHEFS:
     case EXT:
     case F2FS: return answer == 0 ? sys_names_apart : sys_names_unknown;
-    // Those of before had neither flags nor another way with names.
+    // Older kernels' tmpfs has no such flags, and compares names byte by byte.
     case TMPFS: return answer == 0 || answer == ENOTTY ? sys_names_apart : sys_names_unknown;
     case BTRFS:
     case RAMFS: return sys_names_apart;

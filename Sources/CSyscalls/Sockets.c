@@ -87,7 +87,7 @@ int64_t sys_acknowledged(int socket) {
     struct tcp_info info;
     socklen_t size = sizeof info;
     if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return -1;
-    // Older systems tell less.
+    // Older systems return a shorter structure.
     if (size < offsetof(struct tcp_info, tcpi_notsent_bytes) + sizeof info.tcpi_notsent_bytes) return -1;
     return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ? (int64_t)info.tcpi_bytes_acked : -1;
 #else
@@ -112,7 +112,7 @@ int64_t sys_raise_file_limit(void) {
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
     if (limit.rlim_cur < limit.rlim_max) {
         struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
-        // Above a million the tables cost more than anybody needs.
+        // Above a million, the kernel's tables cost more than any use of them is worth.
         if (raised.rlim_cur > 1048576) raised.rlim_cur = 1048576;
         if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
     }

@@ -1,17 +1,17 @@
 import CSyscalls
 
 extension DirectoryRoot {
-    /// Whether `path` still leads to what `entry` is, unchanged, so that a cache of open entries may answer from it.
+    /// Whether `path` still leads to `entry`, unchanged, so that a cache of open entries may answer from it.
     ///
     /// Compares what is there now by device, inode, size, modification and change time; does not wait for a local disk,
     /// since the open entry pins every directory on the way in memory. A name right in the root costs one `statx`. A
     /// longer path is looked up under the rules of ``Resolver``, since somebody may have put a link in the place of a
     /// directory that was moved out of the root.
     /// - Parameters:
-    ///   - entry: opened at this path, without waiting and not through a link.
+    ///   - entry: opened at this path, without waiting for the disk and not through a link.
     ///   - path: from the root, ended by NUL.
     ///   - isNested: whether `path` has more than one component.
-    /// - Returns: false to open again.
+    /// - Returns: false when it has to be opened again.
     package func holds(_ entry: Entry, at path: UnsafePointer<CChar>, isNested: Bool) -> Bool {
         var now = sys_attributes()
         if isNested {

@@ -1,12 +1,12 @@
 import CSyscalls
 import Synchronization
 
-/// The one open directory that is shared, and the rules that hold for everybody.
+/// The one open directory that is shared, and the rules that hold for every requester.
 ///
 /// Nothing outside of it is ever opened, read, listed or changed through it: see ``Resolver``. What is reserved or
 /// hidden does not exist for any ``Share``.
 public final class DirectoryRoot: Sendable {
-    /// The rules that hold for everybody.
+    /// The rules that hold for every requester.
     public let policy: RootPolicy
     /// The policy's hidden names, in every spelling.
     let hiddenSpellings: HiddenSpellings
@@ -19,24 +19,24 @@ public final class DirectoryRoot: Sendable {
         let system = resolver.system
         return system.isInMemory ? system.device : nil
     }
-    /// Held while a write looks at its precondition and the locks and then changes a name.
+    /// Held while a write checks its precondition and the locks and then changes a name.
     let commitLock: CommitLock
-    /// Trees out of sight that nobody removes yet.
+    /// Trees out of sight that are waiting to be removed.
     let doomed = Mutex<[ScratchPlace]>([])
     /// What this system and file system can do; tests take abilities away.
     package let abilities: Abilities
     let scratch: ScratchFolder
-    /// The file systems below the root that may keep anybody waiting.
+    /// The file systems below the root that may block any request; see ``FarMounts``.
     let farMounts: FarMounts
     /// What lives in `.shareserve/`.
     package let state: SharedState
     let writes = WritesUnderWay()
     let directWriters = DirectWriters()
     let arrivals: Arrivals
-    /// Whether the last upload at once met a name that was taken.
+    /// Whether the last ``Share/writeAtOnce`` met a name that was taken.
     let meetsTakenNames = Atomic<Bool>(false)
 
-    /// Opens the directory at `path` (in the process's own terms), and removes old leftovers of uploads.
+    /// Opens the directory at `path` (as the process sees it), and removes old leftovers of uploads.
     /// - Throws: ``RootError/notFound``, ``RootError/notDirectory``, ``RootError/forbidden``,
     ///   ``RootError/system(errno:call:)``.
     public convenience init(
@@ -45,10 +45,10 @@ public final class DirectoryRoot: Sendable {
         try self.init(path: path, policy: policy, resolving: nil, abilities: Abilities(), clock: clock)
     }
 
-    /// The same with some abilities of the system left unused.
+    /// The same without using some abilities of the system.
     /// - Parameters:
-    ///   - path: in the process's own terms.
-    ///   - policy: rules for everybody.
+    ///   - path: as the process sees it.
+    ///   - policy: the rules for every requester.
     ///   - method: how paths are resolved; nil takes the best that the kernel has.
     ///   - abilities: what may be tried before the fallbacks.
     ///   - clock: what locks, uploads and links expire by.
@@ -70,7 +70,7 @@ public final class DirectoryRoot: Sendable {
         self.policy = policy
         hiddenSpellings = HiddenSpellings(policy.hidden)
         Ownership.prepare()
-        // An unnamed file gets its name by way of /proc.
+        // An unnamed file gets its name through /proc/self/fd.
         var abilities = abilities
         let procDescriptors = unsafe sys_openat(AT_FDCWD, "/proc/self/fd", sys_o_path, 0)
         if procDescriptors >= 0 { _ = sys_close(procDescriptors) } else { abilities.unnamedFiles = false }
@@ -79,10 +79,10 @@ public final class DirectoryRoot: Sendable {
             root: descriptor, rootDevice: status.device, policy: policy, abilities: abilities, clock: clock)
         arrivals = Arrivals(clock: clock)
         commitLock = CommitLock(state: state.folder)
-        // A write past the file-size limit shall answer an error, not end the process.
+        // A write past the file-size limit must fail with an error, not end the process.
         sys_ignore_file_size_signal()
         guard !policy.isReadOnly else { return }
-        // Root does nothing that a note asks for and whoever may have written it could not do.
+        // While acting on notes, root does nothing that whoever may have written them could not do.
         acting(tidyUp)
         commitLock.whenMarked { [weak self] in
             guard let self else { return false }
@@ -90,22 +90,22 @@ public final class DirectoryRoot: Sendable {
         }
     }
 
-    /// The path at which the root was opened, when it has been moved from there and is still served; nil otherwise.
+    /// The path at which the root was opened, if the root was moved from there and is still served; nil otherwise.
     ///
     /// Waits for the disk.
     public var pathLeft: String? { resolver.leftHome }
 
-    /// Whether what is open as `file` is on a file system for which a program or another machine is asked.
+    /// Whether the open `file` is on a file system that is served by a program or another machine.
     ///
-    /// May wait for those, but not for what is on the root's own file system.
+    /// May wait for those, but not for a file on the root's own file system.
     func isFar(_ file: Int32, _ attributes: FileAttributes) -> Bool {
         let system = resolver.system
         return attributes.device == system.device ? system.isFar : sys_is_far(file) != 0
     }
 
-    /// Whether the shared directory was removed, and no other was at its path when it was last looked for.
+    /// Whether the shared directory was removed, and no other was at its path at the last look.
     ///
-    /// Waits for whoever serves it, where that is a program or another machine.
+    /// Waits for the program or machine that serves its file system, if there is one.
     public var isGone: Bool { resolver.isHomeGone }
 
     private func acting<Answer, Failure>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {
@@ -114,7 +114,7 @@ public final class DirectoryRoot: Sendable {
     }
 
     private func tidyUp() {
-        // A move that can't be finished now is finished later: nothing of it is lost.
+        // A move that can't be finished now is finished later: nothing is lost.
         try? RenameJournal.finishAll(in: self)
         scratch.removeLeftovers(at: state.clock.wall())
     }
@@ -122,9 +122,9 @@ public final class DirectoryRoot: Sendable {
     deinit { _ = sys_close(descriptor) }
 }
 
-/// What may be tried; whatever is missing on the file system at hand is found out by its error, too.
+/// What may be tried; what the file system at hand lacks is also found out from its errors.
 package struct Abilities: Sendable {
-    /// Unnamed files (`O_TMPFILE`) that get their name at the end.
+    /// Unnamed files (`O_TMPFILE`) that get their name once complete.
     package var unnamedFiles = true
     /// `renameat2` with its flags.
     package var renameFlags = true
@@ -132,7 +132,7 @@ package struct Abilities: Sendable {
     package var kernelCopies = true
     /// Extended attributes.
     package var extendedAttributes = true
-    /// Folders in which names differ by the case of their letters.
+    /// Directories whose names differ by case.
     package var tellsNamesApart = true
 
     package init() {}

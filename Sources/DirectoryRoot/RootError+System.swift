@@ -3,13 +3,13 @@ import CSyscalls
 extension RootError {
     /// What a failed system call means for the caller.
     /// - Parameters:
-    ///   - result: the call's answer, a negative `errno`.
+    ///   - result: the call's result, a negative `errno`.
     ///   - call: the call's name, for the log.
     package init(_ result: some BinaryInteger, _ call: StaticString) {
         let code = result < 0 ? 0 - Int32(truncatingIfNeeded: result) : Int32(truncatingIfNeeded: result)
         self =
             switch code {
-            // ELOOP and EXDEV: a link that leaves the root or leads nowhere. ENXIO, ENODEV: a socket, a missing device.
+            // ELOOP and EXDEV: a link that leaves the root or dangles. ENXIO, ENODEV: a socket, a missing device.
             case ENOENT, ENOTDIR, ELOOP, EXDEV, ENXIO, ENODEV, ESTALE: .notFound
             case EEXIST, ENOTEMPTY: .exists
             case EISDIR: .isDirectory
@@ -25,7 +25,7 @@ extension RootError {
     }
 }
 
-/// Passes a system call's answer on, or throws what its negative `errno` means.
+/// Returns a system call's result, or throws what its negative `errno` means.
 @discardableResult
 package func check<Answer: SignedInteger>(_ result: Answer, _ call: StaticString) throws(RootError) -> Answer {
     guard result >= 0 else { throw RootError(result, call) }

@@ -1,6 +1,6 @@
-/// Why an operation on the share did not happen, named for the fact; a service turns it into a status.
+/// Why an operation on the share did not happen; a service turns it into a status.
 public enum RootError: Error, Equatable, Sendable {
-    /// No such name, or one that this requester, a hidden-name rule or the sandbox makes not exist.
+    /// No such name, or one that this requester's rights, a hidden-name rule or the sandbox makes invisible.
     case notFound
     /// The name is taken and nothing may be replaced.
     case exists
@@ -14,46 +14,47 @@ public enum RootError: Error, Equatable, Sendable {
     case invalidName
     /// The requester's rights, a policy (`--no-delete`, `--no-overwrite`) or the file system's permissions refuse.
     case forbidden
-    /// A new file's name must end in one of these (`--allow-extensions`), which are without dot.
+    /// A new file's name must end in one of these extensions (`--allow-extensions`), which have no dot.
     case endingRefused(allowed: [String])
     /// The whole share, or the file system below it, is read-only.
     case readOnly
     /// A lock whose token was not submitted covers the named resources.
     case locked([SharePath])
-    /// What the caller asked to hold (`If-Match`, `Overwrite: F`, …) does not.
+    /// A condition of the caller (`If-Match`, `Overwrite: F`, …) does not hold.
     case preconditionFailed
     /// The root itself, or a place inside the source, can't be the target of this operation.
     case selfReference
-    /// The disk, the quota or `--min-free-space` has no room.
+    /// No free space on the disk, within the quota or above `--min-free-space`.
     case noSpace
-    /// More bytes than were announced, or than the file system or the process may have in a file.
+    /// More bytes than were announced, or than the file system or the process's limit allows in a file.
     case tooLarge
-    /// More bytes than this, which a file may have at most (`--max-upload-size`).
+    /// More bytes than this, the most that an upload may have (`--max-upload-size`).
     case overLimit(Int64)
-    /// A limit is reached that all requesters share: on uploads, locks, links, descriptors, on what is done at once, or
-    /// on the memory for it. Trying again later may work.
+    /// A limit shared by all requesters is reached: on uploads, locks, links or descriptors, on concurrent operations, or
+    /// on the memory for them. Trying again later may work.
     case tooMany
     /// Another process, on this machine or another one, holds or keeps changing the share's state (`.shareserve`).
     /// Trying again later may work.
     case busy
-    /// Somebody wrote to the source of a move, or took the target's name, each time this looked. Nothing was changed;
-    /// trying again may work.
+    /// The source of a move was written to meanwhile, or other programs took the target's name each time. Nothing was
+    /// changed; trying again may work.
     case changedMeanwhile
     /// Somebody else has resumed this upload, or has removed it.
     case takenOver
     /// A collection holds more than can be compared with an earlier state of it.
     case collectionTooLarge
-    /// The requester has as many unfinished uploads as there are places left for all; finishing or removing one helps.
+    /// The requester has as many unfinished uploads as there are places left for everybody; finishing or removing one
+    /// helps.
     case tooManyUploads
-    /// The requester holds as many locks as one user may; ending some helps.
+    /// The requester holds the most locks that one user may; ending some helps.
     case tooManyLocks
     /// The properties of a resource would be too many, or too large: ``PropertyChange``.
     case tooManyProperties
-    /// The shared directory itself was removed, and none is at its path. Nothing can be said of what is in it.
+    /// The shared directory itself was removed, and none is at its path, so nothing is known about its members.
     case rootGone
-    /// The answer would wait for the disk; only thrown by calls that were told not to wait.
+    /// The operation would have to wait for the disk; only thrown by calls that were told not to wait.
     case wouldBlock
-    /// A lock token, upload or other state that the caller named is unknown or over.
+    /// A lock token, upload or other state that the caller named is unknown or has expired.
     case unknownToken
     /// Anything else; logged, never sent to a client.
     case system(FailedCall)
@@ -67,10 +68,10 @@ public enum RootError: Error, Equatable, Sendable {
         .system(FailedCall(errno: errno, call: call))
     }
 
-    /// Whether a walk that came to a name goes on without it: it vanished, became something else, or is not for this
-    /// requester.
+    /// Whether a walk that met this error at a name continues without it: the name vanished, became something else, or
+    /// is not visible to this requester.
     ///
-    /// Anything else must end the walk, so that what could not be looked at is not taken for what is not there.
+    /// Any other error must end the walk, so that what could not be examined is not taken for missing.
     package var meansAbsent: Bool {
         switch self {
         case .notFound, .notDirectory, .forbidden, .invalidName: true
@@ -78,7 +79,7 @@ public enum RootError: Error, Equatable, Sendable {
         }
     }
 
-    /// Whether it may be said of what is in a directory when that is not there itself.
+    /// Whether a lookup in a directory that is itself gone may give this error.
     var mayTellOfTheRoot: Bool {
         switch self {
         case .notFound: true
@@ -99,9 +100,9 @@ public struct FailedCall: Equatable, Sendable {
     public static func == (one: FailedCall, other: FailedCall) -> Bool { one.errno == other.errno }
 }
 
-/// One member of a tree operation that failed, for a 207 answer.
+/// One member of a tree operation that failed, for a 207 response.
 public struct MemberFailure: Error, Equatable, Sendable {
-    /// The member, from where the operation's own paths begin.
+    /// The member's path, relative to where the operation's own paths begin.
     public let path: SharePath
     /// Why it failed.
     public let error: RootError

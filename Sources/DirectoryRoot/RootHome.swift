@@ -1,30 +1,30 @@
 import CSyscalls
 import Synchronization
 
-/// Where the root was opened, for the day when what was opened there is gone.
+/// Where the root was opened, to find it again when the opened directory is gone.
 ///
-/// A share goes on by itself when its directory was removed and made again, or its file system unmounted, or left by
-/// its server, and mounted again. The new directory is opened under the number of the old one, so that everything that
-/// holds the root follows. Nothing else makes the root move: not another directory or link under its path while the old
-/// one is there.
+/// A share continues by itself after its directory was removed and created again, or its file system was unmounted, or
+/// lost its server, and was mounted again. The new directory is opened under the old one's descriptor number, so that
+/// everything that holds the root follows. Nothing else replaces the root: no other directory or link under its path
+/// while the old one is there.
 ///
-/// A share that lies deeper in a file system, whose mount died, needs a restart. A confined process (Landlock) may open
-/// what is below the share's parent, and that went with the old mount: to the kernel, the one in its place is another.
-/// Nor would it help to be unconfined, since only a mount's own root can be told from the empty directory below it.
+/// A share that lies deeper in a file system whose mount died needs a restart. A confined process (Landlock) may open
+/// what is below the share's parent, and that vanished with the old mount: to the kernel, the one in its place is
+/// another. Being unconfined would not help, since only a mount's own root can be distinguished from the empty
+/// directory below it.
 final class RootHome: Sendable {
     private let descriptor: Int32
     let path: String
     private let lastLook: Atomic<Int64>
     private let known: Mutex<System>
 
-    /// What is known of the file system that the directory is on.
+    /// What is known about the file system that the directory is on.
     struct System {
-        /// Its number.
+        /// Its device number.
         let device: UInt64
-        /// Whether it has no disk.
+        /// Whether it is in memory, without a disk.
         let isInMemory: Bool
-        /// Whether a program (FUSE) or another machine is asked for all that is in it, so that any look may wait for as
-        /// long as those like.
+        /// Whether a program (FUSE) or another machine serves it, so that any access may take arbitrarily long.
         let isFar: Bool
 
         /// May wait for the disk.
@@ -38,7 +38,7 @@ final class RootHome: Sendable {
     /// May wait for the disk.
     /// - Parameters:
     ///   - descriptor: of the open directory.
-    ///   - status: what it is.
+    ///   - status: of the open directory.
     ///   - path: where it was opened.
     init(descriptor: Int32, _ status: sys_attributes, path: String) {
         self.descriptor = descriptor
@@ -50,18 +50,18 @@ final class RootHome: Sendable {
     /// The file system that the directory is on.
     var system: System { known.withLock { $0 } }
 
-    /// Whether the open directory was removed, or its file system has no server any more; waits for none but a far one.
+    /// Whether the open directory was removed, or its file system has lost its server; waits only for a far file
+    /// system.
     var isGone: Bool {
         var status = sys_attributes()
         let answer = unsafe sys_fstat(descriptor, &status)
         return answer == 0 ? status.links == 0 : Self.tellsOfNobody(answer)
     }
 
-    /// Whether a system call failed because a network's or a user's file system lost what is behind it.
+    /// Whether a system call failed because a network or FUSE file system lost its server.
     static func tellsOfNobody(_ answer: Int32) -> Bool { answer == -ESTALE || answer == -ENOTCONN }
 
-    /// Whether the open directory is still there, and its path names another one or none; false where that can't be
-    /// told.
+    /// Whether the open directory still exists, but its path leads to another one or none; false when unknown.
     ///
     /// Waits for the disk.
     var isElsewhere: Bool {
@@ -74,10 +74,10 @@ final class RootHome: Sendable {
         return !new.isSame(as: old)
     }
 
-    /// Whether it is time to ``look()``, which may wait for a disk.
+    /// Whether it is time to ``look()``, which may wait for the disk.
     var isDue: Bool { sys_coarse_milliseconds() - lastLook.load(ordering: .relaxed) >= 1_000 }
 
-    /// Looks, once a second at most, whether there is a new directory to go on with.
+    /// Checks, once a second at most, whether a new directory has taken the root's place.
     /// - Returns: whether the open directory was removed, and none was found in its place.
     @discardableResult
     func look() -> Bool {
@@ -95,13 +95,13 @@ final class RootHome: Sendable {
             let opened = try? unsafe Descriptor(sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0), "open"),
             let new = try? opened.status(), new.links > 0
         else { return }
-        // Only who may mount file systems can make the second true. Where the old one lost its server, a directory that
-        // is no mount is the empty one below.
+        // The second can only be made true by someone who may mount file systems. If the old one lost its server, a
+        // directory that is not a mount point is the empty one below it.
         let isMounted = new.is_mount_root != 0 && (answer < 0 || new.mount != old.mount || new.device != old.device)
         guard answer == 0 && old.links == 0 || isMounted else { return }
         let system = System(of: opened.number, new)
-        // The last descriptor of a file system that was unmounted meanwhile has all of it written back when it goes:
-        // for that nobody waits who asks what is known.
+        // Closing the last descriptor of a file system that was unmounted meanwhile writes all of it back: do it
+        // outside the lock, so that readers of what is known do not wait for it.
         let before = try? Descriptor(sys_dup(descriptor), "dup")
         known.withLock { known in
             if sys_replace(descriptor, opened.number) == 0 { known = system }

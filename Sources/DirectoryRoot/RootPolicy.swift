@@ -1,54 +1,55 @@
-/// Rules about files that hold for every door and requester.
+/// Rules about files that hold for all requests.
 public struct RootPolicy: Sendable {
-    /// Nothing is ever written, state neither.
+    /// Nothing is ever written, not even the server's own state.
     public var isReadOnly = false
-    /// Nothing that is there goes.
+    /// Nothing that exists may be deleted.
     public var refusesDelete = false
-    /// No content that is there changes.
+    /// No existing content may be changed.
     public var refusesOverwrite = false
-    /// Shell patterns; a path with a component that matches does not exist, on any door.
+    /// Shell patterns; a path with a component that matches one does not exist for any requester.
     ///
-    /// On a disk that ignores case, in any letters.
+    /// On a disk that ignores case, matched in any spelling.
     public var hidden: [String] = []
-    /// New files must end in one of these; empty allows all.
+    /// The extensions of which a new file must have one; empty allows all.
     ///
-    /// Lower-case, without dot.
+    /// Lower-case, without the dot.
     public var allowedExtensions: [String] = []
-    /// `.DS_Store` and `._*` are refused.
+    /// Whether `.DS_Store` and `._*` are refused.
     public var refusesAppleFiles = false
-    /// Bytes; nil for no limit.
+    /// The most bytes of an upload; nil for no limit.
     public var maxUploadSize: Int64?
     /// Bytes that must stay free on the disk.
     public var minFreeSpace: Int64 = 0
-    /// Wait for the disk before a write is answered.
+    /// Whether a write is answered only after it is on the disk.
     public var waitsForDisk = false
     /// The longest time-out that a lock gets.
     public var maxLockDuration: Duration = .seconds(86_400)
-    /// Locks in all.
+    /// The most locks in all.
     public var maxLocks = 10_000
-    /// Locks of one user; those of people without a name only count in all.
+    /// The most locks of one user; those of requesters without a name count only towards ``maxLocks``.
     ///
     /// A mounted drive (davfs2) holds one for each file that it has yet to send.
     public var maxLocksPerUser = 5_000
-    /// Resumable uploads that are not over yet.
+    /// The most unfinished resumable uploads.
     public var maxUploads = 1_000
-    /// How long a resumable upload waits for somebody to go on with it.
+    /// How long a resumable upload is kept without progress.
     public var uploadExpiry: Duration = .seconds(86_400)
-    /// Days for which what any door deletes or replaces is kept; 0 keeps only the page's deletes, for a minute.
+    /// Days for which everything that is deleted or replaced is kept; 0 keeps only what is deleted on the page, for a
+    /// minute.
     public var trashDays = 0
-    /// Folders watched at a time for those who look at them; more are looked at every two seconds.
+    /// The most folders watched at once for open pages; any further ones are polled every two seconds.
     public var maxWatches = 1_024
-    /// Whose the state is that a process of root's makes; nil for its own.
+    /// The owner of the state that a root process creates; nil for the process's own user.
     ///
-    /// The user's that it is about to become, or that of the server of the share.
+    /// Either the user that the process is about to become, or that of the server of the share.
     package var stateOwner: FileOwner?
-    /// Asked and told about changes by an app that embeds the server.
+    /// An app that embeds the server, asked before changes and informed after them.
     public var observer: (any ShareObserver)?
 
-    /// Everything is allowed, within the limits that keep a small machine well.
+    /// Allows everything, within limits that suit a small machine.
     public init() {}
 
-    /// - Throws: ``RootError/overLimit(_:)`` for a file of `size` bytes, or more, where it may not have as many.
+    /// - Throws: ``RootError/overLimit(_:)`` for a file of `size` bytes or more when it exceeds the limit.
     func requireSize(_ size: Int64) throws(RootError) {
         if let maxUploadSize, size > maxUploadSize { throw .overLimit(maxUploadSize) }
     }

@@ -1,41 +1,40 @@
-/// The shared directory as one requester may see and change it: every door's only way to a file.
+/// The shared directory as one requester may see and change it: the only way to a file for every handler.
 ///
 /// Each operation resolves its path beneath the root's descriptor, applies the requester's rights, the hidden-name
 /// rules, the policy and the locks, and only then touches the disk. All of them may wait for the disk unless they say
 /// otherwise: call them on the I/O pool.
 ///
-/// Symbolic links that stay inside the root are as good as the path that they resolve to: rights, hidden names, `base`
-/// and locks hold for both. Links that leave it, absolute and dangling ones do not exist for reading, listing or
+/// Symbolic links that stay inside the root are treated like the path that they resolve to: rights, hidden names,
+/// `base` and locks hold for both. Links that leave it, absolute and dangling ones do not exist for reading, listing or
 /// deleting, and a write to their name is ``RootError/forbidden``. An upload through a link replaces the file that it
-/// points at; deleting, moving and replacing by a copy or move treat the link itself.
+/// points at; deleting, moving and replacing by a copy or move act on the link itself.
 public struct Share: Sendable {
     /// What is shared.
     public let root: DirectoryRoot
     /// Where this view begins.
     ///
-    /// Every path given to it, or returned by it, is relative to this one, and nothing beside or above it exists. May
-    /// be a single file (then only ``SharePath/root`` exists). Share links use it.
+    /// Every path passed to it, or returned by it, is relative to this one, and nothing beside or above it exists. May
+    /// be a single file (then only ``SharePath/root`` exists). Used by share links.
     public var base: SharePath
     /// What this requester may do, by path from the root (not from ``base``).
     public var rights: RightsMap
-    /// The authenticated user's name, kept as a lock's creator; nil for everybody.
+    /// The authenticated user's name, recorded as the creator of locks; nil when the requester gave no name.
     public var user: String?
-    /// Where the request came from, by which one without a name is known; nil tells nobody apart.
+    /// The client's address, which identifies a requester without a name; nil when unknown.
     package var peer: String?
-    /// Whether each download is one of a number that there may be: then nothing is read that nobody asked for.
+    /// Whether the number of downloads is limited and each one counted: then nothing is read that was not asked for.
     package var countsDownloads = false
     /// Lock tokens submitted with the request, already matched with the resources they were submitted for.
     public var tokens: [LockToken]
-    /// What else must hold for a write to happen, whatever it is about; nil asks nothing.
+    /// A condition that must also hold for any write; nil for none.
     ///
-    /// Asked under the lock under which names change, right before they do: nothing that this server does comes between
-    /// the answer and the change. Must only read. False is ``RootError/preconditionFailed``.
+    /// Checked under the lock under which names change, right before they do: no other change by this server comes in
+    /// between. Must only read. If it returns false, ``RootError/preconditionFailed`` is thrown.
     public var precondition: (@Sendable () throws(RootError) -> Bool)?
-    /// Told of each change of a name or of what is under it, once it is done; for a ``precondition`` of several
-    /// changes.
+    /// Called after each change of a name or its content; for a ``precondition`` of several changes.
     public var afterChange: (@Sendable () -> Void)?
 
-    /// A view of all that is shared, or of a part.
+    /// A view of the whole share, or of a part of it.
     public init(
         root: DirectoryRoot, base: SharePath = .root, rights: RightsMap = .all, user: String? = nil,
         tokens: [LockToken] = []
@@ -52,9 +51,9 @@ public struct Share: Sendable {
 public enum Replacement: Sendable {
     /// The name must be free; else ``RootError/exists``.
     case nothing
-    /// Whatever is there goes, unless the policy or the requester's rights forbid it.
+    /// Whatever is there is replaced, unless the policy or the requester's rights forbid it.
     case anything
-    /// The closure sees what is there now (nil when nothing) and returns whether to go on; else
+    /// The closure gets what is there now (nil when nothing is) and returns whether to proceed; else
     /// ``RootError/preconditionFailed``.
     case when(@Sendable (FileAttributes?) -> Bool)
 }
@@ -73,11 +72,11 @@ public struct TransferResult: Sendable {
     }
 }
 
-/// Room on a file system.
+/// The space on a file system, in bytes.
 public struct DiskSpace: Sendable {
-    /// Bytes an ordinary user may still write.
+    /// Bytes that an ordinary user may still write.
     public var available: Int64
-    /// Bytes that are taken.
+    /// Bytes in use.
     public var used: Int64
 
     /// Both as given.

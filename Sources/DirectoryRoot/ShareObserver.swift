@@ -1,36 +1,36 @@
 /// A change of what is in a share; all paths from the root.
 public enum ShareChange: Hashable, Sendable {
-    /// A file's content, new or in place of another, by whatever door.
+    /// A file's content is uploaded, new or replacing another, by any method.
     case upload(SharePath)
     /// One new folder.
     case createDirectory(SharePath)
-    /// A file or tree gets a second one like it.
+    /// A file or tree is copied.
     case copy(from: SharePath, to: SharePath)
-    /// A file or tree gets another name.
+    /// A file or tree is moved or renamed.
     case move(from: SharePath, to: SharePath)
-    /// A file or tree goes, into the trash or for good.
+    /// A file or tree is deleted, into the trash or for good.
     case delete(SharePath)
-    /// Something comes back from the trash.
+    /// Something is restored from the trash.
     case restore(SharePath)
 }
 
-/// What an app that embeds the server is asked, and told, about changes.
+/// Implemented by an app that embeds the server, to be asked and informed about changes.
 ///
-/// Called on the threads that do the change, of several at a time: answers must come soon. A refusal is answered with
+/// Called on the threads that make the changes, on several at once: must return soon. A refused change throws
 /// ``RootError/forbidden``.
 public protocol ShareObserver: Sendable {
-    /// Whether this may happen; asked when it begins (of uploads, before their bytes come), and of uploads once more
-    /// right before the name changes.
+    /// Whether a change may happen: asked when it begins (for uploads, before their bytes arrive), and for uploads once
+    /// more right before the name changes.
     /// - Parameters:
     ///   - change: what is about to happen.
-    ///   - user: the authenticated user; nil for everybody.
+    ///   - user: the authenticated user; nil when the requester gave no name.
     /// - Returns: false to refuse it.
     func mayHappen(_ change: ShareChange, by user: String?) -> Bool
 
-    /// It has happened, wholly.
+    /// A change has been completed.
     /// - Parameters:
     ///   - change: what has happened.
-    ///   - user: the authenticated user; nil for everybody.
+    ///   - user: the authenticated user; nil when the requester gave no name.
     func didHappen(_ change: ShareChange, by user: String?)
 }
 
@@ -43,12 +43,12 @@ extension ShareObserver {
 }
 
 extension Share {
-    /// Asks the app that embeds us whether something may happen.
+    /// Asks the embedding app whether a change may happen.
     func ask(_ change: ShareChange) throws(RootError) {
         guard root.policy.observer?.mayHappen(change, by: user) ?? true else { throw .forbidden }
     }
 
-    /// Tells the app that embeds us that something has happened.
+    /// Informs the embedding app that a change has happened.
     func tell(_ change: ShareChange) {
         root.policy.observer?.didHappen(change, by: user)
         afterChange?()

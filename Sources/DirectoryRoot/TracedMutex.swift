@@ -7,10 +7,11 @@
         import Glibc
     #endif
 
-    /// A `Mutex` that the thread sanitizer understands; every room uses it in place of the library's own in that build.
+    /// A `Mutex` that the thread sanitizer understands; in that build every module uses it instead of the standard
+    /// library's.
     ///
-    /// The library's waits on a futex where the sanitizer can't see it, and each access to what it guards is reported
-    /// as a race.
+    /// The standard one waits on a futex, which the sanitizer can't see, so that every access to what it guards would
+    /// be reported as a race.
     @safe package final class TracedMutex<Value>: @unchecked Sendable {
         private var value: Value
         private let lock: UnsafeMutablePointer<pthread_mutex_t>

@@ -1,10 +1,10 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// What changed in a collection since a token was given out, made piece by piece while it is sent.
+/// The changes in a collection since a token was given out, produced piece by piece while they are sent.
 ///
-/// Used by one task at a time; each call waits for the disk. The token that the answer ends with is kept before the
-/// first byte goes out, so that whatever keeps it from being kept can still be told. RFC 6578 §3.
+/// Used by one task only at any moment; each call waits for the disk. The token at the end of the response is stored
+/// before the first byte is sent, so that a failure to store it can still be reported. RFC 6578 §3.
 final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     private(set) var first: [UInt8] = []
     private(set) var isAtEnd = false
@@ -15,34 +15,35 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     private let locks: KnownLocks
     private let now: CollectionSnapshot
     private let before: CollectionSnapshot
-    /// Places in `now` of what is new or changed, and in `before` of what is gone: as many as are told.
+    /// Indices in `now` of the members that are new or changed, and in `before` of those that are gone: as many as are
+    /// reported.
     private let changed: ArraySlice<Int>
     private let gone: ArraySlice<Int>
-    /// Whether there is more than is told.
+    /// Whether there are more changes than are reported.
     private let isCut: Bool
-    /// Of both together.
+    /// The number of entries of `changed`, then of `gone`, that have been written.
     private var position = 0
     private let token: SyncToken
-    /// What both states take of the memory for all reports; given back with this.
+    /// What both snapshots take of the memory for all reports; given back with this object.
     private let memory: TreeMemory.Portion
     private var writer: MultiStatusWriter
 
     private static let batch = 512
-    /// Each member may carry a megabyte of properties, and every lock that covers it.
+    /// One member may carry a megabyte of properties, and every lock that covers it.
     private static let enoughBytes = 1 << 20
 
-    /// Compares what is there with what the client knows, and begins the answer.
+    /// Compares the collection with what the client knows, and begins the response.
     ///
     /// Waits for the disk.
     /// - Parameters:
     ///   - target: the collection.
     ///   - share: the requester's view.
-    ///   - query: what is asked.
-    ///   - isMinimal: leaves 404s of properties out.
-    ///   - prefix: what every address begins with.
-    ///   - memory: where what both states take is counted.
-    /// - Throws: 403 for a token that is not known, or not of this collection; 507 when the collection is too large;
-    ///   ``RootError/tooMany`` when others fill the memory.
+    ///   - query: the body of the report.
+    ///   - isMinimal: leaves out properties that are not found (404).
+    ///   - prefix: what every `href` begins with.
+    ///   - memory: counts what both snapshots take.
+    /// - Throws: 403 for a token that is unknown or of another collection; 507 when the collection is too large;
+    ///   ``RootError/tooMany`` when others have filled the memory.
     init(
         of target: SharePath, in share: Share, _ query: SyncQuery, isMinimal: Bool, prefix: String,
         memory: TreeMemory.Portion
@@ -63,7 +64,7 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
         changed = changes.changed.prefix(limit)
         gone = changes.gone.prefix(limit - changed.count)
         isCut = changed.count + gone.count < changes.changed.count + changes.gone.count
-        // RFC 6578 §3.6: the token stands for what was told so far.
+        // RFC 6578 §3.6: the token stands for what has been reported so far.
         token = try SyncToken(
             keeping: isCut ? now.known(afterChanged: changed.count, gone: gone.count, since: before) : now, in: store)
         locks = selection.needsLocks ? try KnownLocks(at: target, andBelow: true, in: share) : .none
@@ -90,7 +91,7 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
         }
     }
 
-    /// What the client knows by the token that it shows.
+    /// The collection as the client knows it, by the token that it sent.
     private static func known(
         _ query: SyncQuery, at place: SharePath, in store: SnapshotStore
     ) throws -> CollectionSnapshot {
@@ -101,7 +102,7 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
         return kept.isRecursive && !query.isRecursive ? kept.shallow : kept
     }
 
-    /// Writes some changes, and the end behind the last one.
+    /// Writes some changes, and the end after the last one.
     private func fill() throws {
         var wanted = Self.batch
         while wanted > 0, writer.xml.count < Self.enoughBytes {
@@ -119,7 +120,7 @@ final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
         }
     }
 
-    /// Writes a member's properties; what went away since it was seen is told next time.
+    /// Writes a member's properties; one that has gone since the snapshot is reported the next time.
     private func append(_ path: SharePath) throws {
         let place = try target.appending(path)
         guard let attributes = try share.existing(place) else { return }

@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// A refusal that says in XML which rule of the RFC it stands on.
+/// A refusal whose XML body names the precondition or postcondition that failed.
 ///
 /// RFC 4918 §16.
 struct DAVError: Error {
@@ -19,10 +19,11 @@ struct DAVError: Error {
     var status: Status
     var condition: Condition
     var hrefs: [Place] = []
-    /// A line for a person; empty for none.
+    /// A message for a person to read; empty for none.
     var message = ""
 
-    /// The one table from facts about files to the answers of this service; what is not in it is as in every other.
+    /// The only mapping of errors about files to the responses of this service; errors not listed get the same response
+    /// as in every other handler.
     ///
     /// Waits for the disk.
     static func response(to error: RootError, of request: Request) -> Response {
@@ -45,7 +46,7 @@ struct DAVError: Error {
         xml.append("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:error xmlns:D=\"DAV:\">")
         Self.append(condition, hrefs: hrefs, prefix: Array(prefix.utf8), to: &xml)
         if !message.isEmpty {
-            // As SabreDAV has it: what rclone and Nextcloud's clients show of a refusal.
+            // In SabreDAV's form: rclone and Nextcloud's clients show this message.
             xml.append("<s:message xmlns:s=\"http://sabredav.org/ns\">")
             xml.appendText(Array(message.utf8))
             xml.append("</s:message>")
@@ -54,7 +55,7 @@ struct DAVError: Error {
         return Response(status, fields: ["Content-Type": xmlMediaType], body: .bytes(xml.take()))
     }
 
-    /// The condition's element, with the addresses that it is about.
+    /// Writes the condition's element, with the addresses that it is about.
     static func append(_ condition: Condition, hrefs: [Place], prefix: [UInt8], to xml: inout XMLWriter) {
         func element(_ open: StaticString, _ close: StaticString, _ xml: inout XMLWriter) {
             xml.append(open)
@@ -74,5 +75,5 @@ struct DAVError: Error {
     }
 }
 
-/// The Content-Type of every answer in XML.
+/// The Content-Type of every response in XML.
 let xmlMediaType = "application/xml; charset=utf-8"

@@ -1,15 +1,14 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// One request on its way through the service, with what every method looks at: where, under which conditions, with
-/// which lock tokens.
+/// One request, with what every method looks at: the path, the conditions and the lock tokens.
 struct DAVRequest: Sendable {
     let request: Request
     let service: DAVService
     let ifHeader: IfHeader?
     let conditions: Conditions
-    /// The requester's view, with the tokens that were submitted; a write through it holds to the `If` field until its
-    /// very end.
+    /// The requester's view, with the tokens that were submitted; a write through it checks the `If` field until the
+    /// write is final.
     let share: Share
 
     var path: SharePath { request.path }
@@ -21,8 +20,8 @@ struct DAVRequest: Sendable {
         ifHeader = try request.fields["if"].map(IfHeader.init(header:))
         conditions = Conditions(request.fields)
         var share = ifHeader.map { request.submitting($0).share } ?? request.share
-        // Word 2016 says so that it has the lock, and not by `If`. In a PUT the field means nothing by itself, and
-        // nobody is refused for a malformed one.
+        // Word 2016 submits its lock token so, and not in `If`. In a PUT the field has no meaning of its own, and a
+        // malformed one is no reason to refuse.
         if ifHeader == nil, request.method == .put,
             let header = try? LockTokenHeader(header: request.fields["lock-token"])
         {
@@ -31,41 +30,41 @@ struct DAVRequest: Sendable {
         self.share = share
     }
 
-    /// The body as it came, within its limit.
+    /// The body as received, within its limit.
     func body() async throws -> [UInt8] { try await request.body.collect(upTo: service.options.maxXMLBytes) }
 
     /// The root element of a body.
     /// - Parameters:
     ///   - body: a whole document.
-    ///   - maxDepth: for a method that takes less depth than is configured.
-    /// - Returns: the element with all that is in it.
-    /// - Throws: 400 for whatever is not read.
+    ///   - maxDepth: for a method that accepts less depth than is configured.
+    /// - Returns: the element with its content.
+    /// - Throws: 400 when the body cannot be read.
     func root(of body: [UInt8], maxDepth: Int = XMLBounds.maxDepth) throws(HTTPError) -> XMLElement {
         try DAVBody.read(
             body, charset: DAVBody.charset(of: request), maxDepth: min(maxDepth, service.options.maxXMLDepth))
     }
 
-    /// Runs `work` where the disk may be waited for, behind others that also take as long as a tree or a large file
-    /// does.
+    /// Runs `work` where waiting for the disk is allowed, queued with other work that takes as long as a tree or a
+    /// large file does.
     func onDiskInTurn<T: Sendable>(_ work: @escaping @Sendable (Share) throws -> T) async throws -> T {
         try await request.io.walk { [share] in try work(share) }
     }
 
-    /// Runs `work` where the disk may be waited for.
+    /// Runs `work` where waiting for the disk is allowed.
     func onDisk<T: Sendable>(_ work: @escaping @Sendable (Share) throws -> T) async throws -> T {
         try await request.io.run { [share] in try work(share) }
     }
 
-    /// The same when all conditions of the request hold: looked up now, and again by what `work` writes under the lock
-    /// under which names change.
+    /// The same if all conditions of the request hold: they are checked now, and again by the writes in `work`, under
+    /// the lock under which names change.
     ///
-    /// For methods whose change of the target can't carry them. RFC 9110 §13.2.1, RFC 4918 §10.4.
+    /// For methods whose change of the target can't carry the conditions itself. RFC 9110 §13.2.1, RFC 4918 §10.4.
     /// - Parameters:
-    ///   - inTurn: waits behind others that also take long.
-    ///   - needsTarget: for a method that can only answer 404 where nothing is, whatever the conditions.
-    ///   - needsFreeName: for one that can only answer 405 where something is.
-    ///   - work: what is done.
-    /// - Returns: what `work` does.
+    ///   - inTurn: queues with other work that takes long.
+    ///   - needsTarget: for a method that answers 404 for a missing target, whatever the conditions.
+    ///   - needsFreeName: for one that answers 405 for an existing target, whatever the conditions.
+    ///   - work: what to do.
+    /// - Returns: what `work` returns.
     /// - Throws: ``RootError/preconditionFailed``, ``RootError/notFound``.
     func onDiskIfConditionsHold<T: Sendable>(
         inTurn: Bool = false, needsTarget: Bool = false, needsFreeName: Bool = false,
@@ -89,7 +88,7 @@ struct DAVRequest: Sendable {
         return inTurn ? try await onDiskInTurn(asked) : try await onDisk(asked)
     }
 
-    /// What the `If` field says, looked up now.
+    /// Evaluates the `If` field now.
     ///
     /// Waits for the disk.
     /// - Throws: ``RootError/preconditionFailed`` when it is false.
@@ -97,13 +96,14 @@ struct DAVRequest: Sendable {
         if let ifHeader, try !ifHeader.holds(for: request) { throw .preconditionFailed }
     }
 
-    /// Refuses an address with a slash behind a file's name: it reads as nothing, so nothing changes through it.
+    /// Refuses the address of a file with a trailing slash: it cannot be read under that address, so it cannot be
+    /// changed either.
     /// - Throws: ``RootError/notFound``.
     func requireFolderBehindSlash(_ target: FileAttributes) throws(RootError) {
-        // A share that is one file has its own address, slash or not.
+        // A share that is one file has its own address, with or without the slash.
         guard target.isDirectory || !request.hasTrailingSlash || path.isRoot else { throw .notFound }
     }
 
-    /// What is at `path`; nil when nothing is.
+    /// What is at `path`; nil when there is nothing.
     func existing(_ path: SharePath) throws(RootError) -> FileAttributes? { try share.existing(path) }
 }

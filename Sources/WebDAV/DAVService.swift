@@ -1,11 +1,12 @@
 internal import ServerCore
 
-/// What all requests to one handler share: what is set, what bounds them together, and what one learns for the next.
+/// What all requests to one handler have in common: the options, the limits on them together, and what one leaves for
+/// the next.
 final class DAVService: Sendable {
     let options: WebDAVOptions
-    /// For what lists.
+    /// The places of PROPFINDs and REPORTs.
     let propfinds: Slots
-    /// For what remembers all that it lists.
+    /// The memory of responses that keep all that they list.
     let trees = TreeMemory()
     let selections: KnownSelections
 

@@ -1,23 +1,23 @@
 internal import ServerCore
 
-/// A multistatus that is made while it is sent.
+/// A multistatus that is produced while it is sent.
 ///
-/// Used by one task at a time; making a piece waits for the disk.
+/// Used by one task only at any moment; producing a piece waits for the disk.
 protocol MultiStatusPieces: AnyObject, Sendable {
-    /// The beginning: ready before the first byte is asked for.
+    /// The beginning: ready before the first byte is requested.
     var first: [UInt8] { get }
-    /// Whether ``first`` is all, or ``next(isCrowded:)`` has given the last piece.
+    /// Whether ``first`` is everything, or ``next(isCrowded:)`` has returned the last piece.
     var isAtEnd: Bool { get }
-    /// Makes the next piece.
-    /// - Parameter isCrowded: many others are listing; the piece should be small, since a slow client holds it for
-    ///   long.
-    /// - Throws: what the disk says.
-    /// - Returns: nil when all has been said.
+    /// Produces the next piece.
+    /// - Parameter isCrowded: whether many others are listing; the piece should then be small, since a slow client
+    ///   holds it for long.
+    /// - Throws: what the disk reports.
+    /// - Returns: nil after the last piece.
     func next(isCrowded: Bool) throws -> [UInt8]?
 }
 
 extension Response {
-    /// A short multistatus, compressed where the client takes it and it is worth it.
+    /// A short multistatus, compressed if the client accepts that and it is worthwhile.
     static func multiStatus(_ bytes: [UInt8], to request: Request, fields: ResponseFields) -> Response {
         guard bytes.count > 1400, let deflater = deflater(for: request) else {
             return Response(.multiStatus, fields: fields, body: .bytes(bytes))
@@ -25,10 +25,10 @@ extension Response {
         return Response(.multiStatus, fields: compressed(fields), body: .bytes(deflater.finish(bytes)))
     }
 
-    /// A multistatus of any length, sent as it is made: the first members are on their way while the last are being
+    /// A multistatus of any length, sent as it is produced: the first members are sent while the last are still being
     /// read.
     ///
-    /// Its place among those that list is kept until the last byte.
+    /// It keeps its place among the listings until the last byte is sent.
     static func multiStatus(
         _ listing: any MultiStatusPieces, to request: Request, fields: ResponseFields, until slot: Slots.Token
     ) -> Response {
@@ -55,9 +55,9 @@ extension Response {
             })
     }
 
-    /// Nil when the client takes no gzip, or there is no memory for it.
+    /// Nil if the client does not accept gzip, or there is no memory for it.
     ///
-    /// Listings repeat themselves: the fast level does.
+    /// The fast level suffices: listings are repetitive.
     private static func deflater(for request: Request) -> Deflater? {
         guard let accepted = request.fields["accept-encoding"] else { return nil }
         switch Negotiation.coding(acceptEncoding: accepted) {

@@ -1,12 +1,12 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// A multistatus of a resource and its members, made piece by piece while it is sent.
+/// A multistatus of a resource and its members, produced piece by piece while it is sent.
 ///
-/// Used by one task at a time; each call waits for the disk. Folders below are visited one after the other, so that one
-/// directory is open at a time however deep the tree is.
+/// Used by one task only at any moment; each call waits for the disk. Subfolders are visited one after the other, so
+/// that only one directory is open, however deep the tree is.
 final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
-    /// With the target and the first few members.
+    /// The target and the first few members.
     private(set) var first: [UInt8] = []
     private(set) var isAtEnd = false
     /// Whether the target is a folder.
@@ -26,43 +26,43 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     private var folder: SharePath
     private var folderBytes: [UInt8] = []
     private var templates: (files: MemberTemplate?, folders: MemberTemplate?) = (nil, nil)
-    /// Of a listing of infinite depth.
+    /// The folders still to be listed, with infinite depth only.
     private var foldersAhead: FoldersAhead?
 
-    /// Members of the first piece: few, so that it is soon there.
+    /// Members of the first piece: few, so that it is sent soon.
     private static let firstBatch = 32
     private static let batch = 512
-    /// Some 50 KB: what a slow client holds meanwhile.
+    /// About 50 KB: what a slow client holds meanwhile.
     private static let smallBatch = 64
-    /// Each member may carry a megabyte of properties, and every lock that covers it.
+    /// One member may carry a megabyte of properties, and every lock that covers it.
     ///
-    /// A piece of this size costs next to nothing more by the byte than a larger one, and stays in the processor's
-    /// cache until it is sent.
+    /// A piece of this size costs hardly more per byte than a larger one, and stays in the processor's cache until it
+    /// is sent.
     private static let enoughBytes = 1 << 17
 
-    /// Begins the answer.
+    /// Begins the response.
     ///
-    /// Waits for the disk, unless it is told what the target is and asked for nothing else.
+    /// Waits for the disk, unless `plain` is given and nothing else is asked for.
     /// - Parameters:
-    ///   - target: the resource asked about.
-    ///   - spelled: the same as the client wrote it, which the addresses in the answer begin with.
-    ///   - plain: what it is, where it is known to have neither locks nor anything kept beside it.
+    ///   - target: the requested resource.
+    ///   - spelled: its path as the client wrote it, with which the addresses in the response begin.
+    ///   - plain: its attributes, if it is known to have neither locks nor stored properties or checksums.
     ///   - share: the requester's view.
-    ///   - selection: what is asked.
-    ///   - depth: how far down.
-    ///   - isMinimal: leaves 404s out.
-    ///   - prefix: what every address begins with.
-    ///   - maxMembers: the limit of an infinite depth; 0 refuses it where there are members to list.
-    ///   - memory: where the pieces are counted that are larger than usual.
-    /// - Throws: ``RootError`` when the target can't be looked at; ``RootError/tooMany`` without memory for a piece;
-    ///   ``DAVError`` for an infinite depth that is refused.
+    ///   - selection: the properties asked for.
+    ///   - depth: how far below the target to list.
+    ///   - isMinimal: leaves out properties that are not found (404).
+    ///   - prefix: what every `href` begins with.
+    ///   - maxMembers: the most members with infinite depth; 0 refuses it where there are members to list.
+    ///   - memory: counts the pieces that are larger than usual.
+    /// - Throws: ``RootError`` when the target can't be looked at; ``RootError/tooMany`` when there is no memory for a
+    ///   piece; ``DAVError`` for an infinite depth that is refused.
     init(
         of target: SharePath, spelled: SharePath? = nil, plain: FileAttributes? = nil, in share: Share,
         _ selection: PropertySelection, depth: Depth, isMinimal: Bool, prefix: String, maxMembers: Int?,
         memory: TreeMemory.Portion
     ) throws {
-        // A folder whose members are listed tells by the same look what it is; what can't be listed is looked at as
-        // any other.
+        // To open a folder for listing yields its attributes too; what can't be listed is looked at like any other
+        // resource.
         let cursor = depth.reach == .zero ? nil : try? share.list(target)
         let attributes = try plain ?? cursor?.attributes ?? share.attributes(of: target)
         guard !attributes.isDirectory || maxMembers != 0 else {
@@ -82,7 +82,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         let space = selection.needsSpace ? try share.space(at: target) : nil
         writer = MultiStatusWriter(
             selection, isMinimal: isMinimal, prefix: prefix, space: space, capacity: listsMembers ? 65_536 : 2048)
-        // Who has brought a file sees that it came, and nothing of who else works on it.
+        // A requester that may only upload sees that a file exists, but no locks on it.
         let mayRead = try isCollection || share.granted(at: share.absolute(target)).contains(.read)
         locks =
             selection.needsLocks && plain == nil && mayRead
@@ -106,19 +106,19 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         try hold(first)
     }
 
-    /// Writes what is asked of the target itself.
+    /// Writes the selected properties of the target itself.
     private func appendTarget(_ attributes: FileAttributes, mayHaveProperties: Bool) throws {
         let dead = selection.needsDead && mayHaveProperties ? try share.properties(of: target) : []
         if selection.needsChecksums, mayHaveProperties { writer.checksums = try share.checksums(of: target) }
         if selection.needsSyncToken, attributes.isDirectory, !share.root.policy.isReadOnly {
             writer.syncToken = try SyncToken(of: target, in: share, memory: memory)
         }
-        // The display name is the last component alone, the href the whole path.
+        // The display name is the last component alone, the `href` the whole path.
         var parent = spelled.parent.bytes
         if !parent.isEmpty { parent.append(UInt8(ascii: "/")) }
         writer.append(
             in: parent, name: spelled.name, attributes: attributes, dead: dead, locks: locks.covering(target))
-        // No member has one.
+        // Only the target has one.
         writer.syncToken = nil
     }
 
@@ -130,7 +130,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         return piece
     }
 
-    /// Counts what waits to be sent, and the folders that are yet to be entered.
+    /// Counts the piece that waits to be sent, and the folders still to be entered.
     private func hold(_ piece: [UInt8]) throws(RootError) {
         try memory.hold(piece.count + (foldersAhead?.byteCount ?? 0))
     }
@@ -151,12 +151,12 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         spelled == target ? path : SharePath(unchecked: spelled.bytes + path.bytes.dropFirst(target.bytes.count))
     }
 
-    /// Writes `count` members, fewer where much is to be said of each, and the end behind the last one.
+    /// Writes `count` members, fewer if they are large, and the end after the last one.
     private func fill(_ count: Int) throws {
         var wanted = count
         while wanted > 0, !isAtEnd, writer.xml.count < Self.enoughBytes {
             guard let cursor else { return end(&writer) }
-            // The writer is taken once for all of them: each access to it would be checked for another under way.
+            // The writer is taken once for all of them: each access to the property would be checked for exclusivity.
             if try !write(&wanted, from: cursor, to: &writer) { try enterNext() }
         }
     }
@@ -188,14 +188,14 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         }
     }
 
-    /// Counts a member of an answer that may have so many only; false when that is reached.
+    /// Counts one member towards the limit; false when the limit is reached.
     private func takePlace() -> Bool {
         guard let left = membersLeft, left > 0 else { return false }
         membersLeft = left - 1
         return true
     }
 
-    /// Writes a member of which more may have to be said than the disk says.
+    /// Writes a member that may have stored properties or locks besides its attributes.
     private func append(
         _ name: UnsafeBufferPointer<UInt8>, _ attributes: FileAttributes, looksForProperties: Bool,
         to writer: inout MultiStatusWriter
@@ -209,7 +209,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         )
     }
 
-    /// Goes on with a folder further down; one that has gone, or may not be read, is left as it was listed.
+    /// Continues with the next subfolder; one that has gone, or may not be read, stays as it was listed.
     private func enterNext() throws {
         cursor = nil
         guard let (path, cursor) = try foldersAhead?.next(in: share) else { return }
@@ -222,8 +222,8 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
         cursor = nil
     }
 
-    /// RFC 4918 §11.5 within the 207, at the first member that is left out: RFC 6578 §3.6 has it at the target, which
-    /// is listed already here, and RFC 4918 §14.24 allows an address once.
+    /// Writes the 507 of RFC 4918 §11.5 into the 207, at the first member that is left out: RFC 6578 §3.6 puts it at
+    /// the target, which has been listed already, and RFC 4918 §14.24 allows each address only once.
     private func endAtLimit(_ place: Place, _ writer: inout MultiStatusWriter) {
         writer.append(
             place, status: .insufficientStorage, condition: .numberOfMatchesWithinLimits,

@@ -1,6 +1,6 @@
 internal import DirectoryRoot
 
-/// A resource as an `href` names it: a collection with a last slash.
+/// A resource as an `href` names it: a collection with a trailing slash.
 ///
 /// RFC 4918 §5.2.
 struct Place: Hashable, Sendable {
@@ -12,7 +12,7 @@ struct Place: Hashable, Sendable {
         self.isDirectory = isDirectory
     }
 
-    /// Looks what is there; whatever can't be looked at is named without a slash.
+    /// Looks up whether it is a folder; one that can't be looked at is named without a slash.
     ///
     /// Waits for the disk.
     init(_ path: SharePath, in share: Share) {
@@ -22,7 +22,7 @@ struct Place: Hashable, Sendable {
 }
 
 extension XMLWriter {
-    /// An `href` element.
+    /// Appends an `href` element.
     mutating func appendHref(_ place: Place, prefix: [UInt8]) {
         append("<D:href>")
         append(bytes: prefix)

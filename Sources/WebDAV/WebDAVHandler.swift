@@ -5,29 +5,29 @@ public import ServerCore
 ///
 /// RFC 4918.
 ///
-/// GET, HEAD and POST belong to other handlers.
+/// GET, HEAD and POST are left to other handlers.
 public struct WebDAVHandler: Handler {
     private let service: DAVService
 
-    /// Makes a handler.
-    /// - Parameter options: what can be set about it.
+    /// Creates a handler.
+    /// - Parameter options: its limits.
     public init(options: WebDAVOptions = WebDAVOptions()) {
         service = DAVService(options)
     }
 
-    /// The methods that it knows.
+    /// The methods that it handles.
     public var methods: [Method] { Self.table.map(\.method) }
 
-    /// Takes every WebDAV method, PUT, DELETE and OPTIONS; passes the rest on.
-    /// - Parameter request: the head.
-    /// - Returns: a task for the answer, or ``Answer/pass``.
+    /// Handles every WebDAV method, PUT, DELETE and OPTIONS; passes the rest on.
+    /// - Parameter request: the request's header section.
+    /// - Returns: a task for the response, or ``Answer/pass``.
     public func answer(_ request: Request) -> Answer {
         guard let entry = Self.table.first(where: { $0.method == request.method }), !Self.isAnothers(request) else {
             return .pass
         }
-        // Whether it holds takes a walk.
+        // Whether the `If` field holds can take a walk over a tree.
         if IfHeader.mayNameCollections(in: request) { return later(entry.run) }
-        // What is malformed is refused with all that takes longer.
+        // Malformed requests are refused by the slower way.
         switch request.method {
         case .options:
             guard let asked = try? DAVRequest(request, to: service), let response = asked.optionsAtOnce() else { break }
@@ -49,7 +49,7 @@ public struct WebDAVHandler: Handler {
 
     private typealias Run = @Sendable (DAVRequest) async throws -> Response
 
-    /// The service, method by method.
+    /// The methods and what runs for each.
     private static let table: [(method: Method, run: Run)] = [
         (.propfind, { try await $0.propfind() }),  // RFC 4918 §9.1
         (.put, { try await $0.put() }),  // RFC 9110 §9.3.4, RFC 4918 §9.7
@@ -67,11 +67,11 @@ public struct WebDAVHandler: Handler {
 
     /// Whether the request belongs to a handler that was added earlier.
     ///
-    /// That is what is below the reserved address, and uploads in parts, which begin with PUT
+    /// That is everything below the reserved address, and resumable uploads, which begin with PUT
     /// (draft-ietf-httpbis-resumable-upload).
     private static func isAnothers(_ request: Request) -> Bool {
         if reserved.contains(request.path) { return true }
-        // The version alone makes no upload in parts: it comes with whole uploads too.
+        // The version field alone does not make an upload resumable: whole uploads have it too.
         return request.method == .put && request.fields.tellsCompleteness
     }
 
@@ -103,24 +103,24 @@ public struct WebDAVHandler: Handler {
         }
     }
 
-    /// - Throws: what is nobody's fault but the system's, for the log.
+    /// - Throws: a failure of the system itself, for the log.
     private static func response(to error: RootError, of request: Request) throws(RootError) -> Response {
         if case .system = error { throw error }
         return DAVError.response(to: error, of: request)
     }
 }
 
-/// What can be set about the service.
+/// The limits of the service.
 public struct WebDAVOptions: Sendable {
-    /// Members that a PROPFIND of infinite depth answers at most; 0 refuses infinite depth.
+    /// The most members that a PROPFIND of infinite depth lists; 0 refuses infinite depth.
     public var maxInfiniteMembers = 10_000
-    /// PROPFINDs and REPORTs being answered at once; more are refused with 503.
+    /// The most PROPFINDs and REPORTs answered at once; more are refused with 503.
     ///
-    /// A quarter of a megabyte each that waits for its client.
+    /// Each that waits for its client takes a quarter of a megabyte.
     public var maxPropfinds = UsableMemory.places(256, each: 1 << 18)
-    /// Bytes of a request's XML; 413 beyond it.
+    /// The most bytes of a request's XML; 413 beyond it.
     public var maxXMLBytes = 1_048_576
-    /// How deep a request's XML may be, at most 256; 400 beyond it.
+    /// The most levels of a request's XML, at most 256; 400 beyond it.
     public var maxXMLDepth = 256
 
     /// The defaults.

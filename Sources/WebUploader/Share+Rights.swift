@@ -1,7 +1,7 @@
 import DirectoryRoot
 
 extension Share {
-    /// What this requester may do at `path`, the policy of the share included; may wait for the disk.
+    /// The requester's rights at `path`, limited by the share's policy; may wait for the disk.
     func effectiveRights(at path: SharePath) -> Rights {
         guard let absolute = try? base.appending(path) else { return .none }
         let granted = self.granted(at: absolute)

@@ -1,7 +1,7 @@
 import DirectoryRoot
 public import ServerCore
 
-/// The browser's side of a server: files and folders at their own addresses, the page, forms, archives, and under
+/// The browser interface of a server: files and folders at their own addresses, the page, forms, archives, and below
 /// `/.shareserve/` the page's interface and resumable uploads.
 public final class UploaderHandler: Handler {
     /// The methods at any address; below `/.shareserve/` there are more.
@@ -13,10 +13,10 @@ public final class UploaderHandler: Handler {
     let searches: Slots
     let listings: Slots
     let archives: Slots
-    /// For long lists of what is to be deleted or restored, the page's alone.
+    /// For long lists of what to delete or restore, which only the page sends.
     let batches = Slots(4)
     let trees = TreeMemory()
-    /// For the folders that searches have yet to look into.
+    /// For the folders that searches have yet to search.
     let foldersToSearch = TreeMemory()
     let uploadsBoard = UploadsBoard()
     let eventStreams: EventStreams
@@ -24,7 +24,7 @@ public final class UploaderHandler: Handler {
     /// A handler with these settings.
     ///
     /// Reads the directory that replaces files of the page, if there is one, and waits for its disk; the page's own
-    /// files are taken apart when they are first asked for.
+    /// files are parsed when they are first needed.
     /// - Throws: ``RootError`` when that directory cannot be read.
     public init(_ configuration: UploaderConfiguration = UploaderConfiguration()) throws {
         self.configuration = configuration
@@ -42,19 +42,20 @@ public final class UploaderHandler: Handler {
     /// Decides from the head alone.
     public func answer(_ request: Request) -> Answer {
         guard request.fields.head.contains("if") else { return unconditionalAnswer(request) }
-        // A read is ours, and is opened once, when its condition holds; to prepare anything else costs nothing.
+        // A read is certainly ours, and its file is opened only once, after its condition was found true; preparing any
+        // other answer costs nothing.
         let isRead = (request.method == .get || request.method == .head) && ReservedPlace(request.path) == nil
         if !isRead, case .pass = unconditionalAnswer(request) { return .pass }
         return .later { [self] in try await conditionalAnswer($0) }
     }
 
-    /// WebDAV's condition holds for what is read and written here, too, and submits its lock tokens.
+    /// Applies WebDAV's `If` to what is read and written here too, and submits its lock tokens.
     ///
     /// RFC 4918 §10.4.
     private func conditionalAnswer(_ request: Request) async throws -> Response {
         let header = try IfHeader(header: request.fields["if"] ?? "")
         let asked: @Sendable () throws -> Bool = { try header.holds(for: request) }
-        // Whether a token is current takes a walk, of which few go on at a time.
+        // Finding out whether a token is current takes a walk, of which few run at once.
         let holds =
             try await IfHeader.mayNameCollections(in: request) ? request.io.look(asked) : request.io.run(asked)
         guard holds else { throw RootError.preconditionFailed }
@@ -75,13 +76,13 @@ public final class UploaderHandler: Handler {
     /// Ends the event streams.
     public func serverEnds() { eventStreams.end() }
 
-    /// Ends the event streams of whoever is out.
+    /// Ends the event streams of users who were logged out.
     public func sessionEnds() { eventStreams.wakeOpen() }
 
-    /// Ends the event streams; who may, begins another one.
+    /// Ends the event streams; clients that still may can begin another one.
     public func accessChanges() { eventStreams.endOpen() }
 
-    /// The hot path: a file that the kernel has at hand is answered here and now.
+    /// The hot path: a file that the kernel has cached is answered immediately.
     private func read(_ request: Request) -> Answer {
         do {
             let entry = try request.share.openToSend(request.path, waiting: false)
@@ -104,7 +105,7 @@ public final class UploaderHandler: Handler {
         }
     }
 
-    /// That a file is there which the requester has just brought, and may not read.
+    /// HEAD for a file that the requester has just uploaded, and may not read.
     private func headOfArrival(_ request: Request) async throws -> Response {
         do {
             guard !request.hasTrailingSlash else { throw RootError.forbidden }
@@ -126,14 +127,15 @@ public final class UploaderHandler: Handler {
 
     private func answer(_ request: Request, with entry: Entry) throws(RootError) -> Answer {
         if entry.attributes.isDirectory { return folder(request) }
-        // The address of a file has no last slash: `file/` would resolve `file/x` for a page's links.
+        // The address of a file has no trailing slash: with `file/`, a page's links would resolve to `file/x`.
         guard !request.hasTrailingSlash || request.path.isRoot else { throw .notFound }
         return FileResponder.answer(with: entry, to: request)
     }
 
-    /// An error of a read: a person who followed a link gets the page with a line that helps, a program plain text.
+    /// An error of a read: a person who followed a link gets the page with a helpful message, a program gets plain
+    /// text.
     private func refuse(_ request: Request, _ error: any Error) -> Answer {
-        // What failed on the disk goes to where the log is told of it.
+        // What failed on the disk is passed on to be logged.
         guard let refusal = HTTPError(of: error), refusal.cause == nil else { return .later { _ in throw error } }
         guard refusal.status == .notFound || refusal.status == .forbidden,
             request.method == .get || request.method == .head,

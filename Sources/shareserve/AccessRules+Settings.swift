@@ -1,7 +1,7 @@
 import ServerCore
 
 extension AccessRules {
-    /// What the settings say about who may do what; reads the password file anew.
+    /// The access rules in the settings; reads the password file again each time.
     init(_ settings: Settings) throws(StartError) {
         self.init()
         let rules = try settings.list("auth")
@@ -17,7 +17,7 @@ extension AccessRules {
             } catch {
                 throw .usage("\(path): \(error.reason)")
             }
-            // A file that became empty must not open the share to everybody.
+            // A file that has become empty must not open the share to everyone.
             guard isOn else { throw .usage("\(path) names nobody") }
         }
         allowedHosts = try settings.commaSeparatedList("allowed-host")
@@ -34,7 +34,8 @@ extension AccessRules {
         hstsSeconds = try settings.number("hsts", in: 0...1_000_000_000)
     }
 
-    /// Whether a browser could name a site so: a scheme and a host, no pattern, and nothing behind them but a slash.
+    /// Whether a browser could send this as an `Origin`: a scheme and a host, no pattern, and nothing after them but a
+    /// slash.
     private static func isOrigin(_ text: String) -> Bool {
         guard let colon = text.firstRange(of: "://") else { return false }
         var host = text[colon.upperBound...]

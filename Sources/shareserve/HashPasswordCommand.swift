@@ -1,7 +1,7 @@
 import ArgumentParser
 import ServerCore
 
-/// `shareserve hash-password [USER]`: reads a password without showing it, prints what goes into `--auth`.
+/// `shareserve hash-password [USER]`: reads a password without echoing it, prints the value for `--auth`.
 struct HashPasswordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shareserve hash-password",
@@ -22,7 +22,7 @@ struct HashPasswordCommand: ParsableCommand {
 
     /// Prints the hash.
     ///
-    /// - Throws: ``StartError`` when there is no password, none that can be hashed, or nowhere to write.
+    /// - Throws: ``StartError`` when there is no password, it cannot be hashed, or the output cannot be written.
     func run() throws {
         guard let kind = PasswordHash(rawValue: kind) else {
             throw StartError.usage("kind: '\(kind)' is none of yescrypt, sha512, bcrypt, digest")

@@ -8,31 +8,31 @@ import Synchronization
     import Glibc
 #endif
 
-/// A standard stream on which the lines of several threads, and of several programs, stand whole.
+/// A standard stream that keeps each line whole, though several threads and several programs write to it.
 ///
-/// What cannot be written is dropped and counted: `# 12 lines lost` stands before what is written next.
+/// Lines that cannot be written are dropped and counted: `# 12 lines lost` precedes the next line that is written.
 final class LineOutput: Sendable {
-    /// What a pipe keeps together when somebody else writes to it too (PIPE_BUF).
+    /// The most bytes that a pipe writes atomically when others write to it too (PIPE_BUF).
     private static let together = 4_096
     private static let end = UInt8(ascii: "\n")
 
     private enum Outcome {
         case written
-        /// Somebody has to read first.
+        /// The stream takes no more until its reader has read.
         case full
         /// Another thread is writing.
         case busy
-        /// After so many bytes.
+        /// An error, after so many bytes.
         case failed(Int)
     }
 
     private let descriptor: Int32
-    /// Whether it takes any number of bytes together, and at once.
+    /// Whether it takes any number of bytes atomically and without waiting.
     private let takesAll: Bool
-    /// Held while lines are written: whether the last byte that was written is not the end of a line.
+    /// Held while lines are written: whether the last byte written was not the end of a line.
     private let isWithinLine = Mutex(false)
     private let lost = Atomic<Int>(0)
-    /// Somebody has waited in vain, and nothing has been written since.
+    /// Whether a writer has waited in vain, and nothing has been written since.
     private let standsStill = Atomic<Bool>(false)
     private let writers = Atomic<Int>(0)
 
@@ -43,15 +43,15 @@ final class LineOutput: Sendable {
         takesAll = kind == S_IFREG || kind == S_IFCHR && isatty(descriptor) == 0
     }
 
-    /// Whether some thread is in a call that writes.
+    /// Whether a thread is in a system call that writes.
     var isWriting: Bool { writers.load(ordering: .relaxed) > 0 }
 
     /// Writes whole lines.
     ///
     /// - Parameters:
-    ///   - lines: with their ends.
-    ///   - patience: how long nobody may read before the rest is dropped; nil to wait for good. Where somebody has
-    ///     waited in vain nobody else does until something could be written.
+    ///   - lines: with their line ends.
+    ///   - patience: how long to wait for the reader before the rest is dropped; nil to wait without limit. After one
+    ///     writer has waited in vain, no other waits until something could be written.
     func write(_ lines: [UInt8], patience: Duration? = nil) {
         let clock = ContinuousClock()
         let deadline = patience.map { clock.now + (standsStill.load(ordering: .relaxed) ? .zero : $0) }
@@ -70,17 +70,17 @@ final class LineOutput: Sendable {
         }
     }
 
-    /// As many lines as are kept together; one that is longer by itself.
+    /// As many lines as are written atomically; a longer line alone.
     private static func firstLines(of bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard bytes.count > together else { return bytes }
         if let last = bytes.prefix(together).lastIndex(of: end) { return bytes[...last] }
         return bytes.firstIndex(of: end).map { bytes[...$0] } ?? bytes
     }
 
-    /// Writes a piece if there is room; one that was begun to its end, however long it takes.
+    /// Writes a piece if the stream can take it; a piece that was begun is completed if the deadline allows.
     private func offer(_ piece: ArraySlice<UInt8>, until deadline: ContinuousClock.Instant?) -> Outcome {
         let write = { (isWithinLine: inout Bool) -> Outcome in
-            // Who waits for room does not keep others from the lock.
+            // A writer that waits for the reader does not hold the lock meanwhile.
             guard self.takesAll || self.hasRoom(within: 0) else { return .full }
             guard self.mend(&isWithinLine, until: deadline) else { return .failed(0) }
             let (count, error) = self.put(piece, until: deadline)
@@ -96,7 +96,7 @@ final class LineOutput: Sendable {
         return isWithinLine.withLockIfAvailable { write(&$0) } ?? .busy
     }
 
-    /// Begins a new line where the last one was broken off, and says how many are missing.
+    /// Ends a line that was broken off, and reports how many lines were lost.
     private func mend(_ isWithinLine: inout Bool, until deadline: ContinuousClock.Instant?) -> Bool {
         let count = lost.exchange(0, ordering: .relaxed)
         guard isWithinLine || count > 0 else { return true }
@@ -108,7 +108,7 @@ final class LineOutput: Sendable {
         return false
     }
 
-    /// - Returns: how many bytes were written, and why not more.
+    /// - Returns: the number of bytes written, and the error that prevented more.
     private func put(
         _ piece: ArraySlice<UInt8>, until deadline: ContinuousClock.Instant?
     ) -> (count: Int, error: Int32) {
@@ -131,14 +131,14 @@ final class LineOutput: Sendable {
         return (piece.count - rest.count, rest.isEmpty ? 0 : ETIMEDOUT)
     }
 
-    /// - Returns: false when there was none before the deadline.
+    /// - Returns: false when the stream could take nothing before the deadline.
     private func waitForRoom(until deadline: ContinuousClock.Instant?) -> Bool {
         guard let deadline else { return hasRoom(within: -1) }
         let left = max(.zero, deadline - ContinuousClock().now)
         return hasRoom(within: Int32(left / .milliseconds(1)))
     }
 
-    /// Whether a write would not wait; of what is closed or broken too, so that the write tells.
+    /// Whether a write would not block; also true of a closed or broken stream, so that the write reports the error.
     private func hasRoom(within milliseconds: Int32) -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         var ready: Int32

@@ -16,7 +16,7 @@ import ServerCore
     import Glibc
 #endif
 
-/// `shareserve link PATH`: makes, lists and ends share links of a directory, whether or not a server runs on it.
+/// `shareserve link PATH`: creates, lists and revokes share links of a directory, whether or not a server serves it.
 struct LinkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shareserve link",
@@ -53,11 +53,11 @@ struct LinkCommand: ParsableCommand {
     @Option(help: .init("End the link of this id.", valueName: "id"))
     var revoke: String?
 
-    /// Does what the options say.
+    /// Does what the options ask for.
     ///
-    /// - Throws: ``StartError`` when there is nothing to share, no such link, or nowhere to write.
+    /// - Throws: ``StartError`` when there is nothing to share, no such link, or the output cannot be written.
     func run() throws {
-        // Most likely a script's variable that was never set; it must not become a link to everything.
+        // Most likely a script's variable that was never set; it must not become a link to the whole share.
         guard !path.isEmpty, root?.isEmpty != true else { throw StartError.usage("the path is empty") }
         guard revoke == nil || !list else { throw StartError.usage("--list and --revoke exclude each other") }
         let place = Self.real(path)
@@ -75,7 +75,8 @@ struct LinkCommand: ParsableCommand {
             if let revoke {
                 try opened.links.revoke(id: revoke)
             } else if list {
-                // Elsewhere a state folder that is closed to us counts as none; here that would be a wrong answer.
+                // Elsewhere a state folder that this user may not enter counts as none; here that would be a wrong
+                // answer.
                 guard unsafe faccessat(AT_FDCWD, directory + "/.shareserve", X_OK, AT_EACCESS) == 0 || errno != EACCES
                 else { throw RootError.system(errno: EACCES, call: "look into the state folder") }
                 for link in try opened.links.all() { try StandardStreams.deliver(Self.line(link)) }
@@ -118,28 +119,28 @@ struct LinkCommand: ParsableCommand {
                 secretHash: secretHash, path: shared, rights: upload ? [.read, .create] : .readOnly,
                 expires: life.map { Timestamp(seconds: Int64(time(nil)) + $0.components.seconds) }, passwordHash: hash,
                 downloadsLeft: maxDownloads))
-        // What saves a file under the last name of its address finds the file's own.
+        // A program that saves a file under the last component of its address then uses the file's own name.
         let name = isDirectory ? "" : URICharacters.unreservedPath.text(Array(shared.name))
         let base = url.map(Self.withoutSlash) ?? server?.url
         do throws(StartError) {
             try StandardStreams.deliver(
                 "\(base ?? "")/.shareserve/s/\(LinkToken.text(id: link.id, secret: secret))/\(name)")
         } catch {
-            // Nobody has seen it.
+            // Nobody has seen the link.
             try opened.links.revoke(id: link.id)
             throw error
         }
         if base == nil { StandardStreams.complain("shareserve: the server's address goes in front; --url adds it") }
     }
 
-    /// The server that knows the link; that of a directory above the one of `--root` knows nothing of it.
+    /// The server that knows the link; one that shares a directory above that of `--root` does not know it.
     private func runningServer(for place: String) -> RunningServer? {
         guard let root else { return RunningServer.sharing(place) }
         let directory = Self.real(root)
         return RunningServer.sharing(directory).flatMap { $0.root == directory ? $0 : nil }
     }
 
-    /// The nearest directory at or above `place` that was served.
+    /// The nearest directory at or above `place` that is or was served.
     private func sharedDirectory(of place: String, _ server: RunningServer?) throws -> String {
         if let root {
             let directory = Self.real(root)
@@ -160,7 +161,7 @@ struct LinkCommand: ParsableCommand {
         throw StartError.usage("no shared directory is known above \(path); name it with --root")
     }
 
-    /// Whose the state is that root changes here: what were root's own, a server of another user could not read.
+    /// The owner of the state that this command changes as root: a server of another user could not read root's files.
     private static func stateOwner(of directory: String, _ server: RunningServer?) -> FileOwner? {
         guard geteuid() == 0 else { return nil }
         var found = stat()
@@ -171,7 +172,7 @@ struct LinkCommand: ParsableCommand {
         return unsafe stat(directory, &found) == 0 ? FileOwner(user: found.st_uid, group: found.st_gid) : nil
     }
 
-    /// The absolute path without links, as Linux knows it; as given, where there is nothing.
+    /// The absolute path without symbolic links, as the kernel knows it; without resolving when nothing is there.
     private static func real(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else {
             return withoutSlash(URL(filePath: path).standardizedFileURL.path(percentEncoded: false))
@@ -184,8 +185,8 @@ struct LinkCommand: ParsableCommand {
         path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Tab-separated: id, path, rights, end, downloads left, password, maker (`*` a visitor without a name, `-` nobody
-    /// by the page).
+    /// Tab-separated: id, path, rights, expiry, downloads left, password, creator (`*` for a visitor without a name,
+    /// `-` for a link that was not created on the page).
     private static func line(_ link: ShareLink) -> String {
         [
             link.id, "/" + URICharacters.plainPath.text(link.path.bytes),

@@ -1,7 +1,7 @@
 import ServerCore
 
 extension ListenAddress {
-    /// The places at which the settings want to listen, each once: every address of the machine when they name none.
+    /// The addresses at which the settings want to listen, each once: all of the machine's when they name none.
     ///
     /// - Throws: ``StartError`` for what is neither an address, a name nor the path of a socket.
     static func all(_ settings: Settings, port: Int) throws(StartError) -> [ListenAddress] {
@@ -14,7 +14,7 @@ extension ListenAddress {
         return places.isEmpty ? everywhere : places
     }
 
-    /// An address, a name, or the path of a socket (anything with a slash, or behind `unix:`).
+    /// An address, a name, or the path of a socket (anything with a slash or the prefix `unix:`).
     private init(setting: String, port: Int) throws(StartError) {
         if setting.hasPrefix("unix:") {
             guard setting != "unix:" else { throw .usage("bind: 'unix:' needs the path of a socket behind it") }
@@ -26,7 +26,7 @@ extension ListenAddress {
         } else if setting.contains("]:") || setting.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
             throw .usage("bind: '\(setting)' is no address; the port goes to --port")
         } else if setting != "0", setting.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
-            // To the system 8080 is 0.0.31.144.
+            // The resolver would take 8080 for 0.0.31.144.
             throw .usage("bind: '\(setting)' is no address; the port goes to --port")
         } else {
             let isBracketed = setting.hasPrefix("[") && setting.hasSuffix("]")
@@ -38,7 +38,7 @@ extension ListenAddress {
         }
     }
 
-    /// Whether it is one of fe80::/10, which every interface has, and does not say of which.
+    /// Whether it is in fe80::/10, which every interface has, without naming the interface.
     private static func lacksInterface(_ host: String) -> Bool {
         let isLinkLocal = ["fe8", "fe9", "fea", "feb"].contains(where: host.lowercased().hasPrefix)
         return isLinkLocal && host.contains(":") && !host.contains("%")

@@ -17,7 +17,7 @@ extension Logger {
 }
 
 extension AccessLog {
-    /// The log of requests on standard error; nil when the settings want quiet.
+    /// The log of requests on standard error; nil when the settings ask for quiet.
     static func standardError(_ settings: Settings) throws(StartError) -> AccessLog? {
         guard try !settings.isOn("quiet") else { return nil }
         let format = settings.text("log-format").flatMap(Format.init(rawValue:)) ?? .text

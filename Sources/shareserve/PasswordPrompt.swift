@@ -8,9 +8,9 @@ import Dispatch
     import Glibc
 #endif
 
-/// Asks for a password on the terminal without showing it.
+/// Asks for a password on the terminal without echoing it.
 enum PasswordPrompt {
-    /// The password, asked for twice; the first line of standard input where that is no terminal.
+    /// The password, asked for twice; the first line of standard input if that is not a terminal.
     static func read() throws -> String {
         guard isatty(STDIN_FILENO) == 1 else {
             guard let line = readLine(), !line.isEmpty else { throw StartError.usage("no password on standard input") }
@@ -33,7 +33,7 @@ enum PasswordPrompt {
     }
 }
 
-/// The terminal at standard input.
+/// The terminal on standard input.
 private struct Terminal {
     private let usual: termios
 
@@ -43,8 +43,8 @@ private struct Terminal {
         self.usual = usual
     }
 
-    /// Shows nothing of what is typed during `body`, and everything again after it; also when a signal ends the process
-    /// meanwhile, since the shell would go on with a terminal that stays silent.
+    /// Turns echo off during `body`, and on again after it; also when a signal ends the process meanwhile, since the
+    /// terminal would stay silent in the shell.
     func hidingWhatIsTyped<Answer>(_ body: () -> Answer) throws -> Answer {
         let fatal = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
         let watching = DispatchGroup()
@@ -61,7 +61,7 @@ private struct Terminal {
             watch.resume()
             return watch
         }
-        // A signal that comes before somebody watches for it would be lost.
+        // A signal that arrives before its watch is active would be lost.
         watching.wait()
         defer {
             set(usual)

@@ -9,9 +9,9 @@ import CSyscalls
     import Glibc
 #endif
 
-/// From the words of the command line to the end of the process.
+/// Runs the program, from the words of the command line to the end of the process.
 ///
-/// Everything that goes wrong before the share is served ends here: one line, and a status that scripts can tell apart.
+/// Every error before the share is served ends here: one line, and an exit status that scripts can tell apart.
 enum Program {
     /// Runs the command that the words name, and ends the process.
     static func run() -> Never {
@@ -30,18 +30,18 @@ enum Program {
         }
     }
 
-    /// The words that the program was started with, its name first.
+    /// The words of the command line, the program's name first.
     ///
-    /// Swift looks for them on the stack, below the environment, and finds none when a library that was loaded before
-    /// the program has changed that: then a share would be served without any of its rules.
+    /// Swift searches for them on the stack, below the environment, and finds none if a library that was loaded before
+    /// the program has moved the environment: then the share would be served without any of its rules.
     ///
-    /// - Throws: ``StartError`` for one that is not UTF-8, which is not shown: it may hold a password. Mended, it would
-    ///   be another path, another password, or a pattern that hides nothing.
+    /// - Throws: ``StartError`` for a word that is not UTF-8; the word is not shown, since it may hold a password. With
+    ///   replacement characters it would be another path, another password, or a pattern that hides nothing.
     private static func commandLine() throws(StartError) -> [String] {
         guard sys_knows_arguments() else { return CommandLine.arguments }
         var words: [String] = []
         while let word = unsafe sys_argument(Int32(words.count)) {
-            // The program itself may lie anywhere.
+            // The path of the program itself may be in any encoding.
             guard let text = unsafe words.isEmpty ? String(cString: word) : String(validatingCString: word) else {
                 throw .usage(
                     "word \(words.count) of the command line is not UTF-8; a directory of such a name is shared from inside it"
@@ -52,8 +52,8 @@ enum Program {
         return words
     }
 
-    /// Refuses `--option=` with nothing behind it, which the parser would give the next word to: the directory, and
-    /// share another one.
+    /// Refuses `--option=` with an empty value: the parser would take the next word as the value, which is the
+    /// directory, and another directory would be shared.
     private static func requireValues(_ words: [String]) throws(StartError) {
         for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
             let name = word.dropFirst(2).prefix { $0 != "=" }
@@ -66,7 +66,8 @@ enum Program {
     /// The first thread waits here for good, in a plain system call. Swift's own asynchronous main would leave it
     /// behind as a thread that glibc takes for ended, and that keeps root's rights when all others give them up.
     private static func serve(_ words: [String]) -> Never {
-        // Whatever else the words ask for, or get wrong, is a matter for the one with the documentation.
+        // Anything else that the words ask for, and any error in them, is handled by the command with the
+        // documentation.
         guard let command = try? ServeCommand.reading(words) else {
             print(SectionedServeCommand.self, words[...])
         }
@@ -88,11 +89,11 @@ enum Program {
         }
     }
 
-    /// Runs a command that prints what it has to say.
+    /// Runs a command that prints its result.
     private static func print(_ command: any ParsableCommand.Type, _ words: ArraySlice<String>) -> Never {
         do {
             if command != SectionedServeCommand.self, words.contains(where: { $0.hasPrefix(completions) }) {
-                // The parser would make a script that no shell can read, since the command's name has two words.
+                // The parser would generate a script that no shell can read, since the command's name has two words.
                 throw StartError.usage("completions are of the whole program: shareserve \(completions) bash")
             }
             var parsed = try command.parseAsRoot(Array(words))

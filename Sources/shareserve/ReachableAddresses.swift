@@ -6,9 +6,9 @@
     import Glibc
 #endif
 
-/// The addresses by which this machine is reached, for the lines at start-up.
+/// The addresses of this machine, for the lines at start-up.
 enum ReachableAddresses {
-    /// IPv4 and IPv6 addresses of all interfaces that are up, loopback first; link-local IPv6 ones are left out, since
+    /// IPv4 and IPv6 addresses of all interfaces that are up, loopback first; without link-local IPv6 addresses, since
     /// no URL can hold their scope.
     static func all() -> [String] {
         var list: UnsafeMutablePointer<ifaddrs>?
@@ -26,12 +26,12 @@ enum ReachableAddresses {
         return found.filter(isLoopback) + found.filter { !isLoopback($0) }
     }
 
-    /// Whether only this machine reaches `address`.
+    /// Whether only this machine can reach `address`.
     static func isLoopback(_ address: String) -> Bool {
         address.hasPrefix("127.") || address == "::1" || address == "localhost"
     }
 
-    /// As it stands in a URL: IPv6 in brackets.
+    /// The address as it stands in a URL: IPv6 in brackets.
     static func host(_ address: String) -> String {
         address.contains(":") ? "[\(address)]" : address
     }

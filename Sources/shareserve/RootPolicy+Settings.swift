@@ -9,7 +9,7 @@ import DirectoryRoot
 #endif
 
 extension RootPolicy {
-    /// The rules about files that the settings name; the rest keep their defaults.
+    /// The rules about files in the settings; the rest keep their defaults.
     init(_ settings: Settings) throws(StartError) {
         self.init()
         isReadOnly = try settings.isOn("read-only")
@@ -22,12 +22,12 @@ extension RootPolicy {
             throw .usage("hidden: '\(path)' is a path, and a pattern is for names alone, as in .git or *.tmp")
         }
         if let half = hidden.first(where: Self.hasLoneBrace) {
-            // The commas in `*.{a,b}` part it into patterns that hide nothing.
+            // The commas in `*.{a,b}` split it into patterns that hide nothing.
             throw .usage("hidden: '\(half)' has half a pair of braces; name each pattern by itself, as in *.tmp,*.bak")
         }
         allowedExtensions = try settings.commaSeparatedList("allow-extensions").map { name throws(StartError) in
             let ending = name.lowercased().drop { $0 == "." }
-            // Taken as it stands, a pattern or a list with other separators would let no file in.
+            // Taken literally, a pattern or a list with other separators would allow no file.
             guard !ending.isEmpty, !ending.contains(where: { $0.isWhitespace || "*?[]{};|/".contains($0) }) else {
                 throw .usage("allow-extensions: '\(name)' is not an ending such as jpg; several are written jpg,png")
             }
@@ -39,7 +39,7 @@ extension RootPolicy {
         maxLocks = try settings.number("max-locks", in: 0...1_000_000) ?? maxLocks
         maxLocksPerUser = try settings.number("max-locks-per-user", in: 0...1_000_000) ?? maxLocksPerUser
         if let user = settings.text("user") {
-            // Before root makes anything, which would be closed to the user who was meant.
+            // Before root creates anything, which would be closed to the intended user.
             guard let owner = FileOwner(named: user) else {
                 throw .usage("cannot become the user '\(user)': no such user")
             }
@@ -48,7 +48,7 @@ extension RootPolicy {
         trashDays = try settings.days("trash", in: 0...36_500) ?? trashDays
     }
 
-    /// Whether a pattern opens a brace without closing it, or the other way round; `\{` is a letter as any.
+    /// Whether a pattern has an unbalanced brace; `\{` is an ordinary character.
     private static func hasLoneBrace(_ pattern: String) -> Bool {
         var depth = 0
         var isEscaped = false
@@ -67,15 +67,15 @@ extension RootPolicy {
 }
 
 extension StartError {
-    /// Why the shared directory, or something in it, cannot be opened.
+    /// The reason why the shared directory, or something in it, cannot be opened.
     init(_ error: RootError, opening path: String, of kind: String = "directory") {
-        // Other servers take a port so.
+        // Other servers take a port as the only argument.
         let hint = error == .notFound && UInt16(path) != nil ? "; a port goes to --port" : ""
         self.init(
             status: .noSuchDirectory, message: "cannot share '\(path)': \(Self.reason(error, of: kind))\(hint)")
     }
 
-    /// Why the directory that a setting names cannot be read.
+    /// The reason why the directory that a setting names cannot be read.
     init(_ error: RootError, reading setting: String, path: String) {
         self.init(
             status: .noSuchDirectory,

@@ -10,18 +10,19 @@ import ServerCore
     import Glibc
 #endif
 
-/// A shareserve process of this machine, as Linux shows it: which directory it has open, and where it listens.
+/// A shareserve process of this machine, as /proc shows it: the directory that it has open, and where it listens.
 ///
-/// So a new link can be printed whole, and the shared directory be known, without the server leaving notes anywhere.
+/// So the full address of a new link can be printed, and the shared directory found, without the server writing that
+/// down anywhere.
 struct RunningServer {
     /// The directory that it shares.
     let root: String
-    /// Its address, without a last slash; nil when it listens at no port.
+    /// Its address, without a trailing slash; nil when it listens at no port.
     let url: String?
-    /// Whose process it is.
+    /// The user as which the process runs.
     let owner: FileOwner?
 
-    /// The server that shares the directory at or above a path; of several, that of the deepest directory.
+    /// The server that shares the directory at or above a path; of several, the one with the deepest directory.
     static func sharing(_ path: String) -> RunningServer? {
         names(in: "/proc").filter { Int($0) != nil }
             .compactMap { RunningServer(process: "/proc/\($0)", path) }
@@ -29,14 +30,14 @@ struct RunningServer {
     }
 
     private init?(process: String, _ path: String) {
-        // Linux adds a word to the name of a program that was replaced while it runs.
+        // Linux appends a word to the name of a program whose file was replaced while it runs.
         guard let program = Self.target(process + "/exe")?.split(separator: "/").last,
             program == "shareserve" || program.hasPrefix("shareserve ")
         else { return nil }
-        // That has the directory open, too, and while it asks for a password somebody else may want a link.
+        // That command has the directory open too, and may be waiting for a password while another link is created.
         guard Self.texts(process + "/cmdline").dropFirst().first != "link" else { return nil }
         let open = Self.names(in: process + "/fd").compactMap { Self.target(process + "/fd/" + $0) }
-        // Of the directories that it has open, the shared one contains all others.
+        // Of its open directories, the shared one contains all others.
         let above = open.filter {
             $0.hasPrefix("/") && Self.isDirectory($0) && (path == $0 || path.hasPrefix($0 + "/"))
         }
@@ -53,7 +54,7 @@ struct RunningServer {
         }
     }
 
-    /// What it was started with: its words, its environment, its file.
+    /// The settings that it was started with, from its words, its environment and its file.
     ///
     /// What may not be read counts as empty.
     private static func settings(of process: String) -> Settings? {
@@ -71,7 +72,7 @@ struct RunningServer {
     }
 
     private static func owner(of process: String) -> FileOwner? {
-        // `Uid:` and `Gid:`, each followed by the real, the effective and others.
+        // `Uid:` and `Gid:`, each followed by the real, the effective and other ids.
         var numbers: [Substring: UInt32] = [:]
         for line in content(process + "/status").split(separator: UInt8(ascii: "\n")) {
             let words = String(decoding: line, as: UTF8.self).split { $0 == "\t" || $0 == ":" }
@@ -82,12 +83,12 @@ struct RunningServer {
         return FileOwner(user: user, group: group)
     }
 
-    /// The host and port of one listening socket, of another port than `besides`: IPv4 before IPv6.
+    /// The host and port of one listening socket, with a port other than `besides`: IPv4 before IPv6.
     private static func listening(_ process: String, _ sockets: Set<String>, besides: Int?) -> String? {
         for (table, isIPv6) in [("tcp", false), ("tcp6", true)] {
             for line in content(process + "/net/" + table).split(separator: UInt8(ascii: "\n")) {
                 let words = String(decoding: line, as: UTF8.self).split(separator: " ")
-                // local address, remote address, state (0A listens), …, inode
+                // The words: local address, remote address, state (0A listens), …, inode.
                 guard words.count > 9, words[3] == "0A", sockets.contains(String(words[9])) else { continue }
                 let place = words[1].split(separator: ":")
                 guard place.count == 2, let port = Int(place[1], radix: 16), port != besides else { continue }
@@ -106,7 +107,7 @@ struct RunningServer {
         return nil
     }
 
-    /// `0100007F` is 127.0.0.1.
+    /// Converts `0100007F` to 127.0.0.1.
     private static func dotted(_ hex: Substring) -> String? {
         guard let bits = UInt32(hex, radix: 16) else { return nil }
         return [0, 8, 16, 24].map { String(bits >> UInt32($0) & 255) }.joined(separator: ".")
@@ -143,7 +144,7 @@ struct RunningServer {
     }
 
     private static func content(_ path: String) -> [UInt8] {
-        // Where another user's settings were, root may find a pipe that nobody writes to.
+        // The path comes from another user's process, and root may find a pipe there to which nobody writes.
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return [] }
         defer { close(file) }

@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// ``ServeCommand`` with its options in sections, for all that is printed about them: help, mistakes, completions.
+/// ``ServeCommand`` with its options in sections, for everything that is printed about them: help, errors, completions.
 ///
-/// Never run, since each section makes the start slower.
+/// Never run, since each section slows down the start.
 struct SectionedServeCommand: ParsableCommand {
     static let configuration = ServeCommand.documentation
 

@@ -15,7 +15,7 @@ import WebUploader
 
 /// `shareserve [PATH] …`: reads the settings, opens the directory, serves it.
 ///
-/// What is printed about it comes from ``SectionedServeCommand``, which takes the same words.
+/// Its help and errors are printed by ``SectionedServeCommand``, which takes the same words.
 struct ServeCommand: ParsableCommand, SettingsReader {
     static let documentation = CommandConfiguration(
         commandName: "shareserve",
@@ -30,30 +30,30 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         version: "0.1.0"
     )
 
-    /// Knows no words for help, versions and completion scripts: to look for them takes longer than all the rest.
+    /// Without words for help, version and completion scripts: looking for them takes longer than all the rest.
     static let configuration = CommandConfiguration(commandName: "shareserve", _superCommandName: "", helpNames: [])
 
     static let settings =
         ShareOptions.settings + NetworkOptions.settings + AccessOptions.settings + TLSOptions.settings
         + PageOptions.settings + LimitOptions.settings + ProcessOptions.settings + LogOptions.settings
 
-    /// What is being parsed; nil where all options are to be known.
+    /// The words being parsed; nil if all options are to be known.
     @TaskLocal private static var words: OptionWords?
 
     static func isExpected(_ setting: Setting) -> Bool { words.map(setting.isNamed) ?? true }
 
     var given: [(name: String, value: SettingValue)] = []
 
-    /// Reads words that begin no other command.
+    /// Parses words that begin no other command.
     ///
-    /// ArgumentParser is told of the options that are among them only: all of them take 1 ms of the start's 12.
+    /// ArgumentParser is given only the options that occur in them: all options take 1 ms of the 12 ms of a start.
     ///
-    /// - Throws: where the words are wrong or ask for something else; in an error's text options may be missing.
+    /// - Throws: when the words are wrong or ask for something else; the error's text may lack options.
     static func reading(_ given: [String]) throws -> ServeCommand {
         try $words.withValue(OptionWords(given)) { try parse(given) }
     }
 
-    /// Reads the settings and confines the process, while there is but one thread.
+    /// Reads the settings and confines the process, while there is only one thread.
     ///
     /// - Throws: ``StartError``.
     func prepare() throws -> (Settings, Logger) {
@@ -65,7 +65,8 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         let logger = try Logger(settings)
         try Surroundings.check(settings)
         for variable in settings.unknownVariables {
-            // Where the output goes nowhere, as for a service, this must not be missed: it may have been a rule.
+            // Logged as a warning, so that it is not missed where standard output is discarded, as for a service: the
+            // variable may have been meant as an access rule.
             guard let meant = variable.meant else { continue }
             logger.warning(
                 "unknown setting in the environment",
@@ -77,7 +78,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
 
     /// Serves until a signal ends it.
     ///
-    /// - Throws: ``StartError`` when there is nothing to serve or nowhere to serve it.
+    /// - Throws: ``StartError`` when there is nothing to serve or no address to serve it at.
     static func serve(_ settings: Settings, _ logger: Logger) async throws {
         let root = try openRoot(settings)
         var configuration = try ServerConfiguration(settings, root: root, logger: logger)
@@ -97,11 +98,11 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         let server = Server(configuration: configuration)
         server.add(StatusHandler(of: server))
         server.add(WebDAVHandler(options: try WebDAVOptions(settings)))
-        // Asked first: files and folders, and the uploads that can be resumed.
+        // Asked before the other handlers: for files and folders, and for resumable uploads.
         server.add(uploader)
         let arriving: UnixSignalsSequence
         do {
-            // Before the first request: a client that is there at once would be answered with root's rights.
+            // Before the first request is accepted: it would otherwise be answered with root's rights.
             let addresses = try await server.start { try Confinement.becomeUser(settings) }
             arriving = await Signals.trap()
             startup.announce(
@@ -122,7 +123,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         signals.finish()
     }
 
-    /// What is read again while the server runs.
+    /// The files that are read again while the server runs.
     private static func readings(
         of settings: Settings, for server: Server, logInPage: @escaping @Sendable (LogInPrompt) -> Response
     ) -> [Signals.Reading] {

@@ -3,7 +3,7 @@ import Logging
 import ServerCore
 
 extension ServerConfiguration {
-    /// What the settings say about the network; the rest keeps its defaults.
+    /// The network settings; the rest keep their defaults.
     init(_ settings: Settings, root: DirectoryRoot, logger: Logger) throws(StartError) {
         self.init(root: root)
         self.logger = logger
@@ -27,13 +27,13 @@ extension ServerConfiguration {
         }
     }
 
-    /// A path such as `/a/b`, percent-encoded and without a last slash, or nothing.
+    /// A path such as `/a/b`, percent-encoded and without a trailing slash, or an empty text.
     ///
-    /// Of signs it has those alone that no client encodes or leaves out: whatever else means something in an address, a
-    /// page or a field stays out of all of them.
-    /// - Parameter settings: with `path-prefix` as it is read, or percent-encoded.
+    /// The only punctuation that it may hold is what no client encodes or leaves out: a character that has a meaning in
+    /// an address, a page or a header field is in none of them.
+    /// - Parameter settings: with a `path-prefix` that is percent-encoded or not.
     /// - Returns: the prefix.
-    /// - Throws: ``StartError`` for what is no such path.
+    /// - Throws: ``StartError`` when it is not such a path.
     static func pathPrefix(_ settings: Settings) throws(StartError) -> String {
         let text = settings.text("path-prefix") ?? ""
         guard let path = try? RequestTarget.decode(path: Array("/\(text)".utf8)[...]).path,
@@ -48,7 +48,7 @@ extension ServerConfiguration {
 }
 
 extension Limits {
-    /// The limits that the settings name; the rest keep their defaults.
+    /// The limits in the settings; the rest keep their defaults.
     fileprivate init(_ settings: Settings) throws(StartError) {
         self.init()
         let many = 1...1_000_000
@@ -81,7 +81,7 @@ extension Limits {
 }
 
 extension StartError {
-    /// Why the server cannot listen where its configuration says.
+    /// The reason why the server cannot listen where its configuration asks.
     init(_ error: ListenError, _ configuration: ServerConfiguration) {
         let message =
             switch error {

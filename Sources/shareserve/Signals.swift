@@ -12,18 +12,18 @@ import UnixSignals
     import Glibc
 #endif
 
-/// What the process does when it is told something from outside.
+/// How the process reacts to signals.
 struct Signals {
-    /// Something that is read again while the server runs.
+    /// A file that is read again on SIGHUP.
     struct Reading: Sendable {
-        /// What the log says after it.
+        /// The log message after success.
         let done: Logger.Message
-        /// What it says when that went wrong; what was good before then stays in force.
+        /// The log message after a failure; what was read before then stays in force.
         let failed: Logger.Message
         let read: @Sendable () throws -> Void
     }
 
-    /// What ``trap()`` gave.
+    /// The result of ``trap()``.
     let arriving: UnixSignalsSequence
     let server: Server
     /// How long running transfers may go on after the first signal to end.
@@ -31,7 +31,7 @@ struct Signals {
     let logger: Logger
     let accessLog: AccessLog?
     let readings: [Reading]
-    /// A thread for what is logged here: signals must be obeyed though nobody reads the log.
+    /// A separate queue for the log messages: signals must be obeyed even if nobody reads the log.
     private let speaking = DispatchQueue(label: "signals")
 
     init(
@@ -46,28 +46,31 @@ struct Signals {
         self.readings = readings
     }
 
-    /// Signals that must not end a daemon: a peer that has gone, and a file over the process's size limit.
+    /// Ignores signals that must not end a daemon: the peer has gone (SIGPIPE), or a file exceeds the process's size
+    /// limit (SIGXFSZ).
     static func ignoreFatalOnes() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Keeps signals from their usual effect, which is to end the process; they wait here until they are obeyed.
+    /// Turns off the default action of signals, which would end the process; they are queued here until they are
+    /// obeyed.
     ///
-    /// To be called before anybody is told that the server listens: whoever is may send one at once.
+    /// To be called before the server's address is announced: a signal may be sent as soon as it is.
     static func trap() async -> UnixSignalsSequence {
         _ = terminal
         return await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
     }
 
-    /// A standard stream that was a terminal at the start; nil, too, where that was told not to mind when it goes, as
-    /// by nohup(1).
+    /// A standard stream that was a terminal at the start; nil also if the process was started to survive its terminal,
+    /// as by nohup(1).
     ///
-    /// Found out by ``trap()``, whose library ignores the signal from then on.
+    /// Determined by ``trap()``, since its library ignores the signal from then on.
     private static let terminal: Int32? = sys_ignores_hangup() ? nil : (0...2).first { isatty($0) == 1 }
 
-    /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once; and
-    /// SIGHUP, which otherwise reloads, when the window that the program was started in was closed.
+    /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once.
+    ///
+    /// SIGHUP reloads, but ends the process if the terminal that it was started in has been closed.
     func obey() async {
         var isEnding = false
         for await signal in arriving {
@@ -76,7 +79,7 @@ struct Signals {
             case _ where isEnding:
                 accessLog?.flush(within: .seconds(1))
                 finish()
-                // The status of a process that a signal ended, as shells show it.
+                // The status of a process that a signal ended, as shells report it.
                 exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
             default:
                 isEnding = true
@@ -89,7 +92,7 @@ struct Signals {
         }
     }
 
-    /// Waits a moment for what is still to be logged.
+    /// Waits up to a second until the remaining messages are logged.
     func finish() { speaking.run(within: .seconds(1)) {} }
 
     private func reload() {
@@ -110,8 +113,8 @@ struct Signals {
         speaking.async { logger.log(level: level, message, metadata: metadata) }
     }
 
-    /// Ends the process after the grace time if what keeps it is a line that nobody reads: some thread of the server
-    /// may be writing one.
+    /// Ends the process after the grace time if only a write to an output that nobody reads keeps it alive: a thread of
+    /// the server may be blocked in one.
     private func endWhateverIsWritten() {
         let seconds = Int(grace / .seconds(1)) + 5
         DispatchQueue(label: "end").asyncAfter(deadline: .now() + .seconds(seconds)) {

@@ -8,7 +8,7 @@ import Logging
     import Glibc
 #endif
 
-/// Diagnostics on standard error, one line an event; as text for people or as JSON for programs.
+/// Diagnostics on standard error, one line per event; as text for people or as JSON for programs.
 struct StandardErrorLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level
@@ -38,7 +38,7 @@ struct StandardErrorLog: LogHandler {
         StandardStreams.complain(line)
     }
 
-    /// UTC, to the second, as RFC 3339 writes it.
+    /// The current time in UTC, to the second, in the form of RFC 3339.
     private static func now() -> String {
         var seconds = time(nil)
         var parts = unsafe tm()

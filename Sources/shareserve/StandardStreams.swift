@@ -6,34 +6,34 @@
     import Glibc
 #endif
 
-/// Lines for people and scripts, each written whole and at once, so that lines of several threads never mix.
+/// Lines for people and scripts, each written whole, so that lines of several threads never mix.
 enum StandardStreams {
     private static let output = LineOutput(STDOUT_FILENO)
     private static let errors = LineOutput(STDERR_FILENO)
 
-    /// Opens the null device for those that whoever started the program has closed: otherwise one of the share's files,
-    /// or a socket, would take the number, and lines would be written into it.
+    /// Opens the null device for the standard streams that the parent process has closed: otherwise a file of the
+    /// share, or a socket, would get the number, and lines would be written into it.
     ///
-    /// To be called before anything else opens.
+    /// To be called before anything else is opened.
     static func openMissing() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest number that is free is this one. To read only: what is written there fails, as it should.
+            // The lowest free number is this one. Opened for reading only: writing to it fails, as it should.
             _ = unsafe open("/dev/null", O_RDONLY)
         }
     }
 
-    /// Where the addresses go.
+    /// Prints a line on standard output, such as the addresses.
     ///
     /// - Parameters:
-    ///   - line: what to write, without its end.
-    ///   - patience: how long nobody may read; nil to wait for good.
+    ///   - line: what to write, without its line end.
+    ///   - patience: how long to wait for a reader; nil to wait without limit.
     static func print(_ line: String, patience: Duration? = nil) {
         output.write(Array((line + "\n").utf8), patience: patience)
     }
 
-    /// What a command was asked for: lost, it must not look like done.
+    /// Prints a command's result on standard output: if it is lost, the command must not seem to have succeeded.
     ///
-    /// - Throws: ``StartError`` where it cannot be written.
+    /// - Throws: ``StartError`` when it cannot be written.
     static func deliver(_ line: String) throws(StartError) {
         var bytes = Array((line + "\n").utf8)[...]
         while !bytes.isEmpty {
@@ -47,21 +47,21 @@ enum StandardStreams {
         }
     }
 
-    /// Where everything else goes; dropped when nobody reads.
+    /// Prints a line on standard error; dropped after a second if nobody reads.
     static func complain(_ line: String) {
         errors.write(Array((line + "\n").utf8), patience: .seconds(1))
     }
 
-    /// Whole lines, with their ends, for standard error; waits for whoever reads them.
+    /// Writes whole lines, with their line ends, to standard error; waits for the reader.
     static func complain(bytes: [UInt8]) {
         errors.write(bytes)
     }
 
-    /// A question on the terminal, to be answered on the same line.
+    /// Asks a question on the terminal, to be answered on the same line.
     static func ask(_ question: String) {
         errors.write(Array(question.utf8))
     }
 
-    /// Whether some thread is in a call that writes, and may stay there for as long as nobody reads.
+    /// Whether a thread is in a system call that writes, where it may stay for as long as nobody reads.
     static var isWriting: Bool { output.isWriting || errors.isWriting }
 }

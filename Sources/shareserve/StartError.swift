@@ -1,6 +1,6 @@
-/// Why the program ends before it serves: one line for a person, and the exit status of `sysexits.h`.
+/// Why the program ends before it serves: one line for a person, and an exit status as in `sysexits.h`.
 struct StartError: Error {
-    /// The meaning of an exit status to whoever started the program.
+    /// The exit status, for the process that started the program.
     enum Status: Int32 {
         case usage = 64
         case noSuchDirectory = 66
@@ -12,11 +12,11 @@ struct StartError: Error {
     let status: Status
     let message: String
 
-    /// A value that an option, variable or file gave and that does not mean anything.
+    /// A value from an option, variable or file that cannot be used.
     static func usage(_ message: String) -> Self {
         Self(status: .usage, message: message)
     }
 
-    /// A setting that is given, and given nothing.
+    /// A setting that is given with an empty value.
     static func emptyValue(of setting: String) -> Self { usage("\(setting): the value is empty") }
 }

@@ -8,7 +8,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// What a person is told when the server listens: every address that reaches it, and whether anything protects it.
+/// What is printed when the server listens: every address that reaches it, and whether anything protects it.
 final class Startup: Sendable {
     private let configuration: ServerConfiguration
     private let root: String
@@ -19,8 +19,8 @@ final class Startup: Sendable {
     /// - Parameters:
     ///   - configuration: of the server.
     ///   - root: the shared directory as it was given.
-    ///   - showsCode: whether an address is printed as a QR code too.
-    ///   - unknownVariables: of the environment, which look like settings and are none.
+    ///   - showsCode: whether an address is also printed as a QR code.
+    ///   - unknownVariables: environment variables that look like settings but are none.
     init(configuration: ServerConfiguration, root: String, showsCode: Bool, unknownVariables: [String]) {
         self.configuration = configuration
         self.root = root
@@ -28,10 +28,10 @@ final class Startup: Sendable {
         self.unknownVariables = unknownVariables
     }
 
-    /// Every URL of the server: none before it listens.
+    /// Every URL of the server; empty before it listens.
     ///
-    /// An address that stands for all of them becomes those of the interfaces, so that any of the lines can be typed in
-    /// elsewhere; IPv4 comes first, as the shorter to type.
+    /// A wildcard address is replaced by the addresses of the interfaces, so that any of the lines can be typed in on
+    /// another machine; IPv4 comes first, since it is shorter to type.
     var urls: [String] {
         var short: [String] = []
         var long: [String] = []
@@ -56,7 +56,7 @@ final class Startup: Sendable {
     ///
     /// - Parameters:
     ///   - addresses: where the server listens.
-    ///   - redirectPort: where it sends those who come without TLS to these addresses; nil for nowhere.
+    ///   - redirectPort: the port at which clients without TLS are redirected to these addresses; nil for none.
     ///   - fingerprint: of its certificate; nil without TLS.
     func announce(_ addresses: [ListenAddress], redirectPort: Int?, fingerprint: String?) {
         listening.withLock { $0 = addresses }
@@ -79,14 +79,14 @@ final class Startup: Sendable {
         StandardStreams.print(lines.joined(separator: "\n"), patience: .seconds(2))
     }
 
-    /// The address that a phone most likely reaches: of another machine's view, and short.
+    /// The URL that a phone can most likely open: not a loopback one if possible, and short.
     private var urlForPhones: String? {
         let all = urls
         let far = all.filter { !$0.contains("//127.") && !$0.contains("//[::1]") && !$0.contains("//localhost") }
         return far.first ?? all.first
     }
 
-    /// What a person should know about who can get in.
+    /// What a person should know about who has access.
     private var warning: String? {
         let access = configuration.access
         if access.isOn, !access.opensEverything {
@@ -97,7 +97,7 @@ final class Startup: Sendable {
         let policy = configuration.root.policy
         guard !policy.isReadOnly else { return nil }
         let remedy = access.isOn ? "--read-only, or a rule other than “@/:rw”," : "--read-only or --auth"
-        // Where the disk refuses changes to the shared folder, as the log says, it may take them in folders below.
+        // If the disk refuses changes to the shared folder, which is logged, it may still allow them in subfolders.
         guard configuration.root.obstacle == nil else {
             return """
                 Whoever reaches these addresses can read the files, and change what the disk lets this server change; \
@@ -114,7 +114,7 @@ final class Startup: Sendable {
         return "Whoever reaches these addresses can \(rights); \(remedy) prevents that."
     }
 
-    /// Whether only this machine reaches the server.
+    /// Whether only this machine can reach the server.
     private var isOnlyLocal: Bool {
         listening.withLock { $0 }.allSatisfy { address in
             guard case .internet(let host, _) = address else { return true }

@@ -8,14 +8,15 @@ import CSyscalls
     import Glibc
 #endif
 
-/// What the process cannot run without, looked at before it serves: without it, it would end in the middle of its work.
+/// What the process cannot run without, checked before it serves: without it, the process would end in the middle of
+/// its work.
 enum Surroundings {
-    /// As many files as the sharing out of them counts with; see the setting's own bounds.
+    /// The fewest open files with which they can be divided among their uses; the lower bound of the setting too.
     private static let fewestFiles = 96
 
-    /// Takes as many open files as there may be and the settings allow, and looks whether these are enough.
+    /// Raises the limit of open files as far as the system and the settings allow, and checks that it suffices.
     ///
-    /// - Throws: ``StartError`` that says what is missing.
+    /// - Throws: ``StartError`` that names what is missing.
     static func check(_ settings: Settings) throws(StartError) {
         if let most = try settings.number("max-open-files", in: fewestFiles...1_048_576) {
             sys_lower_file_limit(Int64(most))
@@ -28,8 +29,8 @@ enum Surroundings {
                     "the process may have \(files) files open, and needs \(fewestFiles): raise it (ulimit -n, LimitNOFILE=)"
             )
         }
-        // libdispatch reads of its threads there, and ends the process when it cannot. The first thread has the
-        // number of the process.
+        // libdispatch reads about its threads there, and ends the process when it cannot. The first thread's id is the
+        // process's id.
         let place = unsafe sys_openat(AT_FDCWD, "/proc/self/task/\(getpid())/stat", O_RDONLY, 0)
         guard place >= 0 else {
             throw StartError(

@@ -1,7 +1,7 @@
 import ServerCore
 
 extension TLSSettings {
-    /// What the settings say about TLS; nil for none.
+    /// The TLS settings; nil without TLS.
     init?(_ settings: Settings) throws(StartError) {
         let isSelfSigned = try settings.isOn("tls-self-signed")
         let identity: Identity

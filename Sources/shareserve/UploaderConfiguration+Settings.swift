@@ -3,7 +3,7 @@ import DirectoryRoot
 import WebUploader
 
 extension UploaderConfiguration {
-    /// What the settings say about the page; the rest keeps its defaults.
+    /// The settings of the page; the rest keep their defaults.
     init(_ settings: Settings, startup: Startup) throws(StartError) {
         self.init()
         title = settings.text("title") ?? title

@@ -1,7 +1,7 @@
 import WebDAV
 
 extension WebDAVOptions {
-    /// What the settings say about WebDAV; the rest keeps its defaults.
+    /// The WebDAV settings; the rest keep their defaults.
     init(_ settings: Settings) throws(StartError) {
         self.init()
         maxInfiniteMembers = try settings.number("propfind-limit", in: 0...10_000_000) ?? maxInfiniteMembers

@@ -30,7 +30,7 @@ def traced(server, *options):
         try:
             tracer.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            # It misses the end of a process that it has killed itself, at times.
+            # Sometimes it misses the end of a process that it has killed itself.
             tracer.kill()
             tracer.wait()
         tracer.stderr.close()
@@ -68,7 +68,7 @@ class Trace:
         return self
 
     def __exit__(self, *failure):
-        # What the last answer left to do.
+        # Waits for what the last response left to do.
         time.sleep(0.3)
         self.tracing.__exit__(*failure)
         self.calls = collections.Counter(re.findall(r"^\d+ +(\w+)\(", self.place.read_text(), re.MULTILINE))

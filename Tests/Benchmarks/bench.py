@@ -208,7 +208,7 @@ def main():
             folder.chmod(0o755)
         rows, curves = measure(wanted, {"memory": memory / "root", "disk": place / "root"}, place)
     finally:
-        # Deeper than Python's own way of removing trees can go.
+        # Deeper than Python's own removal of trees can handle.
         subprocess.run(["rm", "-rf", "--", str(memory), str(place)], check=False)
     report.show(rows)
     report.show_growth(curves)

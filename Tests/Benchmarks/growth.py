@@ -82,7 +82,7 @@ def connections(curves, root):
 
 def depths(curves, root):
     for depth in (1, 10, 100, 1000):
-        # Longer than a path may be: made and asked for in steps, while the names fit into one request.
+        # Longer than a path may be: created and requested in steps, as long as the names fit into one request.
         folder = os.open(root, os.O_DIRECTORY)
         for _ in range(depth):
             try:

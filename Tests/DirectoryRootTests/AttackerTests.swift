@@ -12,9 +12,9 @@ import Testing
     import Glibc
 #endif
 
-/// Somebody with access to the disk swaps a directory for a link that leaves the root, as fast as the kernel lets him.
+/// An attacker with access to the disk swaps a directory for a link out of the root, as fast as the kernel allows.
 @Suite("The swapping attacker", .serialized) struct AttackerTests {
-    /// Swaps `door` and `link` until it is told to stop.
+    /// Swaps `door` and `link` until it is stopped.
     final class Attacker: Sendable {
         private let isStopped = Atomic(false)
         private let thread: Thread
@@ -34,7 +34,7 @@ import Testing
             }
         }
 
-        /// Ends it and tells how often it swapped.
+        /// Stops the attacker and returns how often it swapped.
         func stop() -> Int {
             isStopped.store(true, ordering: .relaxed)
             thread.join()
@@ -65,7 +65,7 @@ import Testing
         }
         let swaps = attacker.stop()
         #expect(outside.snapshot() == expected)
-        // The race was really run, and the operations really got through now and then.
+        // The race has really happened, and some operations have got through.
         #expect(swaps > 100 && reached > 0)
         #expect(!directory.contents().contains { $0.value == Array("secret".utf8) })
     }
@@ -85,7 +85,7 @@ import Testing
 
     private func writesInside(_ share: Share, _ round: Int) {
         let target = "/door/new-\(round % 5)"
-        // Each may fail as the directory comes and goes; what counts is where nothing may happen.
+        // Each may fail as the directory comes and goes; what counts is that nothing happens outside.
         do {
             let path = try SharePath(text: target)
             switch round % 8 {
@@ -96,7 +96,7 @@ import Testing
             case 2: try share.createDirectory(at: path)
             case 3: _ = try share.copy(SharePath(text: "/mine"), to: path, replacing: .anything)
             case 4:
-                // Not the door itself: moved into the door below, copies of it would double with every round.
+                // Not `door` itself: moved into the `door` below, copies of it would double with every round.
                 _ = try share.copy(
                     SharePath(text: "/door/sub"), to: SharePath(text: "/copied"), replacing: .anything)
             case 5: _ = try share.remove(path)
@@ -109,7 +109,7 @@ import Testing
     }
 }
 
-/// A plain thread: the attacker must not share the test's own.
+/// A plain thread: the attacker must not share those of the test.
 final class Thread: @unchecked Sendable {
     private var handle = pthread_t()
 

@@ -2,9 +2,9 @@ import DirectoryRoot
 import TestSupport
 import Testing
 
-/// Links that leave the root do not exist; links that stay inside are as good as what they point at.
+/// Links that leave the root do not exist; links that stay inside count as their targets.
 @Suite("Escapes") struct EscapeTests {
-    /// A share and, beside it, a directory that nobody may reach.
+    /// A share and, beside it, a directory that must not be reachable.
     struct Scene {
         let fixture: Fixture
         let outside: TemporaryDirectory

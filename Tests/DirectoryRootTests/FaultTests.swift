@@ -12,7 +12,7 @@ import Testing
     import Glibc
 #endif
 
-/// Disks that are full, files that may not be touched, file systems below the root.
+/// Full disks, files that may not be touched, file systems below the root.
 @Suite("Faults", .serialized) struct FaultTests {
     @Test("A file system without room, and one of another kind, below the root")
     func smallDisk() throws {
@@ -30,8 +30,8 @@ import Testing
             try fixture.share.beginUpload(to: SharePath(text: "/new"), replacing: .anything, size: 1 << 30)
         }
         #expect(try fixture.get("/old") == "old" && fixture.leftovers == [])
-        // There is room again at once, unless another test is starting a process meanwhile: until that runs its own
-        // program, it holds our open files too.
+        // There is space again at once, unless another test is starting a process: until that executes its own program,
+        // it holds our open files too.
         for tries in 0... {
             do {
                 try fixture.put("/next", "next")
@@ -93,7 +93,7 @@ import Testing
         let old = [UInt8](repeating: 1, count: 1 << 19)
         let folder = "s" + String(repeating: "/d", count: max(0, depth - 1))
         let name = depth == 0 ? "s" : "\(folder)/0"
-        // Making many folders takes longer, too.
+        // Creating many folders takes longer as well.
         let pause = depth > 1 ? 1_500 : 150
         for round in 0..<15 {
             if depth == 0 {
@@ -105,7 +105,7 @@ import Testing
             let isWritten = Atomic(false)
             let writer = Thread()
             writer.start {
-                // The copy grows under a name of ours beside the target.
+                // The copy grows under a temporary name beside the target.
                 while !isOver.load(ordering: .acquiring) {
                     guard fixture.directory.names(in: "disk").contains(where: { $0.hasPrefix(".shareserve-") }) else {
                         continue
@@ -145,7 +145,7 @@ import Testing
             usleep(UInt32(2_000 + round * 977 % 40_000))
             child.kill()
             child.wait()
-            // A restart, and nothing but whole things under the names.
+            // After a restart there are only complete files under the names.
             let after = try Fixture(over: fixture.directory)
             let names = try after.list()
             #expect(names.isSubset(of: ["file0", "file1", "file2", "file3", "file4", "moved", "w", "t", "u"]))
@@ -168,7 +168,7 @@ import Testing
         try fixture.directory.write("another", to: "other/file")
         try fixture.directory.write("new target", to: "target/file")
         let note = try swapped(fixture, "source", "target")
-        // Whoever went on after the kill gave the names to others.
+        // The process that continued after the kill gave the names to others.
         try fixture.directory.write(note + "source\0other", to: ".shareserve/tmp/.shareserve-0.move")
         try fixture.directory.write(note + "other\0target", to: ".shareserve/tmp/.shareserve-1.move")
         try fixture.directory.write(note + "source\0gone", to: ".shareserve/tmp/.shareserve-2.move")
@@ -182,7 +182,7 @@ import Testing
         #expect(try next.list() == ["other", "target"] && next.leftovers == [])
     }
 
-    /// The beginning of a note of two folders that have changed places.
+    /// The beginning of a note about two folders that have been exchanged.
     private func swapped(_ fixture: Fixture, _ source: String, _ target: String) throws -> String {
         let replaced = try fixture.share.attributes(of: SharePath(source))
         let moved = try fixture.share.attributes(of: SharePath(target))
@@ -256,7 +256,7 @@ import Testing
         let next = try Fixture(over: fixture.directory, clock: time.clock)
         try next.root.sweep()
         #expect(fixture.directory.text("tree/below/file") == "content" && fixture.leftovers == [])
-        // A note of what is nowhere waits while nothing has the name: its disk may not be mounted yet.
+        // A note about a missing tree waits while nothing has its name: the tree's disk may not be mounted yet.
         let note = ".shareserve/tmp/.shareserve-2.removal"
         try fixture.directory.write([0, 1] + Array("other".utf8), to: note)
         try next.root.sweep()
@@ -264,7 +264,7 @@ import Testing
         try fixture.directory.write("x", to: "other/file")
         try next.root.sweep()
         #expect(fixture.leftovers == [] && fixture.directory.text("other/file") == "x")
-        // One that may go does.
+        // A tree that may be removed is.
         try fixture.directory.write("x", to: ".shareserve/tmp/.shareserve-3/file")
         try fixture.directory.write([0, 2] + Array("gone".utf8), to: ".shareserve/tmp/.shareserve-3.removal")
         try next.root.sweep()
@@ -281,7 +281,7 @@ import Testing
         ]
         for name in old { try fixture.directory.write("torn", to: name) }
         try fixture.directory.write("whole", to: ".shareserve/tmp/.shareserve-3/part")
-        // As a copy of a tree does it.
+        // Locked as a copy of a tree locks it.
         let copying = open(fixture.directory.path(of: ".shareserve/tmp/.shareserve-3"), O_RDONLY | O_DIRECTORY)
         #expect(sys_lock(copying, sys_lock_shared, 0) == 0)
         time.turn(by: 86_400 * 40)
@@ -294,7 +294,7 @@ import Testing
     }
 }
 
-/// A tmpfs of a few megabytes, where the process may mount one.
+/// A tmpfs of a few megabytes, if the process may mount one.
 final class SmallDisk {
     let path: String
     private let parent: TemporaryDirectory?
@@ -307,7 +307,7 @@ final class SmallDisk {
         self.path = path
     }
 
-    /// A disk at `disk` in a share; cancels the test where none can be mounted.
+    /// A disk at `disk` in a share; cancels the test if none can be mounted.
     static func below(_ fixture: Fixture, megabytes: Int = 3) throws -> SmallDisk {
         try fixture.directory.makeDirectory("disk")
         guard let disk = SmallDisk(at: fixture.directory.path(of: "disk"), megabytes: megabytes) else {
@@ -320,7 +320,7 @@ final class SmallDisk {
 }
 
 extension TemporaryDirectory {
-    /// Sets or clears the flag that forbids even root to change a file; false where the file system has none.
+    /// Sets or clears the flag that forbids even root to change a file; false if the file system has none.
     func setImmutable(_ isImmutable: Bool, _ member: String) -> Bool {
         let file = open(path(of: member), O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return false }

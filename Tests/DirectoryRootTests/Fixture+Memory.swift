@@ -11,9 +11,9 @@ import Testing
     import Glibc
 #endif
 
-/// Shares in memory, and small uploads into them that wait for nobody.
+/// Shares in memory, and small uploads into them without waiting.
 extension Fixture {
-    /// Cancels the test where no file system is in memory.
+    /// Cancels the test if there is no file system in memory.
     static func memory(_ policy: RootPolicy = RootPolicy(), clock: RootClock = .system) throws -> Fixture {
         guard let fixture = try? Fixture(policy: policy, in: "/dev/shm", clock: clock), fixture.root.isInMemory else {
             try Test.cancel("needs a file system in memory at /dev/shm")
@@ -26,8 +26,8 @@ extension Fixture {
         #expect(sys_unlinkat(AT_FDCWD, directory.path(of: file), 0) == 0)
     }
 
-    /// For a clock so far ahead that whatever was changed counts as long ago, the kernel's own must still move on
-    /// between two changes.
+    /// Waits for the next tick of the kernel's clock: with a test clock far ahead every change counts as long ago, but
+    /// two changes still need different times.
     static func passTick() throws {
         let probe = try TemporaryDirectory(in: "/dev/shm")
         func changed() throws -> [Int64] {
@@ -40,14 +40,15 @@ extension Fixture {
         while try changed() == before {}
     }
 
-    /// Once a second the answer is nil whatever is asked; the next one is about the file again.
+    /// Uploads at once, trying several times: once a second the result is nil for any file, the next one is about this
+    /// file.
     /// - Returns: as ``Share/writeAtOnce(_:_:replacing:modified:)``, of this share or of `share`.
     func putAtOnce(
         _ path: String, _ content: String = "new", in share: Share? = nil, replacing: Replacement = .anything
     ) throws -> (attributes: FileAttributes, created: Bool)? {
         let share = share ?? self.share
         for _ in 0..<5 {
-            // The usual way looks whether the root is still there.
+            // The usual way checks whether the root still exists.
             _ = try? share.attributes(of: .root)
             let written = share.writeAtOnce(
                 try SharePath(text: path), Array(content.utf8), replacing: replacing, modified: nil)

@@ -1,7 +1,7 @@
 import DirectoryRoot
 import TestSupport
 
-/// One share over a fresh directory, with some of the system's abilities taken away.
+/// One share over a new directory, with some of the system's abilities switched off.
 struct Fixture: Sendable {
     let directory: TemporaryDirectory
     let root: DirectoryRoot
@@ -17,7 +17,7 @@ struct Fixture: Sendable {
         share = Share(root: root)
     }
 
-    /// A new server over what is there.
+    /// A new server over the same directory.
     init(over directory: TemporaryDirectory, clock: RootClock = .system) throws {
         self.directory = directory
         root = try DirectoryRoot(path: directory.path, clock: clock)
@@ -69,20 +69,20 @@ struct Fixture: Sendable {
 
     func remove(_ path: String) throws -> [MemberFailure] { try share.remove(SharePath(text: path)) }
 
-    /// What is left of unfinished work.
+    /// What unfinished work has left behind.
     var leftovers: [String] {
         directory.names(in: ".shareserve/tmp") + directory.names().filter { $0.hasPrefix(".shareserve-") }
     }
 }
 
-/// What of the system may be used.
+/// The abilities of the system that may be used.
 enum SystemUnderTest: CaseIterable, Sendable {
     case whole
     case withoutOpenat2
     case withoutUnnamedFiles
     case withoutRenameFlags
     case withNothing
-    /// Without the belief that folders tell names apart by the case of their letters.
+    /// Without assuming that folders tell names apart by case.
     case withoutCase
 
     var method: Resolver.Method? { self == .withoutOpenat2 || self == .withNothing ? .componentWalk : nil }

@@ -5,7 +5,7 @@
 
     @Suite("Free memory")
     struct FreeMemoryTests {
-        /// In a process of its own: what other tests take and leave would be counted.
+        /// In a separate process: the memory of other tests would be counted.
         @Test(
             "What is free between what is in use goes back to the system",
             .disabled(

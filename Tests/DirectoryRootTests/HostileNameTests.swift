@@ -3,7 +3,7 @@ import DirectoryRoot
 import TestSupport
 import Testing
 
-/// A name is bytes: whatever they are, they come back as they went in.
+/// A name is bytes: whatever they are, they come back unchanged.
 @Suite("Hostile names") struct HostileNameTests {
     static let names: [[UInt8]] =
         [
@@ -86,7 +86,7 @@ import Testing
     @Test("A listing of 100,000 names stays small") func manyNames() throws {
         let fixture = try Fixture(in: "/dev/shm")
         for number in 0..<100_000 { try fixture.directory.touch("name-\(number)") }
-        // Other tests take memory beside this one; a listing that held its members would show each time.
+        // Other tests use memory at the same time; a listing that held its members would show in every round.
         var isSmall = false
         for _ in 0..<20 where !isSmall {
             sys_forget_code()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("ShareObserver") struct ShareObserverTests {
-    /// Refuses what it is told to, and writes down the rest.
+    /// Refuses what it is set to refuse, and records the rest.
     private final class Witness: ShareObserver {
         private let state = Mutex<(refused: Set<ShareChange>, seen: [ShareChange])>(([], []))
 
@@ -38,7 +38,7 @@ import Testing
         _ = try upload.commit()
     }
 
-    /// Makes a file where one is about to be uploaded.
+    /// Creates a file where one is about to be uploaded.
     private struct Rival: ShareObserver {
         let directory: TemporaryDirectory
 

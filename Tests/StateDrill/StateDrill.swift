@@ -36,7 +36,7 @@ import DirectoryRoot
 
     private func path(_ text: String) -> SharePath { SharePath(unchecked: Array(text.utf8)) }
 
-    /// Takes and ends locks on seven files.
+    /// Takes and removes locks on seven files.
     private func locks() throws {
         for round in 0..<count {
             let request = LockRequest(
@@ -73,7 +73,7 @@ import DirectoryRoot
         }
     }
 
-    /// Uploads files of 3,000 bytes that count up, in pieces.
+    /// Uploads files of 3,000 bytes with increasing values, in pieces.
     private func upload() throws {
         let bytes = (0..<3_000).map { UInt8($0 % 251) }
         for round in 0..<count {
@@ -106,7 +106,7 @@ import DirectoryRoot
         _ = try upload.commit()
     }
 
-    /// Writes past the process's file-size limit: must be told so, and live.
+    /// Writes beyond the process's file-size limit: must get an error, and survive.
     private func limit() throws {
         var limit = rlimit(rlim_cur: 256 << 10, rlim_max: 256 << 10)
         #if canImport(Glibc)

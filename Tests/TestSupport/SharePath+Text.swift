@@ -1,6 +1,6 @@
 public import DirectoryRoot
 
 extension SharePath {
-    /// A path as a test writes it.
+    /// A path in the form that tests write.
     public init(text: String) throws { try self.init(bytes: text.utf8) }
 }

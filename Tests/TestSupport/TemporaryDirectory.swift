@@ -6,13 +6,13 @@
     import Glibc
 #endif
 
-/// A fresh empty directory for one test, removed with all that is in it when the last reference goes.
+/// A new empty directory for one test, removed with all that is in it when the last reference goes.
 public final class TemporaryDirectory: Sendable {
-    /// Where it is, in the process's own terms.
+    /// Its path as this process sees it.
     public let path: String
 
-    /// - Parameter parent: where it is made; nil takes `TMPDIR` or `/tmp`.
-    /// - Throws: when none can be made.
+    /// - Parameter parent: the directory to create it in; nil means `TMPDIR` or `/tmp`.
+    /// - Throws: when it cannot be created.
     public init(in parent: String? = nil) throws {
         let parent = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/shareserve-test-XXXXXX".utf8CString)
@@ -24,7 +24,7 @@ public final class TemporaryDirectory: Sendable {
     }
 
     deinit {
-        // The attacker's directories may lack permissions; `rm` is told nothing about them.
+        // The attacker's directories may lack permissions; `rm -rf` removes what it can.
         let removal = ["rm", "-rf", "--", path]
         var arguments = removal.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -32,7 +32,7 @@ public final class TemporaryDirectory: Sendable {
         if posix_spawnp(&child, "rm", nil, nil, &arguments, environ) == 0 { waitpid(child, nil, 0) }
     }
 
-    /// The path of a member, in the process's own terms.
+    /// The path of a member as this process sees it.
     public func path(of member: String) -> String { "\(path)/\(member)" }
 
     /// Writes a file behind the server's back, with the directories above it.
@@ -56,7 +56,7 @@ public final class TemporaryDirectory: Sendable {
         }
     }
 
-    /// Makes a directory and those above it.
+    /// Creates a directory and those above it.
     public func makeDirectory(_ member: String) throws {
         var made = path
         for name in member.split(separator: "/") {
@@ -65,22 +65,22 @@ public final class TemporaryDirectory: Sendable {
         }
     }
 
-    /// Makes a symbolic link with this text.
+    /// Creates a symbolic link with this target.
     public func link(_ member: String, to target: String) throws {
         guard symlink(target, path(of: member)) == 0 else { throw Failure(call: "symlink", code: errno) }
     }
 
-    /// Makes a second name of a file.
+    /// Creates a hard link to a file.
     public func hardLink(_ member: String, to target: String) throws {
         guard makeHardLink(path(of: target), path(of: member)) == 0 else { throw Failure(call: "link", code: errno) }
     }
 
-    /// Makes directories one in the other, deeper than any path can name, with a file in the last.
+    /// Creates directories one inside the other, deeper than any path can name, with a file in the last.
     /// - Parameters:
     ///   - member: the first of them.
-    ///   - levels: how many there are.
-    ///   - name: of the others.
-    /// - Throws: what the disk says.
+    ///   - levels: how many to create.
+    ///   - name: the name of the others.
+    /// - Throws: the error of the system.
     public func makeDeepTree(_ member: String, levels: Int, named name: String = "d") throws {
         try makeDirectory(member)
         var current = open(path(of: member), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -97,7 +97,7 @@ public final class TemporaryDirectory: Sendable {
         close(file)
     }
 
-    /// How many directories named `d` lie one in the other, the first included.
+    /// How many directories named `d` are nested, including the first.
     public func depth(of member: String) -> Int {
         var depth = 0
         var current = open(path(of: member), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -110,7 +110,7 @@ public final class TemporaryDirectory: Sendable {
         return depth
     }
 
-    /// A file's bytes, behind the server's back; nil when it is not there.
+    /// A file's bytes, read behind the server's back; nil when there is no file.
     public func read(_ member: String) -> [UInt8]? {
         let file = open(path(of: member), O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -127,7 +127,7 @@ public final class TemporaryDirectory: Sendable {
     /// A file's text.
     public func text(_ member: String) -> String? { read(member).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// Whether the name is there, be it a dangling link.
+    /// Whether the name exists, even as a dangling link.
     public func exists(_ member: String) -> Bool {
         var status = stat()
         return lstat(path(of: member), &status) == 0
@@ -147,9 +147,9 @@ public final class TemporaryDirectory: Sendable {
         return names.sorted()
     }
 
-    /// A system call that the test itself needed did not work.
+    /// A system call that the test itself needed failed.
     public struct Failure: Error {
-        /// Which.
+        /// The name of the call.
         public var call: String
         /// Its `errno`.
         public var code: Int32
@@ -173,12 +173,12 @@ extension TemporaryDirectory {
         return lstat(path(of: member), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
-    /// Makes a FIFO that nobody has open.
+    /// Creates a FIFO that nobody has open.
     public func makeFIFO(_ member: String) throws {
         guard mkfifo(path(of: member), 0o644) == 0 else { throw Failure(call: "mkfifo", code: errno) }
     }
 
-    /// Makes a socket that nobody listens at.
+    /// Creates a socket at which nobody listens.
     public func makeSocket(_ member: String) throws {
         guard mknod(path(of: member), S_IFSOCK | 0o644, 0) == 0 else { throw Failure(call: "mknod", code: errno) }
     }
@@ -196,17 +196,17 @@ extension TemporaryDirectory {
 }
 
 extension TemporaryDirectory {
-    /// Makes an empty file in a directory that is there.
+    /// Creates an empty file in an existing directory.
     public func touch(_ member: String) throws {
         let file = open(path(of: member), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw Failure(call: "open", code: errno) }
         close(file)
     }
 
-    /// What a sanitizer takes beside what the program does, as a factor; 1 without one (`make test SANITIZE=…`).
+    /// How many times as much a sanitizer needs as the program alone; 1 without one (`make test SANITIZE=…`).
     public static let sanitizerOverhead = getenv("SHARESERVE_SANITIZE").map { $0.pointee == 0 ? 1 : 32 } ?? 1
 
-    /// What this process has in memory.
+    /// The resident memory of this process.
     public static var residentBytes: Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
@@ -219,7 +219,7 @@ extension TemporaryDirectory {
 }
 
 extension TemporaryDirectory {
-    /// Every file below with its content, links not followed.
+    /// Every file below with its content; links are not followed.
     public func contents(below member: String = "") -> [String: [UInt8]] {
         var found: [String: [UInt8]] = [:]
         for name in names(in: member) {
@@ -234,7 +234,7 @@ extension TemporaryDirectory {
         return found
     }
 
-    /// All that can be seen of a tree from outside: names, contents, times and modes.
+    /// Everything about a tree that is visible from outside: names, contents, times and modes.
     public func snapshot(of member: String = "") -> [String] {
         var lines: [String] = []
         var pending = [member]
@@ -249,7 +249,7 @@ extension TemporaryDirectory {
         return lines.sorted()
     }
 
-    /// Whether the name is a directory, not through a link.
+    /// Whether the name is a directory, not a link to one.
     public func isDirectory(_ member: String) -> Bool {
         var status = stat()
         return lstat(path(of: member), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -257,7 +257,7 @@ extension TemporaryDirectory {
 }
 
 extension TemporaryDirectory {
-    /// Removes a member with all that is in it.
+    /// Removes a member with everything in it.
     public func removeTree(_ member: String) throws {
         if isDirectory(member) {
             for name in names(in: member) { try removeTree("\(member)/\(name)") }
@@ -265,12 +265,12 @@ extension TemporaryDirectory {
         guard remove(path(of: member)) == 0 else { throw Failure(call: "remove", code: errno) }
     }
 
-    /// Gives a file another length; what is added takes no room.
+    /// Changes a file's length; bytes that are added take no space.
     public func resize(_ member: String, to size: Int) throws {
         guard truncate(path(of: member), off_t(size)) == 0 else { throw Failure(call: "truncate", code: errno) }
     }
 
-    /// Changes the last byte of a file, and gives it back the times that it had.
+    /// Changes the last byte of a file, and restores its times.
     public func changeInPlace(_ member: String) throws {
         let file = open(path(of: member), O_RDWR | O_CLOEXEC)
         guard file >= 0 else { throw Failure(call: "open", code: errno) }

@@ -26,7 +26,7 @@ SWIFT = os.environ.get("SWIFT", "swift")
 RELEASE = os.environ.get("RELEASE", "-c release --no-color-diagnostics --static-swift-stdlib").split()
 BUILD_FOR_RELEASE = [SWIFT, "build", *RELEASE, "--product", "shareserve"]
 
-# Locked while the build for release goes on.
+# Locked while the release build runs.
 RELEASE_LOCK = PROJECT / ".test" / "release.lock"
 
 ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
@@ -34,10 +34,10 @@ ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
 # time has it alone.
 SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command", "protocol/test_memory.py"], ["drills"]]
 
-# More failures than these are no accident.
+# More failures than this are no accident.
 TRIED_AGAIN = 5
 
-# For what runs beside something else: its lines come at its end.
+# For what runs in parallel: its lines are printed at its end.
 CAPTURED = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
 
 
@@ -119,9 +119,9 @@ def main():
         old.unlink()
     tally = Tally()
 
-    # What a program holds at its end is taken for a leak, and XCTest's runner holds something of its own then.
+    # Memory that a program holds at its end is reported as a leak, and XCTest's runner holds some of its own then.
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
-    # Two builds that choose versions at the same time would write the file of chosen versions at the same time.
+    # Two builds that resolve versions at the same time would both write the file of resolved versions.
     if run("Resolving the packages", [SWIFT, "package", "resolve"]):
         tally.failed.append("resolving the packages")
         tally.finish()

@@ -5,10 +5,10 @@ import Testing
 
 @testable import WebDAV
 
-/// What is asked about a resource holds at the moment of the change, not only when the request is looked at.
+/// The conditions of a request hold at the moment of the change, not only when the request is first checked.
 @Suite("Conditions under the commit lock, RFC 9110 §13.2, RFC 4918 §10.4")
 struct ConditionRaceTests {
-    /// Somebody else, who does something between the first look at a request and its change of a name.
+    /// Another client that does something between the first check of a request and its change of a name.
     private final class Rival: ShareObserver {
         private let act = Mutex<(@Sendable () -> Void)?>(nil)
 

@@ -25,7 +25,7 @@ struct DAVFixture {
         self.share = share
     }
 
-    /// A file with almost all the properties that one may have, 900 KiB, and copies of it.
+    /// A file with almost as many properties as one may have, 900 KiB, and copies of it.
     static func withLargeProperties(copies: Int) async throws -> DAVFixture {
         let fixture = try DAVFixture()
         try fixture.directory.write("", to: "0")
@@ -39,7 +39,7 @@ struct DAVFixture {
         return fixture
     }
 
-    /// What a client would see of one request.
+    /// The response to one request, as a client would see it.
     func send(
         _ method: String, _ path: String, _ fields: [(String, String)] = [], _ body: String = ""
     ) async throws -> Reply {
@@ -135,7 +135,7 @@ struct Reply {
         return nil
     }
 
-    /// The text of a property that is there.
+    /// The text of a property that exists.
     func value(_ local: String, in namespace: String = "DAV:", of href: String? = nil) throws -> String? {
         let found = try property(local, in: namespace, of: href)
         return found.flatMap { $0.status == 200 ? $0.element.text : nil }

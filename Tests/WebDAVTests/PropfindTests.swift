@@ -97,7 +97,7 @@ struct PropfindTests {
         #expect(reply.status == 207)
         let hrefs = try reply.hrefs()
         #expect(hrefs.count == 5)
-        // RFC 4918 §14.24: the same address once.
+        // RFC 4918 §14.24: each address only once.
         #expect(Set(hrefs).count == 5)
         let last = try #require(try reply.xml().elements.last)
         #expect(last.child("status")?.text.contains("507") == true)

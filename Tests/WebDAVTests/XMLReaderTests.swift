@@ -158,7 +158,7 @@ struct XMLFragmentTests {
         let root = try XMLReader.read(Array(document.utf8))
         let property = try #require(root.elements.first)
         let bytes = XMLFragment.bytes(of: property)
-        // Whatever is kept must stand on its own.
+        // Whatever is stored must stand on its own.
         #expect(try XMLReader.read(bytes).name == property.name)
         return String(decoding: bytes, as: UTF8.self)
     }

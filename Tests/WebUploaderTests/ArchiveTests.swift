@@ -167,7 +167,7 @@ import Testing
         arguments: [("huge.bin", ZipFormat()), ("huge.bin", TarFormat()), ("big.bin", TarFormat())]
             as [(String, any ArchiveFormat)])
     func changedInPlace(name: String, format: any ArchiveFormat) throws {
-        // So large that spans of it, and of what comes before, are given out as they are.
+        // So large that spans of it, and of what precedes it, are sent as they are.
         try directory.write("", to: "sub/huge.bin")
         try directory.resize("sub/huge.bin", to: 64 << 20)
         let plan = try ArchivePlan(

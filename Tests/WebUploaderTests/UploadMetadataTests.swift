@@ -82,7 +82,7 @@ import Testing
         #expect(
             try UploadMetadata(field: field([("mtime", "1700000000123.5")])).modified()
                 == Timestamp(seconds: 1_700_000_000, nanoseconds: 123_500_000))
-        // What no file system keeps is a time all the same.
+        // A time that no file system can store is valid, and ignored.
         #expect(try UploadMetadata(field: field([("mtime", "-99999999999999")])).modified() == nil)
         for refused in ["99999999999999999999", "1.", "1e3"] {
             #expect(throws: HTTPError.self) { try UploadMetadata(field: field([("mtime", refused)])).modified() }

@@ -5,11 +5,11 @@
 /// A word of the command line, the program's name first; NULL after the last one.
 const char *sys_argument(int index);
 
-/// Whether this C library tells.
+/// Whether this C library makes the words of the command line available.
 bool sys_knows_arguments(void);
 
 /// Whether the process was started so that SIGHUP has no effect on it.
 bool sys_ignores_hangup(void);
 
-/// A variable of the environment, as `NAME=value`; NULL after the last one, so ask from 0 on.
+/// A variable of the environment, as `NAME=value`; NULL after the last one, so call it with 0, 1, 2 and so on.
 const char *sys_variable(int index);

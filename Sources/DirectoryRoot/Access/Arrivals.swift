@@ -1,23 +1,23 @@
 import CSyscalls
 import Synchronization
 
-/// What was brought lately to where its bringer may not read, or not replace.
+/// Recent uploads to places where the uploader may not read, or may not replace.
 ///
-/// Programs look at what they have just uploaded, and a mounted drive makes and locks a file, looks at it, and only
-/// then writes to it: told that they may not, they take the upload for failed, or leave the file empty. So who brought
-/// a file may learn for a day that it is there, and how large, and fill it while it is empty; nobody else may, and it
-/// is read by nobody.
+/// Programs look at what they have just uploaded, and a mounted drive creates and locks a file, looks at it, and only
+/// then writes to it. If the server refused that, they would report the upload as failed, or leave the file empty. So
+/// for a day the uploader of a file may learn that it exists and how large it is, and may fill it while it is empty.
+/// Nobody else may, and nobody can read its content this way.
 final class Arrivals: Sendable {
-    /// Who brings what: two hashes, so that long names take no room.
+    /// Who uploaded what: two hashes, so that long names take no memory.
     ///
-    /// Where two are alike by chance, the tags still tell their files apart.
+    /// If two keys collide, the entity tags still tell their files apart.
     struct Key: Hashable {
         fileprivate let bringer: Int
         fileprivate let path: Int
 
         /// - Parameters:
-        ///   - bringer: a user's name, or the address of somebody without one.
-        ///   - isUser: which of the two.
+        ///   - bringer: a user's name, or the client's address when it gave no name.
+        ///   - isUser: whether `bringer` is a user's name.
         ///   - path: from the root.
         init(bringer: String, isUser: Bool, path: SharePath) {
             var hasher = Hasher()
@@ -29,15 +29,15 @@ final class Arrivals: Sendable {
     }
 
     private struct Arrival {
-        /// Of no other content, and of no other file that has its number later.
+        /// Of this content of this file only: an inode number may be used again.
         let tag: EntityTag
         let isEmpty: Bool
         let time: Duration
     }
 
-    /// More are not remembered.
+    /// The most uploads that are remembered.
     static let limit = 65_536
-    /// Longer than it takes to fill a large one.
+    /// How long an upload is remembered: longer than it takes to fill a large file.
     static let life: Duration = .seconds(86_400)
 
     private let known = Mutex<[Key: Arrival]>([:])
@@ -53,22 +53,22 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// Forgets what is over, or half of what the one with the most has brought; so this is seldom done, and nobody
-    /// pushes out what others are about to fill.
+    /// Forgets what has expired, or else half of the uploads of the requester with the most: so this runs seldom, and
+    /// nobody pushes out files that others are about to fill.
     private static func makeRoom(in known: inout [Key: Arrival], _ now: Duration) {
         known = known.filter { now - $0.value.time < Self.life }
         guard known.count >= Self.limit else { return }
         let most = Dictionary(grouping: known, by: \.key.bringer).values.max { $0.count < $1.count } ?? []
-        // Of very many who brought little, all give.
+        // When very many requesters have uploaded little each, half of all uploads is forgotten.
         let giving = most.count > Self.limit / 64 ? most : Array(known)
-        // What is filled is not waited for by anybody.
+        // Files that have content are forgotten first: nobody is about to fill them.
         let inOrder = giving.sorted {
             $0.value.isEmpty == $1.value.isEmpty ? $0.value.time < $1.value.time : $1.value.isEmpty
         }
         for (key, _) in inOrder.prefix((inOrder.count + 1) / 2) { known[key] = nil }
     }
 
-    /// Whether this very file was brought there by the one who asks.
+    /// Whether this very file was uploaded there by the requester of `key`.
     func has(_ attributes: FileAttributes, by key: Key) -> Bool {
         known.withLock { known in
             guard let arrival = known[key], clock.uptime() - arrival.time < Self.life else { return false }
@@ -78,9 +78,10 @@ final class Arrivals: Sendable {
 }
 
 extension Share {
-    /// Remembers a file whose bringer may not do everything with it.
+    /// Remembers a file that its uploader may not read, or may not fill.
     /// - Parameters:
-    ///   - attributes: of the file; nil, or of something else, for nothing to remember. Asked for where they matter.
+    ///   - attributes: of the file; nil, or those of anything but a file, to remember nothing. Evaluated only if
+    ///     needed.
     ///   - path: where it is, from the root.
     func noteArrival(_ attributes: @autoclosure () -> FileAttributes?, at path: SharePath) {
         let rights = granted(at: path)
@@ -90,13 +91,13 @@ extension Share {
         root.arrivals.note(attributes, by: key)
     }
 
-    /// Whether this requester has just made the empty file that is at `path`, from the root, to fill it.
+    /// Whether this requester has just created the empty file at `path` (from the root), and so may fill it.
     func mayFill(_ status: sys_attributes, at path: SharePath) -> Bool {
         guard status.isFile, status.size == 0, let attributes = FileAttributes(status) else { return false }
         return hasBrought(attributes, to: path)
     }
 
-    /// Whether this requester has just brought what is at `path`, from the root.
+    /// Whether this requester has just uploaded the file at `path` (from the root).
     func hasBrought(_ attributes: FileAttributes, to path: SharePath) -> Bool {
         guard attributes.kind == .file, granted(at: path).contains(.create), let key = arrivalKey(path) else {
             return false
@@ -104,28 +105,28 @@ extension Share {
         return root.arrivals.has(attributes, by: key)
     }
 
-    /// Whether a listing shows this requester what is at `path`, from the root, for having brought it.
+    /// Whether a listing shows this requester the file at `path` (from the root) because the requester has uploaded it.
     ///
-    /// Of those without a name several may have one address: they are shown what is yet to be filled, alone.
+    /// Several requesters without a name may share one address: they are shown files that are still empty only.
     func listsArrival(_ attributes: FileAttributes, at path: SharePath) -> Bool {
         (user != nil || attributes.size == 0) && hasBrought(attributes, to: path)
     }
 
-    /// Nil for somebody of whom nothing is known: whoever comes by a Unix-domain socket is a proxy.
+    /// Nil when nothing identifies the requester: whatever connects by a Unix-domain socket is a proxy.
     private func arrivalKey(_ path: SharePath) -> Arrivals.Key? {
         if let user { return Arrivals.Key(bringer: user, isUser: true, path: path) }
         guard let peer, peer != "unix" else { return nil }
         return Arrivals.Key(bringer: peer, isUser: false, path: path)
     }
 
-    /// What this requester has just brought, for an answer that says what it is; its content can't be read from it.
+    /// Opens what this requester has just uploaded, for its attributes only: its content can't be read from the result.
     /// - Parameter path: from ``base``.
     /// - Returns: the file.
-    /// - Throws: ``RootError/forbidden`` for all else that is there; ``RootError/notFound``.
+    /// - Throws: ``RootError/forbidden`` for anything else that is there; ``RootError/notFound``.
     package func openArrival(_ path: SharePath) throws(RootError) -> Entry {
         let full = try absolute(path)
         let opened = try openVisible(full, flags: sys_o_path, waiting: true)
-        // Who may read is refused by the disk.
+        // For a requester who may read, it was the disk that refused.
         guard opened.attributes.kind == .file, !granted(at: full).contains(.read) else { throw .forbidden }
         return Entry(descriptor: opened.descriptor.release(), attributes: opened.attributes)
     }

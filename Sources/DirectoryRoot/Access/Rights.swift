@@ -25,9 +25,9 @@ public struct Rights: OptionSet, Hashable, Sendable {
     public static let none: Rights = []
 }
 
-/// Rights by path: the deepest rule whose path is the asked one or contains it wins; of two for one path the later.
+/// Rights by path: the deepest rule that contains the path wins; of two rules for one path, the later.
 ///
-/// Compares letter by letter. What holds where a disk ignores case, ``Share`` knows.
+/// Compares bytes. ``Share`` takes care of file systems that ignore case.
 public struct RightsMap: Sendable {
     /// Paths from the root, and what holds at and below them.
     public var rules: [(path: SharePath, rights: Rights)]

@@ -10,14 +10,15 @@ extension Share {
     /// - Parameters:
     ///   - path: from the root, with links resolved.
     ///   - isDirectory: whether a directory is there.
-    ///   - listed: in a listing, a directory shows only when it or something below it may be read. Asked for by its own
-    ///     name it also shows to someone who may do anything there: an upload to a drop box begins by looking at it.
+    ///   - listed: in a listing, a directory shows only when it or something below it may be read. A directory that is
+    ///     asked for by name also shows to anyone with any right there: an upload to a drop box begins by looking at
+    ///     it.
     /// - Returns: false when the place does not exist for this requester.
     func maySee(_ path: SharePath, isDirectory: Bool, listed: Bool = false) -> Bool {
         maySee(path, with: granted(at: path), isDirectory: isDirectory, listed: listed)
     }
 
-    /// The same where it is known what the requester may do there.
+    /// The same when the requester's rights there are already known.
     func maySee(_ path: SharePath, with here: Rights, isDirectory: Bool, listed: Bool) -> Bool {
         if here.contains(.read) { return true }
         return isDirectory && (!listed && here != .none || rights.leadsToReadable(below: path))
@@ -28,11 +29,11 @@ extension Share {
         granted(at: path) == .none ? .notFound : .forbidden
     }
 
-    /// Whether a path at which nothing was found has a link on its way to where nothing is allowed.
+    /// Whether a path at which nothing was found leads through a link to a place where nothing is allowed.
     ///
-    /// What is missing there must look like what is not.
+    /// What is missing there must look the same as what exists.
     /// - Parameter path: from the root.
-    /// - Returns: false also where that can't be told.
+    /// - Returns: false also when that can't be found out.
     func leadsToSecrets(_ path: SharePath) -> Bool {
         guard !rights.isUniform(below: base) else { return false }
         var folder = path
@@ -46,10 +47,10 @@ extension Share {
         return false
     }
 
-    /// Whether there is not even a link that leads nowhere, in a folder where this requester may add names.
+    /// Whether `path` is free, without even a dangling link, in a folder where this requester may add names.
     ///
-    /// - Returns: false also where a link on the way leads to where nothing may be added: what is there, or missing,
-    ///   must look alike.
+    /// - Returns: false also when a link on the way leads to where nothing may be added: there, what exists and what
+    ///   does not must look the same.
     private func isFree(_ path: SharePath) -> Bool {
         do throws(RootError) {
             let location = try root.locate(path, followsLink: false)
@@ -58,7 +59,7 @@ extension Share {
                 || root.shows(location.path) && base.contains(location.path)
                     && granted(at: location.path).contains(.create)
         } catch {
-            // Where there is not even a folder, nothing is in it.
+            // In a folder that does not exist, every name is free.
             return error == .parentMissing && granted(at: path.parent).contains(.create) && isFree(path.parent)
         }
     }
@@ -68,7 +69,8 @@ extension Share {
         guard root.shows(path), base.contains(path) else { throw .notFound }
     }
 
-    /// Opens what is at `path` for this requester: hidden names, `base` and rights are looked at, for links twice.
+    /// Opens what is at `path` for this requester: checks hidden names, `base` and rights, behind a link also at its
+    /// target.
     /// - Parameters:
     ///   - path: from the root.
     ///   - flags: of `open`.
@@ -91,19 +93,19 @@ extension Share {
             guard mayRead || isOwn || maySee(path, isDirectory: attributes.isDirectory) else {
                 throw refusal(at: path)
             }
-            // Where a link leads, a name that is there is refused as one that is not.
+            // Behind a link, a hidden name that exists must be refused in the same way as one that does not.
             guard opened.realPath == nil || maySee(realPath, isDirectory: attributes.isDirectory) else {
                 throw .notFound
             }
             return Visible(descriptor: opened.descriptor, attributes: attributes, realPath: realPath)
         } catch {
             if mayRead || error == .wouldBlock || error == .rootGone { throw error }
-            // Who may add names finds out anyway whether one is free, and programs look before they do.
+            // A requester who may add names finds out anyway whether one is free, and programs look before they write.
             if error == .notFound, granted(at: path).contains(.create) {
                 guard waiting else { throw .wouldBlock }
                 if isFree(path) { throw .notFound }
             }
-            // Who may not read here must not learn either what exists.
+            // A requester who may not read here must not learn what exists either.
             throw refusal(at: path)
         }
     }

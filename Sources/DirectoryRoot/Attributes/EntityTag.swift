@@ -1,7 +1,7 @@
 /// A strong entity tag: size, modification time to the nanosecond, inode and (where kept) birth time.
 ///
-/// RFC 9110 §8.8.3. Uploads stamp their files with the clock's full nanoseconds, or make a new file in memory, whose
-/// number no other had: two contents written through the server within one kernel tick differ too.
+/// RFC 9110 §8.8.3. Uploads stamp their files with the clock's full nanoseconds, or, in memory, create a new file whose
+/// inode number was never used before: two contents written through the server within one kernel tick differ too.
 public struct EntityTag: Hashable, Sendable {
     private let size: Int64
     private let seconds: Int64
@@ -19,14 +19,14 @@ public struct EntityTag: Hashable, Sendable {
 
     /// Appends the quoted tag as it stands in an `ETag` field: at most 61 ASCII characters.
     public func write(to buffer: inout [UInt8]) {
-        // Every member of a listing has one: made on the stack and appended once.
+        // Every member of a listing has a tag: made on the stack and appended in one go.
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.room) { text in
             guard let start = text.baseAddress else { return }
             unsafe buffer.append(contentsOf: text[..<write(at: start)])
         }
     }
 
-    /// Writes the quoted tag where there is ``room``, and answers how long it is.
+    /// Writes the quoted tag at `start`, where there must be ``room`` bytes, and returns its length.
     package func write(at start: UnsafeMutablePointer<UInt8>) -> Int {
         var end = unsafe start
         unsafe Self.put("\"", to: &end)
@@ -44,7 +44,8 @@ public struct EntityTag: Hashable, Sendable {
         return unsafe end - start
     }
 
-    /// Three numbers of 16 digits, one of 8, what stands between them, and what is written behind the end meanwhile.
+    /// Bytes for three numbers of 16 digits, one of 8, what stands between them, and what ``put(_:digits:to:)`` writes
+    /// past the end.
     package static let room = 3 * 16 + 8 + 5 + 7
 
     /// The quoted tag as text.
@@ -71,7 +72,7 @@ public struct EntityTag: Hashable, Sendable {
         }
     }
 
-    /// Writes the last 1 to 8 digits of a number, all at once; 8 bytes are written however many count.
+    /// Writes the last 1 to 8 hexadecimal digits of a number in one store; always stores 8 bytes, whatever `digits` is.
     @inline(__always)
     private static func put(_ value: UInt32, digits: Int, to end: inout UnsafeMutablePointer<UInt8>) {
         // Each digit in a byte of its own.
@@ -79,7 +80,7 @@ public struct EntityTag: Hashable, Sendable {
         word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
         word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
         word = (word | word << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // 1 in the bytes above 9: those become letters, which stand 39 places further on.
+        // 1 in each byte above 9: those become letters, which are 39 code points further on.
         let letters = (word &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         word = word &+ 0x3030_3030_3030_3030 &+ letters &* 39
         unsafe UnsafeMutableRawPointer(end).storeBytes(

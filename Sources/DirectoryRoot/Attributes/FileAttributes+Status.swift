@@ -1,23 +1,23 @@
 package import CSyscalls
 
 extension sys_attributes {
-    /// What an open descriptor stands for.
+    /// The status of what an open descriptor refers to.
     /// - Parameters:
-    ///   - descriptor: open for whatever, `O_PATH` too.
-    ///   - call: what an unknown error names.
-    /// - Throws: what the disk says.
+    ///   - descriptor: opened in any mode, `O_PATH` too.
+    ///   - call: the name of the call in an unknown error.
+    /// - Throws: the error of `fstat`.
     init(of descriptor: Int32, _ call: StaticString = "fstat") throws(RootError) {
         self.init()
         try unsafe check(sys_fstat(descriptor, &self), call)
     }
 
-    // `S_IFMT`, `S_ISVTX` and the like, the same on every system; those of the C library's module cost a call each
-    // time.
+    // The values of `S_IFMT`, `S_ISVTX` and the like are the same on every system; those of the C library's module cost
+    // a call each time.
     private var format: UInt32 { mode & 0o170000 }
     var isFile: Bool { format == 0o100000 }
     var isDirectory: Bool { format == 0o040000 }
     var isLink: Bool { format == 0o120000 }
-    /// Whether what is in such a directory is its owner's to take away, and not everybody's who may write there.
+    /// Whether only the owner of a member of this directory may remove it, and not everybody who may write there.
     var isSticky: Bool { mode & 0o1000 != 0 }
 
     var modificationTime: Timestamp { Timestamp(modified, modified_ns) }
@@ -26,10 +26,10 @@ extension sys_attributes {
     /// Nil where the file system keeps none.
     var birthTime: Timestamp? { has_birth == 0 ? nil : Timestamp(born, born_ns) }
 
-    /// Whether it takes less room than it has bytes: holes, or a file system that compresses.
+    /// Whether it takes fewer bytes on the disk than its size: holes, or a file system that compresses.
     var hasHoles: Bool { blocks < size / 512 }
 
-    /// The bytes that it takes on the disk, as far as they are its content's.
+    /// The bytes of content that it takes on the disk.
     var room: Int64 { Int64(clamping: hasHoles ? blocks * 512 : size) }
 
     /// Whether both are the same file, whatever its name.

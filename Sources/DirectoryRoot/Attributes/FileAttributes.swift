@@ -1,4 +1,4 @@
-/// What one `statx` says of a file or directory; other kinds of files do not exist in a share.
+/// What one `statx` reports about a file or directory; other kinds of files do not exist in a share.
 public struct FileAttributes: Hashable, Sendable {
     /// The two kinds of things in a share.
     public enum Kind: UInt8, Sendable {
@@ -10,7 +10,7 @@ public struct FileAttributes: Hashable, Sendable {
 
     /// File or directory.
     public var kind: Kind
-    /// Bytes; of a directory, whatever the file system says.
+    /// In bytes; for a directory, whatever the file system reports.
     public var size: Int64
     /// When the content changed last.
     public var modified: Timestamp
@@ -22,7 +22,7 @@ public struct FileAttributes: Hashable, Sendable {
     public var inode: UInt64
     /// The file system's number.
     public var device: UInt64
-    /// Changes on setting an attribute; used to skip reading attributes, never sent.
+    /// `st_ctime`: also changes when an attribute is set; used to skip reading attributes, never sent.
     public var changed: Timestamp
 
     /// All of them as given.

@@ -1,6 +1,6 @@
 import CSyscalls
 
-/// What tells a file that was written to, or another one, from what it was.
+/// Identity and state of a file: differs for another file, and after the file was written to.
 struct FileStamp: Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -13,7 +13,7 @@ struct FileStamp: Hashable {
     init(_ status: sys_attributes) {
         device = status.device
         inode = status.inode
-        // A directory's size says nothing.
+        // A directory's size means nothing.
         size = status.isDirectory ? 0 : status.size
         modified = status.modified
         modifiedFraction = status.modified_ns

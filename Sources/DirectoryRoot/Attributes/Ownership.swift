@@ -1,11 +1,10 @@
 import CSyscalls
 
-/// Gives files of ours to whom others belonged.
+/// Gives files of ours the owner and group that another file has.
 enum Ownership {
-    /// The number under which a namespace shows whomever it has no number for, and which may be somebody in it; nil
-    /// where everybody has one.
+    /// The user ID that a namespace shows for every user without one in it; nil when every user has an ID in it.
     ///
-    /// user_namespaces(7).
+    /// A real user may have the same ID. See user_namespaces(7), overflow IDs.
     private static let stranger: UInt32? = {
         let opened = unsafe sys_openat(AT_FDCWD, "/proc/self/uid_map", O_RDONLY, 0)
         guard opened >= 0 else { return 65_534 }
@@ -16,14 +15,14 @@ enum Ownership {
         return numbers.map { String(decoding: $0, as: UTF8.self) } == ["0", "0", "4294967295"] ? nil : 65_534
     }()
 
-    /// Finds out what is kept of it, which a process that confines itself can't do later.
+    /// Reads ``stranger`` now: a process that has confined itself can't do so later.
     static func prepare() { _ = stranger }
 
-    /// Gives a file to an owner and a group, as far as may be.
+    /// Gives a file to an owner and a group, as far as permitted.
     /// - Parameters:
     ///   - descriptor: of the file.
-    ///   - status: of what belongs to them.
-    /// - Returns: which of the two have it now.
+    ///   - status: of the file whose owner and group are wanted.
+    /// - Returns: which of the two the file has now.
     static func give(_ descriptor: Int32, to status: sys_attributes) -> (owner: Bool, group: Bool) {
         let owner = status.owner == stranger ? .max : status.owner
         let group = status.group == stranger ? .max : status.group

@@ -18,12 +18,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }
 
-    /// Whether a disk that keeps times less exactly may have made this of `exact`.
+    /// Whether this may be `exact` as rounded by a file system with coarser timestamps.
     func mayBe(_ exact: Timestamp) -> Bool {
         guard seconds == exact.seconds else {
             return nanoseconds == 0 && seconds & 1 == 0 && seconds == exact.seconds &- 1
         }
-        // Down to the nanosecond, as NTFS and SMB, as UDF, as exFAT, and to the second.
+        // Granularity of 1 ns, of 100 ns (NTFS and SMB), 1 µs (UDF), 10 ms (exFAT) and 1 s.
         return [1, 100, 1_000, 10_000_000, 1_000_000_000].contains { nanoseconds == exact.nanoseconds / $0 * $0 }
     }
 
@@ -35,7 +35,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// This moment and `duration` more, held at the ends of what 64 bits can say.
+    /// This moment plus `duration`, clamped to what 64 bits can hold.
     package func advanced(by duration: Duration) -> Timestamp {
         let (whole, fraction) = duration.components
         var nanoseconds = Int64(self.nanoseconds) + fraction / 1_000_000_000
@@ -51,7 +51,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(seconds: seconds, nanoseconds: Int32(truncatingIfNeeded: nanoseconds))
     }
 
-    /// How long after `earlier` this moment is; negative when it is before.
+    /// How long after `earlier` this moment is; negative when it is earlier.
     package func since(_ earlier: Timestamp) -> Duration {
         let (seconds, overflow) = self.seconds.subtractingReportingOverflow(earlier.seconds)
         if overflow { return self < earlier ? .seconds(Int64.min / 4) : .seconds(Int64.max / 4) }

@@ -1,25 +1,28 @@
 import CSyscalls
 
-/// What one walk of a ``TreeCopy`` leaves to the next, which goes over the same copy.
+/// What one walk of a ``TreeCopy`` leaves for the next walk over the same copy.
 struct CopyDebts {
-    /// What had another name, or none, by the time that it was to be copied, by inode, and where it was; until it is
-    /// met under another name, in this walk or a later one.
+    /// Members that had another name, or none, when they were to be copied: by inode, with the path where they were.
+    ///
+    /// Removed when the member is met under another name, in this walk or a later one.
     var missing: [UInt64: SharePath] = [:]
-    /// What the last walk replaced by another file of the same name, which may be nowhere else in the copy.
+    /// What the last walk replaced by another file of the same name; what it replaced may be nowhere else in the copy.
     var replaced: SharePath?
-    /// Folders of which the copy may have a part, since they were moved away meanwhile.
+    /// Folders that the copy may have in part only, since they were moved away meanwhile.
     var broken: [MemberFailure] = []
 
-    /// Folders where they are, and files that were changed lately, by what they are and where; so many are remembered.
+    /// The most folders, each at its place, and recently changed files that are remembered, as hashes of identity and
+    /// place.
     private static let most = 200_000
     private var places: Set<Int> = []
     private var placesBefore: Set<Int> = []
-    /// Later changes are of the walk's own time, also on a disk that counts every other second.
+    /// Three seconds before this walk: changes after it are taken as made during the walk, also on a disk that keeps
+    /// times to two seconds.
     private var began: Timestamp
     private var beganBefore = Timestamp(seconds: .min)
     private(set) var hasWalked = false
 
-    /// Of the first walk.
+    /// For the first walk.
     init() { began = Self.start() }
 
     /// Begins another walk.
@@ -34,20 +37,21 @@ struct CopyDebts {
 
     private static func start() -> Timestamp { .now.advanced(by: .seconds(-3)) }
 
-    /// Whether a folder is where the walk before met it, too.
+    /// Whether the previous walk met this folder at the same place too.
     mutating func meets(_ status: sys_attributes, _ name: [UInt8], in level: CopyLevel) -> Bool {
         let place = Self.place(status, name, level)
         if places.count < Self.most { places.insert(place) }
         return placesBefore.contains(place)
     }
 
-    /// Remembers a file that is copied, if it has been changed so lately that its times tell nothing of its name.
+    /// Remembers a file that is copied, if it was changed so recently that its times do not show whether it was
+    /// renamed.
     mutating func note(_ status: sys_attributes, _ name: [UInt8], in level: CopyLevel) {
         guard status.changeTime >= began, places.count < Self.most else { return }
         places.insert(Self.place(status, name, level))
     }
 
-    /// Whether a file had this name in the walk before: a new name is a change.
+    /// Whether a file had this name in the previous walk: a rename also changes its `st_ctime`.
     func knows(_ status: sys_attributes, _ name: [UInt8], in level: CopyLevel) -> Bool {
         status.changeTime < beganBefore || placesBefore.contains(Self.place(status, name, level))
     }

@@ -2,32 +2,33 @@ import CSyscalls
 
 /// One directory on the way down of a ``TreeCopy``, and its new counterpart.
 final class CopyLevel {
-    /// Where the directory is and where its copy will be, or the deepest place above that a path can name.
+    /// Where the directory is and where its copy will be, or the deepest place above that a path is long enough to
+    /// name.
     let paths: (source: SharePath, target: SharePath)
     /// Whether a link led here.
     let isLinked: Bool
-    /// Whether the requester may do the same everywhere below.
+    /// Whether the requester has the same rights everywhere below.
     let hasUniformRights: Bool
     private let origin: WalkedDirectory
     private let copy: WalkedDirectory
     private var reader: DirectoryReader?
-    /// Whether names that the copy has may have been copied before the walk came here.
+    /// Whether an earlier walk may have copied names that the copy has.
     private let isGoneOver: Bool
-    /// Whether the directory and those above it are where they were since before the first walk.
+    /// Whether the directory and all those above it are where they were before the first walk.
     let isInPlace: Bool
     private var skipped: Set<[UInt8]> = []
-    /// Whether two names of the directory may be one in its copy, as far as that matters.
+    /// Whether two names of the directory may be one name in its copy, which matters only when it is gone over again.
     private let mayConfuse: Bool
-    /// The names that this walk has copied, or found to be copied, where that is so.
+    /// The names that this walk has copied, or found to be copied; filled only when ``mayConfuse``.
     private var copied: [NameKey: [UInt8]] = [:]
     private static let mostCopied = 65_536
     /// How many names were read.
     private var seen = 0
-    /// Closed and opened again: the names are read once more, and those that the target has are done.
+    /// It was closed and opened again: the names are read once more, and those that the target has are done.
     private var wasReopened = false
-    /// What the directory tells of the member that was read last.
+    /// What the directory record of the last member says.
     private(set) var last = (inode: UInt64(0), type: UInt32(0))
-    /// The member that is being copied, for a report.
+    /// The member that is being copied, for the failure report.
     var failing: [UInt8]?
     private(set) var isBroken = false
 
@@ -36,9 +37,9 @@ final class CopyLevel {
     ///   - source: the directory that is copied.
     ///   - target: the directory that it becomes.
     ///   - isLinked: whether a link led here.
-    ///   - hasUniformRights: whether the requester may do the same everywhere below.
-    ///   - isGoneOver: whether the copy may have names of an earlier walk.
-    ///   - isInPlace: whether the directory and those above it have not moved since before the first one.
+    ///   - hasUniformRights: whether the requester has the same rights everywhere below.
+    ///   - isGoneOver: whether the copy may have names from an earlier walk.
+    ///   - isInPlace: whether the directory and those above it have not moved since before the first walk.
     /// - Throws: what looking at the directories met.
     init(
         paths: (source: SharePath, target: SharePath), source: consuming Descriptor, target: consuming Descriptor,
@@ -60,21 +61,21 @@ final class CopyLevel {
     var source: Int32 { origin.number }
     /// The directory that it becomes.
     var target: Int32 { copy.number }
-    /// What the directory that is copied was when the copy came to it.
+    /// The status of the copied directory when the walk came to it.
     var identity: sys_attributes { origin.identity }
 
     var isOpen: Bool { origin.isOpen && copy.isOpen }
 
-    /// Gives the descriptors back for a while.
+    /// Closes both descriptors for a while.
     func close() {
         reader = nil
         origin.close()
         copy.close()
     }
 
-    /// Opens both directories again through the `..` of a child, where they were closed, if that still leads here.
+    /// If closed, opens both directories again through the `..` of a child, provided that this still leads here.
     ///
-    /// Where somebody moved them while we copied, their other members can't be found any more.
+    /// When somebody moved them during the copy, their remaining members can't be found any more.
     func reopen(from child: CopyLevel) throws(RootError) {
         guard !isOpen else { return }
         isBroken = true
@@ -84,7 +85,7 @@ final class CopyLevel {
         wasReopened = true
     }
 
-    /// Whether the requester may know of the member that was read last.
+    /// Whether the requester may know about the member that was read last.
     func mayTell(ofLast name: [UInt8], to share: Share) -> Bool {
         guard [UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_UNKNOWN)].contains(last.type) else { return false }
         guard !hasUniformRights else { return true }
@@ -92,8 +93,9 @@ final class CopyLevel {
         return share.granted(at: path).contains(.read) || share.rights.leadsToReadable(below: path)
     }
 
-    /// Whether a name stands for the copy of another member in a directory that is gone over: a first walk finds that
-    /// out by what is there already.
+    /// Whether a name already stands for the copy of another member, in a directory that is gone over.
+    ///
+    /// The first walk finds that out from what the copy already has.
     /// - Throws: ``RootError/tooMany`` without a descriptor left.
     func isTaken(_ name: [UInt8]) throws(RootError) -> Bool {
         guard mayConfuse, copied.count < Self.mostCopied else { return false }
@@ -109,7 +111,7 @@ final class CopyLevel {
         isBroken = true
         if reader == nil {
             reader = DirectoryReader(descriptor: source)
-            // Where that leaves out others, the directory was changed, and is gone over once more.
+            // If this skips the wrong names, the directory was changed, and is gone over once more.
             if isGoneOver { for _ in 0..<seen { _ = try unsafe reader?.next() } }
         }
         while let record = try unsafe reader?.next() {

@@ -1,13 +1,13 @@
 import CSyscalls
 
-/// Copies the bytes of one open file into another, empty one, by the cheapest way that the file systems have.
+/// Copies the bytes of one open file into another, empty one, by the cheapest way that the file systems offer.
 enum FileCopy {
-    /// The most that one call of the kernel copies, so that it can be stopped in between.
+    /// The most bytes that one system call copies, so that the copy can be stopped in between.
     private static let step = 16 << 20
 
     /// - Parameters:
     ///   - source: open for reading.
-    ///   - status: what the source was a moment ago.
+    ///   - status: of the source, taken a moment ago.
     ///   - target: empty, open for writing.
     ///   - usesKernel: whether reflinks and `copy_file_range` may be tried.
     ///   - progress: called after each piece, of at most 16 MiB; throws to stop.
@@ -27,16 +27,16 @@ enum FileCopy {
         _ = try copyThroughMemory(0..<Int64.max, of: source, to: target, at: 0, &behind, progress: progress)
     }
 
-    /// Refuses a copy that ended before its source does, whatever the disk said: a move would take the rest away.
+    /// Refuses a copy that ended before its source did, whatever the disk reported: a move would delete the rest.
     ///
-    /// A copy of what somebody wrote to meanwhile is as good as one made at another moment; a move begins anew. And some
-    /// files, as those of sysfs, are said to be larger than what they hold.
+    /// A copy of a file that was written to meanwhile is as good as one made at another moment; a move starts over.
+    /// Some files, such as those of sysfs, report a larger size than what they hold.
     /// - Parameters:
     ///   - target: the copy.
     ///   - source: open for reading.
-    ///   - status: what the source was before.
-    ///   - isMove: whether the source is to go.
-    /// - Throws: ``RootError/changedMeanwhile`` for a move of what was written to; what the disk says.
+    ///   - status: of the source, before the copy.
+    ///   - isMove: whether the source will be deleted.
+    /// - Throws: ``RootError/changedMeanwhile`` for a move of a file that was written to; what the disk reports.
     static func requireWhole(
         _ target: Int32, of source: Int32, _ status: sys_attributes, isMove: Bool
     ) throws(RootError) {
@@ -53,9 +53,9 @@ enum FileCopy {
         guard !isMove, try check(more, "pread") == 0 else { throw .system(errno: EIO, call: "copy a whole file") }
     }
 
-    /// Copies what takes room, and leaves the holes between: an image of a disk may have more of them than the other
-    /// file system has room.
-    /// - Returns: false where the file system does not tell its holes; nothing has been copied then.
+    /// Copies the data and leaves the holes between: a sparse disk image may be larger than the other file system has
+    /// free space.
+    /// - Returns: false when the file system does not report its holes; nothing has been copied then.
     private static func copyData(
         from source: Int32, upTo size: UInt64, to target: Int32, _ usesKernel: Bool,
         _ progress: () throws(RootError) -> Void
@@ -73,19 +73,19 @@ enum FileCopy {
             while from < end {
                 let span = from..<min(end, from + Int64(step))
                 from = try copySpan(span, of: source, to: target, at: from, usesKernel: usesKernel, &behind)
-                // Somebody made it shorter.
+                // The source was truncated.
                 if from < span.upperBound { (size, end) = (from, from) }
                 try progress()
             }
         }
-        // What was added to its end meanwhile did not come along: no hole may stand there instead.
+        // What was appended meanwhile was not copied: no hole may stand there instead.
         var now = sys_attributes()
         try unsafe check(sys_fstat(source, &now), "fstat")
         try check(sys_truncate(target, min(size, Int64(clamping: now.size))), "ftruncate")
         return true
     }
 
-    /// False when the kernel can't do it for these two, and nothing has been copied.
+    /// False when the kernel can't copy between these two, and nothing has been copied.
     private static func copyInKernel(
         from source: Int32, to target: Int32, progress: () throws(RootError) -> Void
     ) throws(RootError) -> Bool {
@@ -139,13 +139,13 @@ enum FileCopy {
     /// Bytes that are read and written at once.
     private static let pieceSize = 256 << 10
 
-    /// Copies a span of one file to a place in another, inside the kernel where it can: there a file system that has
-    /// reflinks shares what it may instead of copying it.
+    /// Copies a span of one file to an offset in another, inside the kernel where possible: a file system with reflinks
+    /// may then share the blocks instead of copying them.
     /// - Parameters:
     ///   - span: bytes of the source.
     ///   - source: open for reading.
     ///   - target: open for writing.
-    ///   - start: where the first of them goes.
+    ///   - start: the offset of the first byte in the target.
     /// - Throws: ``RootError/preconditionFailed`` when the source is shorter; what reading or writing met.
     static func append(
         _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64
@@ -155,8 +155,8 @@ enum FileCopy {
         guard end == span.upperBound else { throw .preconditionFailed }
     }
 
-    /// Copies a span to a place in another file.
-    /// - Returns: where it ended in the source: earlier than the span where the source is shorter.
+    /// Copies a span to an offset in another file.
+    /// - Returns: where it ended in the source: before the end of the span when the source is shorter.
     private static func copySpan(
         _ span: Range<Int64>, of source: Int32, to target: Int32, at start: Int64, usesKernel: Bool,
         _ behind: inout WriteBehind
@@ -166,7 +166,7 @@ enum FileCopy {
         while usesKernel, from < span.upperBound {
             let copied = unsafe sys_copy_range(
                 source, &from, target, &to, Int(min(span.upperBound - from, Int64(step))))
-            // Errors of the disk come up again below; a lack of the call does not.
+            // An error of the disk comes up again below; a missing system call does not matter.
             guard copied > 0 else { break }
             behind.follow(to: to, in: target)
         }

@@ -4,11 +4,11 @@ extension Share {
     /// Copies a file or a tree, with dead properties and modification times and without locks.
     ///
     /// The copy is built out of sight and then swapped in: an existing target is replaced whole or not at all. When
-    /// members could not be copied, a new target holds the others, and an existing one stays as it was. Links count as
-    /// what they point at.
+    /// some members could not be copied, a new target holds the others, and an existing target stays as it was. Links
+    /// are copied as what they point at.
     /// - Parameters:
     ///   - source: must exist.
-    ///   - target: whose parent must exist.
+    ///   - target: its parent must exist.
     ///   - recursive: false copies a folder without its members.
     ///   - replacing: what may be at the target.
     /// - Returns: whether the target is new, and the members that could not be copied.
@@ -31,14 +31,14 @@ extension Share {
     /// Paths are from the root.
     /// - Parameters:
     ///   - source: must exist.
-    ///   - target: whose parent must exist.
+    ///   - target: its parent must exist.
     ///   - recursive: false copies a folder without its members.
     ///   - replacing: what may be at the target.
-    ///   - takingAway: takes the source away, for a move: called with where the copy really is when it has its name,
-    ///     before any other write can come.
+    ///   - takingAway: removes the source of a move: called with where the copy really is once it has its name, before
+    ///     any other write can happen.
     /// - Returns: whether the target is new, and the members that could not be copied.
-    /// - Throws: as these, and ``RootError/changedMeanwhile`` when the source of a move was written to meanwhile; then nothing
-    ///   has happened.
+    /// - Throws: the same errors, and ``RootError/changedMeanwhile`` when the source of a move was written to meanwhile; then
+    ///   nothing has been changed.
     func transfer(
         _ source: SharePath, to target: SharePath, recursive: Bool, replacing: Replacement,
         takingAway: ((Departure, SharePath) throws(RootError) -> Void)?
@@ -55,15 +55,16 @@ extension Share {
             return try copyTree(origin, near: location, request, recursive: recursive)
         }
         try root.requireSpace(for: status.room, at: location.directory.number)
-        // A move's copy may be of what nobody else may read, and gets the source's own bits when it has it all. Any
-        // other has them as far as new files have them: a program can be run, and what was closed stays so.
+        // A move's copy may hold what nobody else may read, and gets the source's own bits once it is complete. Any
+        // other copy has the source's bits as far as new files get them: a program stays executable, and what was
+        // closed stays closed.
         let file = try TemporaryFile(
             in: root, near: location.directory, permissions: request.isMove ? 0o600 : status.mode & 0o777)
         try copyContent(of: origin.descriptor.number, status, to: file.descriptor, isMove: request.isMove)
         try copyProperties(from: origin.descriptor.number, at: origin.realPath, to: file.descriptor, at: location.path)
         try file.order(durably: request.isDurable(root))
         var replaced: ScratchPlace?
-        // Also where a step after the swap fails.
+        // Also when a step after the swap fails.
         defer { if let replaced { discard(replaced) } }
         let created = try root.commitLock.withLock { () throws(RootError) -> Bool in
             try placeCopy(file, request, status, &replaced)
@@ -74,11 +75,11 @@ extension Share {
     /// Gives a copied file its name.
     /// - Parameters:
     ///   - file: the copy.
-    ///   - request: where it goes.
-    ///   - status: what it is a copy of.
-    ///   - replaced: gets what stands out of sight, still to be removed: what was replaced, or the copy itself.
+    ///   - request: what is copied to where.
+    ///   - status: of the source.
+    ///   - replaced: set to what stands out of sight and is still to be removed: what was replaced, or the copy itself.
     /// - Returns: whether the name is new.
-    /// - Throws: what forbids it, and what the disk says.
+    /// - Throws: what forbids it, or what the disk reports.
     private func placeCopy(
         _ file: TemporaryFile, _ request: CopyRequest, _ status: sys_attributes, _ replaced: inout ScratchPlace?
     ) throws(RootError) -> Bool {
@@ -86,7 +87,7 @@ extension Share {
         let departure = try requireUnchanged(request, status)
         try requireCopyTarget(location, request, status)
         let old = location.status
-        // What is replaced would not come back when the source can't go.
+        // Before the replacement: if the source can't be removed, what was replaced would be lost.
         if old != nil { try departure?.rehearse() }
         var kept = Trash.Kept.nothing
         var isDone = false
@@ -110,17 +111,17 @@ extension Share {
         isDone = true
         do throws(RootError) {
             if request.isDurable(root) {
-                // The source goes only then.
+                // The source of a move is removed only after this.
                 try syncDirectory(of: location, kept, having: file.descriptor, atOnce: request.isMove)
                 try WriteBack.waitForName(of: file.descriptor)
             }
             if let departure, !departure.isTheCopy {
-                // On its way to the disk the copy has taken its time, in which somebody may have written to the source.
+                // Writing the copy to the disk took time, in which the source may have been written to.
                 guard departure.isUnchanged else { throw .changedMeanwhile }
                 try request.takingAway?(departure, location.path)
             }
         } catch {
-            // A source that can't go stays, and no copy of it comes.
+            // If the source can't be removed, it stays, and its copy is taken back.
             if let departure, !departure.isTheCopy, departure.isHere {
                 try takeBackFile(file, &location, &kept, &replaced, wasFree: old == nil)
                 isDone = false
@@ -132,13 +133,13 @@ extension Share {
     }
 
     /// Undoes ``placeCopy(_:_:_:_:)``.
-    /// - Throws: not what means that all is as it was, where it is not.
+    /// - Throws: no error that would mean that everything is as before when it is not.
     private func takeBackFile(
         _ file: TemporaryFile, _ location: inout Location, _ kept: inout Trash.Kept, _ replaced: inout ScratchPlace?,
         wasFree: Bool
     ) throws(RootError) {
         guard !wasFree else {
-            // What somebody else has put there meanwhile stays.
+            // If somebody else has put another file there meanwhile, that stays.
             try location.refresh()
             guard let now = location.status, try now.isSame(as: file.status()) else { return }
             let answer = unsafe location.withName { unsafe sys_unlinkat(location.directory.number, $0, 0) }
@@ -149,15 +150,17 @@ extension Share {
         guard let place = aside ?? (try? root.scratch.place(near: location.directory)) else {
             throw .system(errno: EMFILE, call: "take back a copy")
         }
-        // What can't be put back is not removed now.
+        // What can't be put back must not be removed now.
         replaced = nil
         try takeBack(place, from: &location, &kept, wasSwapped: aside != nil, wasFree: false)
         // The copy.
         replaced = place
     }
 
-    /// Puts a file where a folder is, or where a file is that a move replaces: it is kept until the source has gone.
-    /// - Returns: where that stands now; nil where nothing is to be kept, or two files can't change places in one step.
+    /// Swaps a file with a folder at its target, or with the file that a move replaces, which is kept until the source
+    /// is removed.
+    /// - Returns: where what was replaced stands now; nil when nothing is to be kept, or the file system can't exchange
+    ///   two files in one step.
     private func swapAside(
         _ file: TemporaryFile, at location: borrowing Location, keepsFile: Bool
     ) throws(RootError) -> ScratchPlace? {
@@ -176,16 +179,16 @@ extension Share {
         return place
     }
 
-    /// Puts what is at `place` where a folder is, and that to `place`.
-    /// - Throws: ``RootError/forbidden`` where its file system moves no such folder, as overlayfs none of a lower
-    ///   layer; what the disk says.
+    /// Exchanges what is at `place` with a folder.
+    /// - Throws: ``RootError/forbidden`` where the file system can't move such a folder, as overlayfs can't move one of
+    ///   a lower layer; what the disk reports.
     func swap(_ place: ScratchPlace, with location: borrowing Location) throws(RootError) {
         let answer = root.swap(place, with: location)
         guard answer != -EXDEV else { throw .forbidden }
         try check(answer, "renameat2")
     }
 
-    /// Everything that decides whether the copy may take its place.
+    /// Checks everything that decides whether the copy may take its place.
     func requireCopyTarget(
         _ location: borrowing Location, _ request: CopyRequest, _ status: sys_attributes
     ) throws(RootError) {
@@ -198,7 +201,7 @@ extension Share {
             if let old = location.status, old.isSame(as: status) { throw .selfReference }
             guard try !root.isBelow(status, location.directory) else { throw .selfReference }
         }
-        // A mount of one directory at two places: the copy would replace what it is a copy of.
+        // One directory mounted at two places: the copy would replace its own source.
         if request.isMove, let old = location.status, old.isSame(as: status) { throw .selfReference }
         try requireMatch(request.replacing, try contentStatus(of: location))
         if request.isDirectory { try requireRights(throughout: .create, at: request.target, location.path) }
@@ -215,14 +218,15 @@ extension Share {
         }
     }
 
-    /// Makes sure that what was copied is what will be taken away, or what the precondition is asked about: the file
-    /// that is under the name now.
+    /// Makes sure that the file under the name is still the one that was copied, and so the one that will be removed or
+    /// that the precondition is about.
     /// - Parameters:
-    ///   - request: what is asked.
-    ///   - status: of what was copied, as it was then.
-    ///   - fingerprint: of a moved folder, what it held when its copy was begun.
-    /// - Returns: of a move, what will be taken away.
-    /// - Throws: ``RootError/changedMeanwhile`` when it was written to; ``RootError/preconditionFailed``; what the disk says.
+    ///   - request: what is copied to where.
+    ///   - status: of the source, as it was when it was copied.
+    ///   - fingerprint: of a moved folder, as it was when the copy began.
+    /// - Returns: for a move, what will be removed.
+    /// - Throws: ``RootError/changedMeanwhile`` when the source was written to; ``RootError/preconditionFailed``; what the disk
+    ///   reports.
     func requireUnchanged(
         _ request: CopyRequest, _ status: sys_attributes, _ fingerprint: TreeFingerprint? = nil
     ) throws(RootError) -> Departure? {
@@ -244,9 +248,9 @@ extension Share {
     /// Copies bytes and times of one file into an empty one.
     /// - Parameters:
     ///   - source: open for reading.
-    ///   - status: what it is.
+    ///   - status: of the source.
     ///   - target: open for reading and writing.
-    ///   - isMove: whether all else that a file has comes along, but for its dead properties.
+    ///   - isMove: whether the file's metadata is carried along too, except its dead properties.
     /// - Throws: ``RootError/noSpace``; what reading or writing met.
     func copyContent(
         of source: Int32, _ status: sys_attributes, to target: Int32, isMove: Bool
@@ -261,7 +265,7 @@ extension Share {
     }
 }
 
-/// What a copy shall do, with paths from the root.
+/// What a copy is to do; paths are from the root.
 struct CopyRequest {
     var source: SharePath
     var realSource: SharePath
@@ -272,7 +276,7 @@ struct CopyRequest {
 
     var isMove: Bool { takingAway != nil }
 
-    /// Whether the copy must be on the disk before anything else happens: a move's, whose source goes from another
-    /// disk, which may be quicker to note that.
+    /// Whether the copy must be on the disk before anything else happens: true for a move, since the source is removed
+    /// from another disk, which may make that durable earlier.
     func isDurable(_ root: DirectoryRoot) -> Bool { isMove || root.policy.waitsForDisk }
 }

@@ -1,7 +1,7 @@
 import CSyscalls
 
 extension Share {
-    /// How often a folder is gone over in which names change for ever.
+    /// The most walks over a folder whose names keep changing.
     private static let mostWalks = 4
 
     /// Builds a folder out of sight and swaps it in.
@@ -9,16 +9,17 @@ extension Share {
         _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool
     ) throws(RootError) -> TransferResult {
         let place = try root.scratch.place(near: location.directory)
-        // In a move, nobody else comes in before all that it holds has the source's own bits, itself last.
+        // In a move, nobody else gets access before all members have the source's own bits, the folder itself last.
         let status = try origin.descriptor.status()
         let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700
-        // So that what a killed process leaves goes when it is next looked for, and takes no room for a day.
+        // So that the leftover of a killed process is removed when leftovers are next looked for, and does not take
+        // space for a day.
         let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
         let made = unsafe place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }
         if made < 0 { note?.end() }
         try check(made, "mkdirat")
         var copy = BuiltTree(place: place, note: note)
-        // Also where a step after the swap fails.
+        // Also when a step after the swap fails.
         defer { removeRemains(of: copy) }
         let top = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
         ScratchFolder.markInUse(top.number)
@@ -29,9 +30,9 @@ extension Share {
             return TransferResult(created: false, failures: failures)
         }
         if root.policy.waitsForDisk { try WriteBack.waitForNames(in: top.number) }
-        // The source will be gone: its copy must be on the disk before, all of it at once.
+        // The source will be removed: its whole copy must be on the disk before that.
         if request.isMove { try check(sys_sync_all(top.number), "syncfs") }
-        // Who writes to it later is found when it is hidden.
+        // A later write to the source is found when the source is hidden.
         if let fingerprint, try TreeFingerprint(of: origin.descriptor.number) != fingerprint { throw .changedMeanwhile }
         copy.isWhole = failures.isEmpty
         let created = try root.commitLock.withLock { () throws(RootError) in
@@ -40,25 +41,26 @@ extension Share {
         return TransferResult(created: created ?? false, failures: failures)
     }
 
-    /// Removes what a copied folder leaves out of sight: itself where it got no name, and what it replaced.
+    /// Removes what a copied folder leaves out of sight: the copy if it got no name, and what it replaced.
     private func removeRemains(of copy: BuiltTree) {
         var isCleared = true
         if let replaced = copy.replaced { isCleared = discard(replaced) }
         if isCleared { copy.going?.end() }
         if !copy.isPlaced { isCleared = discard(copy.place, isOurs: true) }
-        // What could not be removed now is tried again.
+        // If something could not be removed now, its note stays, and it is tried again.
         if isCleared, copy.arrival == nil { copy.note?.end() }
     }
 
     /// Gives a copied folder its name, under the commit lock.
     /// - Parameters:
-    ///   - copy: the folder; says afterwards what has become of it.
+    ///   - copy: the folder; updated with what became of it.
     ///   - top: the open folder itself.
-    ///   - request: where it goes.
-    ///   - status: what it is a copy of.
-    ///   - fingerprint: of the source of a move, what it held when the copy was begun.
-    /// - Returns: whether the name is new; nil when something has come to it that a part is not to replace.
-    /// - Throws: what forbids it, and what the disk says.
+    ///   - request: what is copied to where.
+    ///   - status: of the source.
+    ///   - fingerprint: of the source of a move, as it was when the copy began.
+    /// - Returns: whether the name is new; nil when something has appeared there that an incomplete copy must not
+    ///   replace.
+    /// - Throws: what forbids it, or what the disk reports.
     private func placeTree(
         _ copy: inout BuiltTree, _ top: Int32, _ request: CopyRequest, _ status: sys_attributes,
         _ fingerprint: TreeFingerprint?
@@ -68,7 +70,7 @@ extension Share {
         try requireCopyTarget(location, request, status)
         let created = location.status == nil
         guard copy.isWhole || created else { return nil }
-        // What is replaced would not come back when the source can't go.
+        // Before the replacement: if the source can't be removed, what was replaced would be lost.
         if !created { try departure?.rehearse() }
         var kept = Trash.Kept.nothing
         defer {
@@ -86,14 +88,14 @@ extension Share {
             }
             if let departure { try takeAway(departure, request, of: &copy, top, at: location) }
         } catch {
-            // A source that can't go, or was written to until now, stays, and no copy of it comes.
+            // If the source can't be removed, or was written to until now, it stays, and its copy is taken back.
             if departure?.isHere == true { try takeBackTree(&copy, from: &location, &kept, wasFree: created) }
             throw error
         }
         return created
     }
 
-    /// Lets a copied folder take its name, and puts what has it into the trash or out of sight.
+    /// Gives a copied folder its name, and moves what has that name into the trash or out of sight.
     private func show(
         _ copy: inout BuiltTree, at location: inout Location, _ kept: inout Trash.Kept
     ) throws(RootError) {
@@ -112,7 +114,7 @@ extension Share {
         copy.isPlaced = true
     }
 
-    /// Takes the source of a move away, whose copy has its name.
+    /// Removes the source of a move whose copy has its name.
     private func takeAway(
         _ departure: Departure, _ request: CopyRequest, of copy: inout BuiltTree, _ top: Int32,
         at location: borrowing Location
@@ -121,19 +123,19 @@ extension Share {
             copy.arrival = noteArrival(from: copy.place, at: location.path, copy.note)
         }
         try request.takingAway?(departure, location.path)
-        // Only a copy whose name was taken back is to be found where the note says.
+        // The place that the note names must be free, or hold a copy that lost its name in a power cut, nothing else.
         if copy.arrival != nil, let old = copy.replaced {
             (copy.replaced, copy.going) = makeRoom(at: old, near: location)
         }
     }
 
     /// Undoes ``show(_:at:_:)``.
-    /// - Throws: not what means that all is as it was, since it is not.
+    /// - Throws: no error that would mean that everything is as before, since it is not.
     private func takeBackTree(
         _ copy: inout BuiltTree, from location: inout Location, _ kept: inout Trash.Kept, wasFree: Bool
     ) throws(RootError) {
         let wasSwapped = copy.replaced != nil
-        // What can't be put back is not removed now.
+        // What can't be put back must not be removed now.
         copy.replaced = nil
         try takeBack(copy.place, from: &location, &kept, wasSwapped: wasSwapped, wasFree: wasFree)
         copy.isPlaced = false
@@ -141,14 +143,13 @@ extension Share {
         copy.arrival = nil
     }
 
-    /// Notes, before the source of a move goes, that its copy has its name: a power cut may take that back, and then
-    /// the copy, out of sight again, is all that is left.
+    /// Notes, before the source of a move is removed, that its copy has its name: a power cut may undo that rename, and
+    /// then the copy, out of sight again, is all that is left.
     /// - Parameters:
-    ///   - place: where the copy stood.
-    ///   - path: where it is.
+    ///   - place: where the copy was built.
+    ///   - path: where the copy is now.
     ///   - note: of the unfinished copy.
-    /// - Returns: the note that says so; nil where none can be kept, as on a full disk, which the move may be to
-    ///   relieve.
+    /// - Returns: the note; nil when none can be kept, as on a full disk, which the move may be meant to relieve.
     private func noteArrival(from place: ScratchPlace, at path: SharePath, _ note: RemovalNote?) -> RemovalNote? {
         if let note, note.arrive(at: path) { return note }
         note?.end()
@@ -156,7 +157,7 @@ extension Share {
     }
 
     /// Moves what is to be removed to another place out of sight.
-    /// - Returns: where it is now, and the note that it is to go.
+    /// - Returns: where it is now, and the note that it is to be removed.
     private func makeRoom(
         at place: ScratchPlace, near location: borrowing Location
     ) -> (ScratchPlace, RemovalNote?) {
@@ -167,18 +168,18 @@ extension Share {
         return (place, nil)
     }
 
-    /// Copies what a folder holds; and, where names in it changed meanwhile, what has come to other names.
+    /// Copies the members of a folder and, when names in it changed meanwhile, goes over it again for what was renamed.
     ///
-    /// Who renames a file while we read its folder has it read under neither name. A move needs no more than one walk:
-    /// it takes nothing away of what changed, and begins anew.
-    /// - Returns: the members that could not be copied. Where names change for ever, those are among them that were
-    ///   never met where they had just been, and one that changed until the end.
+    /// A file that is renamed while its folder is being read may be read under neither name. A move needs one walk
+    /// only: it removes nothing that changed, and starts over.
+    /// - Returns: the members that could not be copied. When names keep changing, these include members that were never
+    ///   met where they had just been, and one that changed until the end.
     private func copyMembers(
         of origin: borrowing Visible, to top: Int32, at target: SharePath, isMove: Bool, recursive: Bool
     ) throws(RootError) -> [MemberFailure] {
         let source = origin.descriptor.number
         let isWatched = recursive && !isMove
-        // What can't be looked at as a whole is gone over, too.
+        // When the tree can't be fingerprinted, it is gone over again too.
         var names = isWatched ? try? TreeFingerprint(of: source, scope: .names) : nil
         var debts = CopyDebts()
         var failures: [MemberFailure] = []
@@ -199,8 +200,8 @@ extension Share {
 
     private func shown(_ path: SharePath) -> SharePath { path.relative(to: base) ?? .root }
 
-    /// Puts a copy out of sight again, to `place`, and back what it took the place of.
-    /// - Throws: not what means that all is as it was, since it is not.
+    /// Moves a copy out of sight again, to `place`, and puts back what it replaced.
+    /// - Throws: no error that would mean that everything is as before, since it is not.
     func takeBack(
         _ place: ScratchPlace, from location: inout Location, _ kept: inout Trash.Kept, wasSwapped: Bool, wasFree: Bool
     ) throws(RootError) {
@@ -214,14 +215,14 @@ extension Share {
             } else if wasFree || kept.isMoved {
                 answer = root.rename(try location.place(), to: place)
             } else {
-                // What it replaced is nowhere else: the copy is all that is under the name.
+                // What it replaced is gone: the copy is all that is left under the name.
                 answer = -EBUSY
             }
         } catch {
             answer = -EIO
         }
         guard answer == 0 else {
-            // What was replaced would stay out of sight, and be taken for a leftover.
+            // Otherwise what was replaced would stay out of sight, and be removed as a leftover.
             if wasSwapped { _ = try? root.nameAgain(place, location.path) }
             throw .system(errno: -answer, call: "take back a copy")
         }
@@ -230,19 +231,19 @@ extension Share {
 
 /// The copy of a folder, from when it is built out of sight until it has its name.
 private struct BuiltTree {
-    /// Where it is built; where what it replaced stands, once they have changed places.
+    /// Where it is built; after the swap, where what it replaced stands.
     let place: ScratchPlace
-    /// That it is of no use until it has its name.
+    /// Says that the copy is of no use until it has its name.
     let note: RemovalNote?
     /// Whether no member is missing.
     var isWhole = false
     /// Whether it has its name.
     var isPlaced = false
-    /// That it has its name, unless a power cut takes that back; ``note`` itself, or another in its place.
+    /// Says that the copy has its name, which a power cut may undo; ``note`` itself, or another in its place.
     var arrival: RemovalNote?
-    /// Where what it replaced stands, which is to be removed.
+    /// Where what it replaced stands, to be removed.
     var replaced: ScratchPlace?
-    /// That this is to go.
+    /// Says that ``replaced`` is to be removed.
     var going: RemovalNote?
 
     init(place: ScratchPlace, note: RemovalNote?) {

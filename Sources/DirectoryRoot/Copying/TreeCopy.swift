@@ -1,11 +1,11 @@
 import CSyscalls
 
-/// Copies the members of one directory into a fresh one, as a requester sees them, with bounded descriptors and memory
-/// for any depth and breadth.
+/// Copies the members of one directory into a new one, as a requester sees them, with a bounded number of descriptors
+/// and bounded memory for any depth and breadth.
 ///
-/// Links are copied as what they point at, where that is inside the root: as often as ``FollowedLinks`` has it, and not
-/// where that is what the link is in. What can't be read is reported and left out; when the disk is full, everything
-/// ends.
+/// Links are copied as what they point at, if that is inside the root: as often as ``FollowedLinks`` allows, and not
+/// when they point at a directory that the walk is in. What can't be read is reported and left out; a full disk ends
+/// the whole copy.
 struct TreeCopy: ~Copyable {
     private static let mostOpen = 24
     private static let mostFailures = 1_000
@@ -22,12 +22,11 @@ struct TreeCopy: ~Copyable {
     private var writeBack = WriteBackQueue()
 
     /// - Parameters:
-    ///   - share: who asks.
+    ///   - share: the requester's view.
     ///   - source: the real path of what is copied, for rights and reports.
     ///   - target: where it will be.
-    ///   - isMove: whether everything comes along: ``FileMetadata``, hidden names, links that lead nowhere.
-    ///   - debts: of the walk before, where the copy has members of one already: those that are as the source has them
-    ///     now are done.
+    ///   - isMove: whether everything is carried along: ``FileMetadata``, hidden names, dangling links.
+    ///   - debts: left by the previous walk; members that its copy already has as the source has them now are done.
     init(share: Share, source: SharePath, target: SharePath, isMove: Bool, debts: CopyDebts) {
         self.share = share
         self.source = source
@@ -42,7 +41,7 @@ struct TreeCopy: ~Copyable {
     ///   - top: the new directory.
     ///   - recursive: false leaves the members out.
     /// - Returns: the members that could not be copied.
-    /// - Throws: what makes going on pointless.
+    /// - Throws: what makes it pointless to go on.
     mutating func run(from origin: Int32, to top: Int32, recursive: Bool) throws(RootError) -> [MemberFailure] {
         levels.append(
             try CopyLevel(
@@ -67,8 +66,8 @@ struct TreeCopy: ~Copyable {
         return debts.broken + failures
     }
 
-    /// A move carries what nobody sees, too, since the source will be gone: the state of a share in the tree, with its
-    /// trash, but not what is unfinished.
+    /// A move also carries what nobody sees, since the source will be removed: the state folder of a share in the tree
+    /// with its trash, but nothing unfinished.
     private func takes(_ name: [UInt8], in folder: SharePath) -> Bool {
         if isMove { return unsafe name.withUnsafeBufferPointer { unsafe !ReservedName.isTemporary($0) } }
         return share.root.policy.shows(name: name) && !share.root.hides(name, in: folder)
@@ -94,7 +93,7 @@ struct TreeCopy: ~Copyable {
         level.failing = nil
     }
 
-    /// Makes the same link; anything else that can't be opened can't be carried.
+    /// Recreates a dangling link; anything else that can't be opened can't be carried.
     private func copyLink(_ name: [UInt8], of level: CopyLevel) throws(RootError) {
         var place = [CChar](repeating: 0, count: 4_097)
         let count = unsafe CString.with(name) { unsafe sys_readlinkat(level.source, $0, &place, place.count - 1) }
@@ -103,7 +102,7 @@ struct TreeCopy: ~Copyable {
         try unsafe check(CString.with(name) { unsafe sys_symlinkat(place, level.target, $0) }, "symlinkat")
     }
 
-    /// Opens a member, or what it points at; nil for what does not exist for the requester.
+    /// Opens a member, or what it points at; nil when it does not exist for the requester.
     private mutating func openMember(_ name: [UInt8], of level: CopyLevel) throws(RootError) -> CopyMember? {
         let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
         let answer = unsafe CString.with(name) { unsafe sys_openat(level.source, $0, flags | O_NOFOLLOW, 0) }
@@ -133,7 +132,7 @@ struct TreeCopy: ~Copyable {
         return CopyMember(descriptor: descriptor, realPath: nil)
     }
 
-    /// In a later walk it has been copied under another name, or was missed before.
+    /// Notes that a name vanished; in a later walk the member has been copied under another name, or was missed before.
     private mutating func noteMissing(_ name: [UInt8], of level: CopyLevel) {
         guard !isGoneOver, debts.missing.count < Self.mostFailures, level.mayTell(ofLast: name, to: share) else {
             return
@@ -147,7 +146,7 @@ struct TreeCopy: ~Copyable {
         let isLinked = member.realPath != nil
         let isBehindLink = levels.dropFirst().contains(where: \.isLinked)
         if isLinked || isBehindLink {
-            // A link to a directory that we are in has no end.
+            // A link to a directory that the walk is in would never end.
             guard !levels.contains(where: { $0.identity.isSame(as: status) }) else { throw .selfReference }
         }
         if isLinked, isBehindLink {
@@ -162,7 +161,7 @@ struct TreeCopy: ~Copyable {
         }
         let folder = try Descriptor(answer, "openat")
         if made == -EEXIST { try restoreBits(permissions, of: folder.number) }
-        // Behind a link the rights of the place count where it leads.
+        // Behind a link, the rights of the link's target hold.
         let paths = (
             member.realPath ?? level.paths.source.appendingIfFits(name), level.paths.target.appendingIfFits(name)
         )
@@ -175,14 +174,14 @@ struct TreeCopy: ~Copyable {
         level.failing = nil
         levels.append(next)
         let far = levels.count - 1 - Self.mostOpen
-        // From behind a link no `..` leads back.
+        // From behind a link, `..` does not lead back.
         if far >= 0, !levels[far + 1].isLinked { levels[far].close() }
     }
 
-    /// Has a folder that an earlier walk made, perhaps for another one which had its name, be no more open than this
-    /// one.
+    /// Makes a folder that an earlier walk created, perhaps for another source of that name, no more open than this
+    /// source.
     ///
-    /// Nor any more open than it was made: what the process's mask has closed stays closed.
+    /// It never gets more permissions than it was created with: what the process's umask closed stays closed.
     private func restoreBits(_ permissions: UInt32, of folder: Int32) throws(RootError) {
         let status = try sys_attributes(of: folder)
         let wanted = status.mode & (permissions | 0o7000)
@@ -190,13 +189,13 @@ struct TreeCopy: ~Copyable {
         try FileMetadata.setBits(wanted, of: folder)
     }
 
-    /// Makes room for a folder where an earlier walk has copied a file of that name.
+    /// Removes the file that an earlier walk copied where a folder of that name is to be created.
     private func clearFile(_ name: [UInt8], in level: CopyLevel) throws(RootError) {
         let answer = unsafe CString.with(name) { unsafe sys_unlinkat(level.target, $0, 0) }
         if answer != -ENOENT, answer != -EISDIR, answer != -EPERM { try check(answer, "unlinkat") }
     }
 
-    /// Whether an earlier walk has copied just this; what it has of another file of that name goes.
+    /// Whether an earlier walk has already copied this very file; a copy of another file under that name is removed.
     private mutating func hasCopy(
         of status: sys_attributes, _ name: [UInt8], in level: CopyLevel
     ) throws(RootError) -> Bool {
@@ -205,14 +204,14 @@ struct TreeCopy: ~Copyable {
         if answer == -ENOENT { return false }
         try check(answer, "statx")
         let isSame = found.size == status.size && found.modificationTime.mayBe(status.modificationTime)
-        // Others of an archive have the same time, and others of their kind the same size.
+        // Other files from one archive have the same time, and similar files the same size.
         let isProven = level.isInPlace && debts.knows(status, name, in: level)
         if found.isFile, isSame, isProven {
             debts.note(status, name, in: level)
             return true
         }
         guard TreeRemoval.remove(name, in: level.target, isOurs: true).isEmpty else { throw .changedMeanwhile }
-        // What was written to meanwhile is what it was.
+        // A proven file that was only written to meanwhile is still the same file.
         if !isProven { debts.replaced = level.paths.source.appendingIfFits(name) }
         return false
     }
@@ -236,7 +235,7 @@ struct TreeCopy: ~Copyable {
         try writeBack.add(made, durably: share.root.policy.waitsForDisk)
     }
 
-    /// Gives up the directories that can't be read on, and those above that can't be found again from there.
+    /// Drops the directories that can't be read on, and those above that can't be reopened from there.
     private mutating func dropBroken() {
         while let level = levels.last, !level.isOpen || level.isBroken {
             levels.removeLast()
@@ -274,6 +273,7 @@ struct TreeCopy: ~Copyable {
 /// An open member of a directory that is being copied.
 private struct CopyMember: ~Copyable {
     let descriptor: Descriptor
-    /// Where it is from the root, when it was reached through a link and its `..` is not where we came from.
+    /// Where it is from the root, when it was reached through a link and its `..` does not lead to where the walk came
+    /// from.
     let realPath: SharePath?
 }

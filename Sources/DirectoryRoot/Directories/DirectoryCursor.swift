@@ -2,7 +2,7 @@ import CSyscalls
 
 /// A walk over one directory's members.
 ///
-/// Use from one task at a time; each ``next(_:)`` waits for the disk.
+/// Use from one task only at any moment; each ``next(_:)`` waits for the disk.
 public final class DirectoryCursor: @unchecked Sendable {
     /// The directory itself, as it was when the walk began.
     public let attributes: FileAttributes
@@ -11,38 +11,39 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let descriptor: Int32
     /// Where it is, from the root and without links.
     package let realPath: SharePath
-    /// Whether members may be told from what the kernel knows, should they be the roots of far file systems.
+    /// Whether members' attributes may be taken from the kernel's cache, in case they are the roots of far file
+    /// systems.
     private let isNear: Bool
     /// Whether a link among the members may lead to a far file system that this directory itself is not on.
     private let isBesideFar: Bool
     private let hasUniformRights: Bool
     private let isReadable: Bool
-    /// The most bytes that a member's name may have: no path leads to one with more.
+    /// The most bytes that a member's name may have: no path is long enough for a longer one.
     private let longestName: Int
 
     private let hints: PropertyHints
     private let policy: RootPolicy
-    /// Ask the disk about every member that may have properties, so that only those that do say so.
+    /// Ask the disk about every member that may have properties, so that `mayHaveProperties` is exact.
     package var looksForProperties = false
-    /// Wait for far file systems, where what they hold is listed next.
+    /// Wait for far file systems, because the members of folders are listed next.
     package var entersFolders = false
-    /// Show, too, what has too long a path to be asked for: for who tells of what is left out.
+    /// Also show members whose path is too long to be requested, for a caller that reports what is left out.
     package var listsUnreachable = false
-    /// Show what the requester has just brought and may not read: a mounted drive that does not find what it is about
-    /// to fill takes it for deleted.
+    /// Show what the requester has just uploaded and may not read: a mounted drive that does not find the file it is
+    /// about to fill takes it for deleted.
     package var listsArrivals = false
     private var reader: DirectoryReader
-    /// How this directory tells names apart; nil until one is like a hidden one.
+    /// How this directory compares names; nil until a name resembles a hidden one.
     private var names: FolderNames?
-    /// What the disk makes of this directory's own path, where rules have it in other letters: the same for every
+    /// Whether the disk takes this directory's own path for the path of a rule in another spelling: the same for every
     /// member.
     private var confusions: [OtherSpelling: Bool] = [:]
 
     /// - Parameters:
-    ///   - share: who asks.
+    ///   - share: the requester's view.
     ///   - directory: open for reading; owned from now on.
     ///   - attributes: of the directory.
-    ///   - path: how it was asked for, from the root.
+    ///   - path: as it was requested, from the root.
     ///   - realPath: where it is, from the root.
     /// - Throws: what reading the state folder met.
     init(
@@ -72,11 +73,11 @@ public final class DirectoryCursor: @unchecked Sendable {
 
     /// The next members, at most `limit` of them; empty at the end.
     ///
-    /// A member that vanishes meanwhile is left out, and so is one whose path is too long for anybody to ask for it: a
-    /// folder that is moved may take such members along.
-    /// Links that stay inside the root appear as what they point at, others not at all.
-    /// - Throws: what the disk says of the directory or of a member: who keeps a copy in step with a listing would take
-    ///   one that is left out for a deleted one.
+    /// A member that vanishes meanwhile is left out, and so is one whose path is too long to be requested (moving a
+    /// folder may create such members). Links that stay inside the root appear as what they point at; other links do
+    /// not appear.
+    /// - Throws: what the disk reports for the directory or a member: a client that syncs by a listing would take an
+    ///   omitted member for a deleted one.
     public func next(_ limit: Int = 512) throws(RootError) -> [DirectoryMember] {
         var members: [DirectoryMember] = []
         guard limit > 0 else { return members }
@@ -89,17 +90,18 @@ public final class DirectoryCursor: @unchecked Sendable {
         return members
     }
 
-    /// Shows the members that come next, as ``next(_:)`` gives them, without a copy of their names.
+    /// Passes on the next members, as ``next(_:)`` returns them, without copying their names.
     ///
-    /// - Parameter body: gets a name, valid during the call only, what it is, and whether it may have properties;
-    ///   answers false when it has enough.
-    /// - Throws: what the disk says, and what `body` throws.
+    /// - Parameter body: gets a name, valid during the call only, its attributes, and whether it may have properties;
+    ///   returns false when it has enough.
+    /// - Throws: what the disk reports, and what `body` throws.
     /// - Returns: false when there are no more.
     package func visit(
         _ body: (UnsafeBufferPointer<UInt8>, FileAttributes, Bool) throws(RootError) -> Bool
     ) throws(RootError) -> Bool {
         let looksForProperties = looksForProperties
-        // One turn of the reader for all of them: each would be checked for another that is under way.
+        // One exclusive access to the reader for all of them: otherwise each record would pay for its own exclusivity
+        // check.
         return try unsafe reader.each { (record) throws(RootError) in
             var way = Way.named
             guard unsafe canBeMember(record), let attributes = try unsafe attributes(of: record, &way) else {
@@ -113,7 +115,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         }
     }
 
-    /// Whether the process may look at what is named here; without that, all members seem to be absent.
+    /// Whether the process may look up names here; without that permission, all members would seem absent.
     package func canSearch() -> Bool {
         let opened = unsafe sys_openat(descriptor, ".", sys_o_path | O_DIRECTORY, 0)
         guard opened >= 0 else { return RootError(opened, "openat") != .forbidden }
@@ -121,7 +123,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         return true
     }
 
-    /// Whether there is a path by which a member can be asked for.
+    /// Whether some path is short enough to request a member of this name.
     package func reaches(_ name: [UInt8]) -> Bool { name.count <= longestName }
 
     /// Tries whether the process can open a file of this directory for reading.
@@ -138,7 +140,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         _ = try share.root.resolver.open(realPath.appending(name), flags: flags)
     }
 
-    /// Whether a record can be a member of a share; cleans up what is a leftover of ours.
+    /// Whether a record can be a member of a share; removes it when it is a leftover of ours.
     private func canBeMember(_ record: sys_name) -> Bool {
         switch unsafe record.type {
         case UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_LNK), UInt32(DT_UNKNOWN):
@@ -151,7 +153,7 @@ public final class DirectoryCursor: @unchecked Sendable {
         }
     }
 
-    /// As ``DirectoryRoot/hides(_:in:)``, with one look at this directory for all of its members.
+    /// Like ``DirectoryRoot/hides(_:in:)``, but examines this directory once for all of its members.
     private func hides(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard unsafe share.root.hiddenSpellings.mayHave(name: name) else { return false }
         if names == nil { names = try? FolderNames(in: descriptor, assumesNothing: share.root.resolver.doubtsNames) }
@@ -161,9 +163,9 @@ public final class DirectoryCursor: @unchecked Sendable {
         }
     }
 
-    /// Removes what a crash left in this directory because it could not stand in the scratch folder.
+    /// Removes what a crash left in this directory because it could not be in the scratch folder.
     private func cleanUp(_ record: sys_name) {
-        // A name that only begins like ours is somebody's, hidden or not.
+        // A name that merely begins like ours belongs to somebody, hidden or not.
         guard unsafe ReservedName.isTemporary(record.bytes), !policy.isReadOnly,
             unsafe ScratchFolder.isLeftover(descriptor, record, at: share.root.state.clock.wall()),
             unsafe !share.root.scratch.mayHaveNote(of: Array(record.bytes))
@@ -171,19 +173,19 @@ public final class DirectoryCursor: @unchecked Sendable {
         _ = unsafe TreeRemoval.remove(Array(record.bytes), in: descriptor)
     }
 
-    /// How a record leads to what it stands for.
+    /// How a record relates to what it stands for.
     private enum Way {
         case named, linked
-        /// It is the root of a far file system, which nobody asks on behalf of a folder above, or a link leads to one
-        /// that does not answer: who looks at that would wait for one that hangs.
+        /// The root of a far file system, which is not asked when a folder above is listed, or a link to one that does
+        /// not answer: looking at it could hang.
         case mounted
-        /// The requester has brought it, and may not read what is kept with it.
+        /// The requester has uploaded it, and may not read its properties.
         case brought
 
         var leadsToProperties: Bool { self == .named || self == .linked }
     }
 
-    /// What a record stands for, of a link what that points at; nil when it is none of this share's members.
+    /// The attributes of what a record stands for, for a link of its target; nil when that is no member of the share.
     private func attributes(of record: sys_name, _ way: inout Way) throws(RootError) -> FileAttributes? {
         var status = sys_attributes()
         do throws(RootError) {
@@ -194,7 +196,7 @@ public final class DirectoryCursor: @unchecked Sendable {
             try check(answer, "statx")
             if isAtOnce, status.is_mount_root != 0, share.root.farMounts.has(device: status.device) {
                 way = .mounted
-                // The kernel knows no time of one that it has never asked.
+                // The root of a far file system that the kernel has never asked has no modification time yet.
                 if status.modified == 0 {
                     try unsafe check(sys_statat(descriptor, record.name, &status), "statx")
                 }
@@ -213,7 +215,7 @@ public final class DirectoryCursor: @unchecked Sendable {
                 status = target.status
             }
         } catch {
-            // A member that vanished, or that we may not look at, is not there.
+            // A member that vanished, or that the process may not look at, counts as absent.
             guard error.meansAbsent else { throw error }
             return nil
         }

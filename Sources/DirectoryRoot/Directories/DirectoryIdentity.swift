@@ -1,6 +1,7 @@
 import CSyscalls
 
-/// One directory, by whichever path it is reached: links can lead back up, and a walk enters each once.
+/// Identifies a directory whichever path it is reached by: links can lead back up, and a walk enters each directory
+/// once.
 package struct DirectoryIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64

@@ -1,10 +1,10 @@
-/// One name of a listing.
+/// One member in a listing.
 public struct DirectoryMember: Sendable {
     /// The raw bytes of the name.
     public var name: [UInt8]
-    /// What it is; of a link, what that points at.
+    /// Its attributes; for a link, those of its target.
     public var attributes: FileAttributes
-    /// False only when it is known that there are no dead properties, so that nobody needs to look.
+    /// False only when it is certain that there are no dead properties, so that nobody needs to look.
     public var mayHaveProperties: Bool
 
     /// All as given.

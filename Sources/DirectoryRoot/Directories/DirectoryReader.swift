@@ -10,7 +10,7 @@ import CSyscalls
 
     /// - Parameters:
     ///   - descriptor: a directory open for reading; stays the caller's.
-    ///   - byteCount: how much is read at once.
+    ///   - byteCount: the size of the read buffer.
     init(descriptor: Int32, byteCount: Int = 32_768) {
         self.descriptor = descriptor
         unsafe buffer = .allocate(byteCount: byteCount, alignment: 16)
@@ -38,7 +38,7 @@ import CSyscalls
         }
     }
 
-    /// Shows the next records, each valid during the call only, until `body` has enough and answers false.
+    /// Passes the next records to `body`, each valid during the call only, until it returns false.
     /// - Returns: false when there are no more.
     mutating func each(_ body: (sys_name) throws(RootError) -> Bool) throws(RootError) -> Bool {
         while let record = try unsafe next() {
@@ -47,12 +47,12 @@ import CSyscalls
         return false
     }
 
-    /// Looks through all names of a directory until `isSought` is true for one.
+    /// Searches all names of a directory until `isSought` returns true for one.
     /// - Parameters:
-    ///   - directory: opened for whatever purpose; who reads from it goes on where they were.
+    ///   - directory: opened in any mode; its read position is not changed.
     ///   - isSought: gets a name, valid during the call only.
-    /// - Returns: whether it is listed.
-    /// - Throws: what the disk says.
+    /// - Returns: whether one was found.
+    /// - Throws: what the disk reports.
     static func lists(
         in directory: Int32, _ isSought: (UnsafeBufferPointer<UInt8>) -> Bool
     ) throws(RootError) -> Bool {

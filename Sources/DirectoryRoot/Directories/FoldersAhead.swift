@@ -1,8 +1,8 @@
-/// The folders of a tree that a walk has yet to enter: each is entered once, and by its own path where that is in the
-/// tree.
+/// The folders of a tree that a walk has yet to enter: each is entered once, by its own path if that is in the tree.
 ///
-/// Links may lead to any folder, also back up. What is behind one waits for all that is reached without: else a link
-/// would take the members of another folder to a place that is not theirs, now and then, as the disk's order has it.
+/// Links may lead to any folder, also back up. Folders behind a link wait until all those that are reached without one
+/// have been entered: otherwise, depending on the disk's order, a link could make the members of one folder appear at
+/// another place.
 package struct FoldersAhead {
     /// The path that the walk began with, and where that is from the root.
     private let top: (path: SharePath, real: SharePath)
@@ -20,16 +20,16 @@ package struct FoldersAhead {
         entered = [DirectoryIdentity(cursor.attributes)]
     }
 
-    /// How many were entered or wait.
+    /// How many folders were entered or wait.
     package var count: Int { entered.count + ahead.count + behindLinks.count }
 
-    /// What all that takes of the memory, in bytes, about.
+    /// About how much memory all of this takes, in bytes.
     package var byteCount: Int { pathBytes + count * Self.bytesOfFolder }
 
-    /// What a folder takes beside its path: when it waits, and when it was entered.
+    /// Bytes that a folder takes besides its path: while it waits, and once it was entered.
     private static let bytesOfFolder = 64
 
-    /// Adds one that was found in the folder that was entered last.
+    /// Adds a folder found in the folder that was entered last.
     package mutating func add(_ path: SharePath) {
         ahead.append(path)
         pathBytes += path.bytes.count
@@ -37,10 +37,10 @@ package struct FoldersAhead {
 
     /// Enters the next one; waits for the disk.
     ///
-    /// Those that have gone, or may not be read, are passed over.
-    /// - Parameter share: the view of whoever walks.
+    /// Folders that no longer exist, or may not be read, are skipped.
+    /// - Parameter share: the view of the requester.
     /// - Returns: the folder and its members; nil when all were entered.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     package mutating func next(in share: Share) throws(RootError) -> (path: SharePath, cursor: DirectoryCursor)? {
         while let path = ahead.popLast() ?? behindLinks.popLast() {
             pathBytes -= path.bytes.count

@@ -1,25 +1,26 @@
-/// Which links to folders a walk has followed that it met behind other links: each may be followed a few times only.
+/// Counts how often a walk has followed each link that it met behind another link: each may be followed a few times
+/// only.
 ///
-/// A link that lies in what is walked through itself is no matter: there are only as many as there are, and each has
-/// what it leads to. Behind a link the same ones are met again on each way there, and the ways multiply: of twelve
-/// folders with two links each to the next one, four thousand are below the first; eight that link each other have a
+/// Links in the walked tree itself need no limit: each is met once. Behind links the same ones are met again by every
+/// way there, and the ways multiply: if each of twelve folders has two links to the next one, four thousand are below
+/// the first; eight folders that link to each other have a hundred thousand ways through them, without any loop.
 /// hundred thousand ways through them, without any loop.
 package struct FollowedLinks {
-    /// Enough for what a few links beside one another lead to, with its own links.
+    /// Enough for a few links side by side that lead to one folder with links of its own.
     private static let most: UInt8 = 3
-    /// By the hash of where a link is: nothing else is remembered.
+    /// By the hash of the link's place; nothing else is remembered.
     private var times: [Int: UInt8] = [:]
 
-    /// Of a walk that begins.
+    /// For a walk that begins.
     package init() {}
 
-    /// What is remembered, in bytes, about.
+    /// About how much memory this takes, in bytes.
     package var byteCount: Int { times.capacity * 2 * MemoryLayout<Int>.stride }
 
     /// Follows a link once more.
     /// - Parameters:
     ///   - name: of the link.
-    ///   - folder: which it is in, behind another link.
+    ///   - folder: the folder that it is in, itself behind another link.
     /// - Returns: false when it has been followed too often already.
     package mutating func follow(_ name: [UInt8], in folder: DirectoryIdentity) -> Bool {
         var hasher = Hasher()

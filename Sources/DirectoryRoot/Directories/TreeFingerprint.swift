@@ -1,14 +1,14 @@
 import CSyscalls
 
-/// What every file and folder of a tree was at one moment, in one number: another one as soon as anything in it is
-/// written, made, renamed or removed.
+/// One number for the state of every file and folder of a tree at one moment: it differs as soon as anything in the
+/// tree is written, created, renamed or removed.
 ///
-/// The order does not matter. Good within one process only.
+/// Does not depend on the order of reading. Comparable within one process only.
 struct TreeFingerprint: Equatable {
-    /// What makes another fingerprint.
+    /// Which changes change the fingerprint.
     enum Scope {
         case contents
-        /// What is made, renamed or removed; no file is looked at.
+        /// Creating, renaming and removing only; files are not examined.
         case names
     }
 
@@ -17,16 +17,16 @@ struct TreeFingerprint: Equatable {
     private let scope: Scope
     private var levels: [SumLevel] = []
     private var sum: UInt64 = 0
-    /// When the file or folder was changed that was changed last, of those whose contents count.
+    /// The latest change of a file or folder, when contents count.
     private(set) var newest = Timestamp(seconds: .min)
 
-    /// Of what is in a directory now, but for what a copy leaves out, not following links.
+    /// Of what a directory holds now, except what a copy leaves out; does not follow links.
     ///
     /// May wait for the disk.
     /// - Parameters:
-    ///   - directory: open for whatever purpose; stays the caller's.
-    ///   - scope: what makes another fingerprint.
-    /// - Throws: ``RootError/changedMeanwhile`` when a folder is moved while this looks; what the disk says.
+    ///   - directory: opened in any mode; stays the caller's.
+    ///   - scope: which changes count.
+    /// - Throws: ``RootError/changedMeanwhile`` when a folder is moved while this reads; what the disk reports.
     init(of directory: Int32, scope: Scope = .contents) throws(RootError) {
         self.scope = scope
         try unsafe enter(".", in: directory)
@@ -40,7 +40,8 @@ struct TreeFingerprint: Equatable {
             do throws(RootError) {
                 try unsafe enter(record.name, in: level.number)
             } catch .notFound, .notDirectory, .forbidden {
-                // Gone or replaced meanwhile: the sum of another moment tells. One that nobody can read is not copied.
+                // Gone or replaced meanwhile: a fingerprint of another moment will differ. What nobody can read is not
+                // copied.
                 continue
             }
             if levels.count > Self.mostOpen { levels[levels.count - 1 - Self.mostOpen].close() }
@@ -52,11 +53,11 @@ struct TreeFingerprint: Equatable {
     private mutating func enter(_ name: UnsafePointer<CChar>, in directory: Int32) throws(RootError) {
         let level = try unsafe SumLevel(name, in: directory)
         levels.append(level)
-        // Its own times tell what came and went between two looks; otherwise they count with its name.
+        // Its own times show what came and went between two fingerprints; with contents, they are added with its name.
         if scope == .names { unsafe add(FileStamp(level.identity), nil) }
     }
 
-    /// Whether a name is one of those that a copy may have: what moves takes along all but what is unfinished.
+    /// Whether a copy may have this name: a move takes everything along except what is unfinished.
     private func counts(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         switch scope {
         case .contents: unsafe !ReservedName.isTemporary(name)
@@ -92,9 +93,9 @@ struct TreeFingerprint: Equatable {
 private final class SumLevel {
     private let directory: WalkedDirectory
     private var reader: DirectoryReader?
-    /// How many records were read, which are left out when the directory was closed meanwhile.
+    /// How many records were read; they are skipped when the directory was closed meanwhile.
     ///
-    /// Where that leaves out others, the directory was changed, and so is the sum.
+    /// If this skips the wrong ones, the directory was changed, and so is the sum.
     private var seen = 0
 
     init(_ name: UnsafePointer<CChar>, in directory: Int32) throws(RootError) {

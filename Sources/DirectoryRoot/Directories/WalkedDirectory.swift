@@ -1,11 +1,11 @@
 import CSyscalls
 
-/// A directory on the way down a tree, whose descriptor can be given back while the walk is far below: a tree may be
-/// deeper than a process has descriptors.
+/// A directory on the way down a tree, whose descriptor can be closed while the walk is far below: a tree may be deeper
+/// than a process may have descriptors.
 final class WalkedDirectory {
-    /// The open descriptor; negative while it is given back.
+    /// The open descriptor; negative while it is closed.
     private(set) var number: Int32
-    /// What the directory was when the walk came to it.
+    /// The directory's status when the walk came to it.
     let identity: sys_attributes
 
     /// - Throws: what looking at the directory met.
@@ -24,7 +24,7 @@ final class WalkedDirectory {
     }
 
     /// Opens it again through the `..` of a directory in it.
-    /// - Throws: ``RootError/notFound`` when that no longer leads here: somebody moved one of the two.
+    /// - Throws: ``RootError/notFound`` when that no longer leads here because one of the two was moved.
     func reopen(from child: WalkedDirectory) throws(RootError) {
         guard !isOpen else { return }
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW

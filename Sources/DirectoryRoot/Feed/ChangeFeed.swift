@@ -9,12 +9,12 @@ import Synchronization
     import Glibc
 #endif
 
-/// Tells those who look at a folder what changes in it, through whatever door or straight on the disk.
+/// Reports changes in a folder to its subscribers, whether made through the server or directly on the disk.
 ///
-/// One thread serves all of them, and lives while there is anybody: it waits for the kernel's events, gathers those
-/// that come within a moment of each other, and looks itself at the folders that can't be watched.
+/// One thread serves all subscribers, and runs while there are any: it waits for the kernel's events, gathers those
+/// that come shortly after each other, and itself polls the folders that can't be watched.
 package final class ChangeFeed: Sendable {
-    /// Events closer together than this are told as one.
+    /// Changes within this time are reported as one.
     private static let gathers: Duration = .milliseconds(150)
 
     private struct Subscriber {
@@ -25,12 +25,12 @@ package final class ChangeFeed: Sendable {
         var continuation: Listener
         var pending: FolderChange?
         var since: ContinuousClock.Instant = .now
-        /// Its folder went from its place: what happens in it is not for this one to know any more.
+        /// Its folder was moved or deleted: this subscriber must not learn any more of what happens in it.
         var isOver = false
     }
 
     private typealias Listener = AsyncStream<FolderChange>.Continuation
-    /// One who is to be asked about a name.
+    /// A subscriber that is to be asked about a name.
     private typealias Asked = (id: Int, subscriber: Subscriber)
     private typealias Due = (id: Int, change: FolderChange, listener: Listener)
 
@@ -51,12 +51,12 @@ package final class ChangeFeed: Sendable {
         self.usesWatches = usesWatches
     }
 
-    /// Begins to tell of changes in an open directory, until the stream's consumer goes.
+    /// Begins to report changes in an open directory, until the stream's consumer stops.
     /// - Parameters:
     ///   - directory: open for reading.
-    ///   - isShown: which names may be told of.
-    ///   - isThere: whether a name that a file without one may go by is a member's.
-    /// - Returns: the changes, gathered; they end when the folder is moved or deleted.
+    ///   - isShown: which names may be reported.
+    ///   - isThere: whether a name that may stand for a file without one is really a member's.
+    /// - Returns: the changes, gathered; the stream ends when the folder is moved or deleted.
     func subscribe(
         to directory: SharedDescriptor, isShown: @escaping @Sendable ([UInt8]) -> Bool,
         isThere: @escaping @Sendable ([UInt8]) -> Bool
@@ -78,11 +78,11 @@ package final class ChangeFeed: Sendable {
             state.subscribers[id] = Subscriber(
                 watch: watch, poll: nil, isShown: isShown, isThere: isThere, continuation: continuation)
             if let watch { state.subscribersOf[watch, default: []].insert(id) }
-            // Where there is no thread to be had now, the next subscriber tries again.
+            // If no thread can be started now, the next subscriber tries again.
             if !state.isRunning { state.isRunning = Self.startThread { [self] in run() } }
             return (id, watch == nil || sys_is_shared(directory.number) != 0)
         }
-        // Looking at a folder may take its time: nobody else waits for it.
+        // Reading a folder may take a while: do it without the lock, so that nobody else waits for it.
         if needsPoll {
             let poll = FolderPoll(directory)
             state.withLock { $0.subscribers[id]?.poll = poll }
@@ -93,7 +93,7 @@ package final class ChangeFeed: Sendable {
 
     /// The number of directories watched, for a test.
     var watchCount: Int { state.withLock { $0.subscribersOf.count } }
-    /// Whether the thread lives, for a test.
+    /// Whether the thread is running, for a test.
     var isRunning: Bool { state.withLock(\.isRunning) }
 
     private func unsubscribe(_ id: Int) {
@@ -129,15 +129,15 @@ package final class ChangeFeed: Sendable {
                 return (false, due, ended)
             }
             tell(due)
-            // Each unsubscribes with that.
+            // Each one unsubscribes when it is finished.
             for continuation in ended { continuation.finish() }
             guard goesOn else { return }
         }
     }
 
-    /// Ends the watches that events end, and tells of what is lost with them.
-    /// - Returns: by watch, who is to be asked about the names in the events. Not here: to ask opens files, and whoever
-    ///   begins or ends to listen waits for the lock.
+    /// Ends the watches that events end, and notes the changes that are lost with them.
+    /// - Returns: by watch, the subscribers to be asked about the names in the events. They are not asked here: asking
+    ///   opens files, and everybody who subscribes or unsubscribes waits for the lock.
     private func listeners(of events: [Inotify.Event], in state: inout State) -> [Int32: [Asked]] {
         for event in events {
             if event.isOverflow {
@@ -162,11 +162,11 @@ package final class ChangeFeed: Sendable {
         return listeners
     }
 
-    /// What the names in events are to those who listen.
+    /// The changes that the events mean for each subscriber.
     private static func changes(
         of events: [Inotify.Event], for listeners: [Int32: [Asked]]
     ) -> [(id: Int, change: FolderChange)] {
-        // Each name once, and whether it must be a member's.
+        // Each name once, with whether it certainly belongs to a member.
         var names: [Int32: [[UInt8]: Bool]] = [:]
         for event in events where !event.name.isEmpty && listeners[event.watch] != nil {
             let isMember = !event.mayBeOfUnnamedFile
@@ -186,7 +186,7 @@ package final class ChangeFeed: Sendable {
         var doubts = 0
         for (name, isMember) in names where subscriber.isShown(name) {
             if !isMember { doubts += 1 }
-            // So many lookups would keep all others waiting.
+            // More lookups would keep all other subscribers waiting.
             if told.count == FolderChange.mostNames || doubts > FolderChange.mostNames { return .all }
             if isMember || subscriber.isThere(name) { told.insert(name) }
         }
@@ -204,7 +204,7 @@ package final class ChangeFeed: Sendable {
         state.subscribers[id] = subscriber
     }
 
-    /// Looks at the folders that need it.
+    /// Polls the folders that need it.
     private func lookAround() -> [(id: Int, change: FolderChange)] {
         let polls = state.withLock { state in
             state.subscribers.compactMap { id, subscriber in subscriber.poll.map { (id, $0, subscriber.isShown) } }
@@ -217,8 +217,8 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    /// What was gathered long enough.
-    /// - Returns: what is to be told, and those that were told of the end before.
+    /// Takes the changes that were gathered long enough.
+    /// - Returns: the changes to be reported, and the streams to be ended, which have been told about the end before.
     private func takeDue(from state: inout State) -> ([Due], [Listener]) {
         let now = ContinuousClock.now
         var due: [Due] = []
@@ -235,14 +235,14 @@ package final class ChangeFeed: Sendable {
         return (due, ended)
     }
 
-    /// Tells what is due, without the lock.
+    /// Reports what is due, without the lock.
     ///
-    /// It resumes consumers' tasks, and takes each task's own lock for that. Who cancels a task holds that one while it
-    /// unsubscribes.
+    /// Yielding resumes consumers' tasks, and takes each task's own lock. A task that cancels another holds that lock
+    /// while it unsubscribes, which takes ours.
     private func tell(_ due: [Due]) {
         for (id, change, listener) in due {
             guard case .dropped = listener.yield(change) else { continue }
-            // A consumer that does not keep up reads the folder again when it comes back.
+            // A consumer that does not keep up reads the whole folder again once it does.
             state.withLock { add(.all, to: id, in: &$0) }
         }
     }

@@ -1,8 +1,8 @@
-/// What happened in a folder that somebody looks at.
+/// What happened in a folder that somebody is watching.
 public enum FolderChange: Equatable, Sendable {
     /// Members with these names came, went or changed.
     case names(Set<[UInt8]>)
-    /// So much, or something so unclear, that the folder should be read again.
+    /// Too many or unclear changes: the folder should be read again.
     case all
 
     /// More names than this are ``all``.

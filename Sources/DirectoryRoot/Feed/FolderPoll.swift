@@ -1,16 +1,16 @@
 import CSyscalls
 
-/// Finds what changed in a folder by looking at it again and again: where nothing can be watched, and on file systems
-/// whose changes by other hosts no watch reports.
+/// Finds out what changed in a folder by polling: where nothing can be watched, and on file systems where a watch does
+/// not report changes by other hosts.
 struct FolderPoll {
     private let directory: SharedDescriptor
     private var known: [[UInt8]: UInt64]?
     private var directoryTime: Timestamp?
     private var next: ContinuousClock.Instant
 
-    /// The pause between two looks, and at least twenty times what a look takes.
+    /// The pause between two polls; it is also at least twenty times as long as a poll takes.
     static let interval: Duration = .seconds(2)
-    /// In larger folders only the folder itself is looked at: names that come and go, not contents.
+    /// In larger folders only the folder's own time is checked: names that come and go, not contents.
     private static let mostMembers = 20_000
 
     /// - Parameter directory: open for reading.
@@ -20,7 +20,7 @@ struct FolderPoll {
         _ = look()
     }
 
-    /// What changed since the last look, when it is time for one; nil when nothing did.
+    /// What changed since the last poll, if it is time for another; nil when nothing did.
     mutating func changes(at now: ContinuousClock.Instant) -> FolderChange? {
         guard now >= next else { return nil }
         let found = look()
@@ -54,7 +54,7 @@ struct FolderPoll {
         }
         var reader = DirectoryReader(descriptor: reading.number)
         var members: [[UInt8]: UInt64] = [:]
-        // Members that can't be read count as gone, and come back at the next look.
+        // Members that can't be read count as removed, and come back at the next poll.
         while let record = try? unsafe reader.next() {
             var status = sys_attributes()
             guard unsafe sys_statat(reading.number, record.name, &status) == 0 else { continue }

@@ -10,7 +10,7 @@ import CSyscalls
 
 /// The kernel's queue of changes in watched directories; where there is none, nothing can be watched.
 ///
-/// ``watch(_:)`` and ``unwatch(_:)`` may be called by whoever wants, ``events(within:)`` by one thread at a time.
+/// ``watch(_:)`` and ``unwatch(_:)`` may be called from any thread, ``events(within:)`` from one thread only.
 @safe final class Inotify: @unchecked Sendable {
     /// One change.
     struct Event {
@@ -18,8 +18,8 @@ import CSyscalls
         var mask: UInt32
         var name: [UInt8]
 
-        /// Only the content or the attributes changed, of something named as the kernel names files without a name:
-        /// `#12`.
+        /// Only the content or the attributes changed, of something with a name like those that the kernel shows for
+        /// files without one: `#12`.
         var mayBeOfUnnamedFile: Bool {
             mask & ~(Mask.modified | Mask.attributes | Mask.closedWritten) == 0
                 && name.count > 1 && name[0] == UInt8(ascii: "#")
@@ -49,7 +49,7 @@ import CSyscalls
         static let overflow: UInt32 = 0x4000
         static let ignored: UInt32 = 0x8000
         static let onlyDirectory: UInt32 = 0x100_0000
-        /// Nothing of files that are open and have no name any more.
+        /// Do not report on open files whose name was removed.
         static let excludeUnlinked: UInt32 = 0x400_0000
 
         /// What is watched of each directory.
@@ -76,9 +76,9 @@ import CSyscalls
         }
     }
 
-    /// Watches the directory that is open; the same number for the same directory.
+    /// Watches the open directory; returns the same number for the same directory.
     ///
-    /// Nil when no more can be watched.
+    /// Nil when no more directories can be watched.
     func watch(_ directory: Int32) -> Int32? {
         let watch = sys_inotify_add(descriptor, directory, Mask.watched)
         return watch >= 0 ? watch : nil
@@ -91,7 +91,7 @@ import CSyscalls
         var asked = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&asked, 1, milliseconds) > 0 else { return [] }
         var events: [Event] = []
-        // Not until it is empty: a busy folder must not keep us here.
+        // A limit, not until the queue is empty: a busy folder must not keep the thread here.
         for _ in 0..<16 {
             let count = unsafe sys_read(descriptor, buffer.baseAddress, buffer.count)
             guard count > 0 else { break }

@@ -1,11 +1,11 @@
 import CSyscalls
 
 extension Share {
-    /// What changes in a folder from now on, gathered over a moment, until the consumer goes.
+    /// What changes in a folder from now on, gathered over a short time, until the consumer stops.
     ///
-    /// Names that this requester may not see are never told of. When the folder is moved, replaced or deleted, the
-    /// stream says ``FolderChange/all`` and ends: another one may be at its place now, and it may be where the
-    /// requester may not look.
+    /// Names that this requester may not see are never reported. When the folder is moved, replaced or deleted, the
+    /// stream reports ``FolderChange/all`` and ends: another folder may be in its place now, and the folder itself may
+    /// be where the requester may not look.
     /// - Parameter path: a folder that this requester may list.
     /// - Returns: the changes.
     /// - Throws: as ``list(_:)``.

@@ -2,13 +2,13 @@ import Synchronization
 
 /// The share links, in one file of the state folder.
 ///
-/// Asking for one costs one `fstatat` while nothing has changed.
+/// Looking up a link costs one `fstatat` while nothing has changed.
 public final class LinkStore: Sendable {
     private let file: StateFile
     private let clock: RootClock
     private let known = Mutex<(identity: StateFile.Identity?, links: [String: ShareLink])>((nil, [:]))
 
-    /// Links in all; a limit for people's sake, not the machine's.
+    /// The most links in all; a limit for the people who manage them, not for the machine.
     static let limit = 10_000
 
     init(state: StateFolder, clock: RootClock) {
@@ -16,8 +16,8 @@ public final class LinkStore: Sendable {
         self.clock = clock
     }
 
-    /// Keeps a new link.
-    /// - Parameter link: whose id and time of making are given here.
+    /// Stores a new link.
+    /// - Parameter link: its id and creation time are set here.
     /// - Returns: the link as it is kept.
     /// - Throws: ``RootError/tooMany`` at the limit; ``RootError/readOnly``.
     public func create(_ link: ShareLink) throws(RootError) -> ShareLink {
@@ -32,20 +32,20 @@ public final class LinkStore: Sendable {
         return new
     }
 
-    /// The link with this id, unless it is over; one that has no downloads left is still there.
+    /// The link with this id, unless it has expired; a link without downloads left is still returned.
     public func link(id: String) throws(RootError) -> ShareLink? {
         guard let link = try current()[id], !link.isOver(at: clock.wall()) else { return nil }
         return link
     }
 
-    /// All links that are not over, the newest first.
+    /// All links that have not expired, the newest first.
     public func all() throws(RootError) -> [ShareLink] {
         let now = clock.wall()
         return try current().values.filter { !$0.isOver(at: now) }
             .sorted { ($0.created, $0.id) > ($1.created, $1.id) }
     }
 
-    /// Ends a link.
+    /// Removes a link.
     /// - Throws: ``RootError/unknownToken`` when there is none.
     public func revoke(id: String) throws(RootError) {
         try file.state.usingSpareRoom { () throws(RootError) in
@@ -55,13 +55,13 @@ public final class LinkStore: Sendable {
         }
     }
 
-    /// Has the links to a folder that was moved, and to all below it, lead to where it is now.
+    /// Makes the links to a moved folder, and to everything below it, lead to where it is now.
     ///
-    /// A file's link stays with its name: programs that save a file move the old one away first. Where links can't be
-    /// changed, that is no reason to call a move failed that is made: it is reported.
+    /// A file's link stays with its name: programs that save a file move the old one away first. If the links can't be
+    /// changed, the move is still not a failure, since it has happened: the problem is reported.
     /// - Parameters:
     ///   - source: where the folder was, from the root.
-    ///   - target: where it is.
+    ///   - target: where it is now.
     func follow(_ source: SharePath, to target: SharePath) {
         do throws(RootError) {
             guard try current().values.contains(where: { source.contains($0.path) }) else { return }
@@ -80,8 +80,8 @@ public final class LinkStore: Sendable {
         }
     }
 
-    /// Counts a download, given that one is left: of several that ask for the last one at a time, one gets it.
-    /// - Throws: ``RootError/unknownToken`` when the link is over or has no download left.
+    /// Counts a download, provided that one is left: of several concurrent requests for the last one, only one gets it.
+    /// - Throws: ``RootError/unknownToken`` when the link has expired or has no download left.
     public func countDownload(id: String) throws(RootError) {
         guard let link = try link(id: id) else { throw .unknownToken }
         if link.downloadsLeft == nil { return }
@@ -92,7 +92,7 @@ public final class LinkStore: Sendable {
         }
     }
 
-    /// Takes back what ``countDownload(id:)`` counted, for a request that got no content; a link that is over stays so.
+    /// Undoes ``countDownload(id:)`` for a request that got no content; a link that no longer exists stays so.
     public func giveBackDownload(id: String) throws(RootError) {
         try change { (links) throws(RootError) in
             guard let left = links[id]?.downloadsLeft else { return }
@@ -111,7 +111,7 @@ public final class LinkStore: Sendable {
             known.withLock { $0 = (contents.identity, links) }
             return links
         } catch  where error.isDamage {
-            // Closed rather than open: a link that can't be read opens nothing.
+            // Fail closed: a link that can't be read opens nothing.
             file.state.incidents.report(.damagedFile(name: file.name))
             return [:]
         }

@@ -1,8 +1,8 @@
-/// A link that opens one file or folder to whoever has it.
+/// A link that opens one file or folder to anybody who has it.
 ///
-/// The secret itself is never kept, only what the maker of the link gives as its hash.
+/// The secret itself is never stored, only the hash that the link's maker passes.
 public struct ShareLink: Equatable, Sendable {
-    /// What names the link in lists and addresses; not secret.
+    /// Identifies the link in lists and addresses; not secret.
     public var id: String
     /// A hash of the link's secret.
     public var secretHash: [UInt8]
@@ -10,13 +10,14 @@ public struct ShareLink: Equatable, Sendable {
     public var path: SharePath
     /// What the link's holder may do there.
     public var rights: Rights
-    /// The end; nil for none.
+    /// When it expires; nil for never.
     public var expires: Timestamp?
-    /// A password besides the link, as a hash that this room does not interpret; nil for none.
+    /// The hash of an additional password, which this module does not interpret; nil when there is none.
     public var passwordHash: String?
     /// How many downloads are left; nil for any number.
     public var downloadsLeft: Int64?
-    /// Who made it: a user's name, empty for a visitor without one, nil for whoever sat at the machine.
+    /// Who made it: a user's name, empty for a visitor without a name, nil for the link command on the server's
+    /// machine.
     public var creator: String?
     /// When it was made.
     public var created: Timestamp
@@ -26,8 +27,8 @@ public struct ShareLink: Equatable, Sendable {
     ///   - secretHash: a hash of its secret.
     ///   - path: the file or folder, from the root.
     ///   - rights: what its holder may do there.
-    ///   - expires: the end; nil for none.
-    ///   - passwordHash: a password besides the link; nil for none.
+    ///   - expires: when it expires; nil for never.
+    ///   - passwordHash: the hash of an additional password; nil for none.
     ///   - downloadsLeft: how many downloads it allows; nil for any number.
     ///   - creator: who makes it.
     public init(

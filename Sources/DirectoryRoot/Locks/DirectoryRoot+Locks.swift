@@ -1,13 +1,14 @@
-/// One resource has its locks under one spelling, the first that a lock was taken on, where a disk knows several.
+/// Where a file system accepts several spellings of a name, a resource has its locks under the one that was locked
+/// first.
 extension DirectoryRoot {
-    /// `path` (from the root) in the spelling that the locks of the same resource, or near it, have.
+    /// `path` (from the root) in the spelling under which the same resource, or one above or below it, is locked.
     ///
-    /// Looks at the disk only for a path that is like a lock's, on a disk that may take one for the other.
+    /// Looks at the disk only for a path that resembles a lock's, on a file system that may take one for the other.
     func lockSpelling(of path: SharePath) throws(RootError) -> SharePath {
         lockSpelling(of: path, among: try state.locks.respelledRoots())
     }
 
-    /// Lets a write go on, or names the locks that forbid it, under whichever spelling they were taken.
+    /// Lets a write proceed, or names the locks that forbid it, under whichever spelling they were taken.
     /// - Throws: as ``LockTable/check(_:tokens:user:)``.
     func checkLocks(_ use: WriteUse, tokens: [LockToken], user: String?) throws(RootError) {
         let roots = try state.locks.check(use, tokens: tokens, user: user)
@@ -19,14 +20,14 @@ extension DirectoryRoot {
         try state.locks.check(meant, tokens: tokens, user: user)
     }
 
-    /// Ends the locks at and below `path` (from the root): of what was deleted, moved away or replaced.
+    /// Ends the locks at and below `path` (from the root), which was deleted, moved away or replaced.
     ///
-    /// That is done by now, and what would be answered as failed would be done again: a lock that can't be ended is
-    /// over with its time.
+    /// That has already happened, and a client would repeat what is reported as failed: a lock that can't be ended now
+    /// ends with its time-out.
     func dropLocks(below path: SharePath) {
         try? state.locks.drop(below: path) { path, roots in
             lockSpelling(of: path, among: roots) { spelling in
-                // What is gone under one spelling and was there under the other tells nothing by being looked for.
+                // What is gone under one spelling, and was there under the other, can't be found out by looking for it.
                 confuses(spelling) || spelling.folder == path.parent && !lists(spelling.known, in: spelling.folder)
             }
         }

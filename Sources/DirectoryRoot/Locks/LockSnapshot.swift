@@ -1,21 +1,21 @@
-/// All locks at one moment, and the rules of RFC 4918 §6 and §7 over them.
+/// All locks at one moment, and the rules of RFC 4918 §6 and §7 for them.
 ///
 /// Pure: no file, no clock.
 ///
-/// Looked up by path and along the ancestors, so that the number of locks does not matter.
+/// Locks are looked up by path and along its ancestors, so that their total number does not matter.
 struct LockSnapshot: Sendable {
     private(set) var locks: [String: StoredLock] = [:]
-    /// The lines of the file, so that a change need not write every lock anew.
+    /// The lines of the file by token, so that a change need not encode every lock again.
     private var lines: [String: [UInt8]] = [:]
-    /// What all lines take.
+    /// The bytes of all lines.
     private(set) var byteCount = 0
     private var atPath: [SharePath: [String]] = [:]
-    /// The roots of all locks, each once, in the order of their bytes: what lies below a path stands together.
+    /// The roots of all locks, each once, in byte order: all those below one path are adjacent.
     private var roots: [SharePath] = []
-    /// How many locks have a root of so many bytes.
+    /// The number of locks by the length of their root in bytes.
     private var lengths: [Int: Int] = [:]
     private var perUser: [String?: Holding] = [:]
-    /// The roots of locks, by token, that the disk may know by other spellings: none on an ordinary one.
+    /// By token, the roots of locks that the disk may know by other spellings: none on an ordinary file system.
     private(set) var respelled: [String: SharePath] = [:]
 
     var isEmpty: Bool { locks.isEmpty }
@@ -46,9 +46,11 @@ struct LockSnapshot: Sendable {
         return own(path, at: uptime) + below.flatMap { own($0, at: uptime) }
     }
 
-    /// The roots of the locks that forbid this use to whoever submits `tokens`, in order; empty when it may go on.
+    /// The roots of the locks that forbid this use to a requester that submits `tokens`, sorted; empty when it may
+    /// proceed.
     ///
-    /// Each resource in use needs one of the tokens that cover it: several can cover one only when all are shared.
+    /// For each resource in use, one token of the locks that cover it is enough: several can cover one only when all
+    /// are shared.
     func obstacles(_ use: WriteUse, tokens: Set<String>, user: String?, at uptime: Duration) -> [SharePath] {
         var obstacles: Set<SharePath> = []
         func ask(_ covering: [StoredLock]) {
@@ -65,7 +67,7 @@ struct LockSnapshot: Sendable {
         return obstacles.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    /// The roots of the locks that a new one would conflict with, in order.
+    /// The roots of the locks that a new lock would conflict with, sorted.
     ///
     /// RFC 4918 §6.1, §6.2, §9.10.5.
     func conflicts(
@@ -84,7 +86,7 @@ struct LockSnapshot: Sendable {
         add(lock)
     }
 
-    /// All but its place among the roots.
+    /// Adds a lock, except to the sorted roots.
     private mutating func add(_ lock: StoredLock) {
         locks[lock.token] = lock
         var line: [UInt8] = []
@@ -114,7 +116,7 @@ struct LockSnapshot: Sendable {
         lengths[lock.root.bytes.count] = lengths[lock.root.bytes.count].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 
-    /// Forgets the locks that are over.
+    /// Removes the locks that have expired.
     mutating func expire(at uptime: Duration) {
         for lock in locks.values.filter({ $0.deadline <= uptime }) { remove(lock.token) }
     }
@@ -123,7 +125,7 @@ struct LockSnapshot: Sendable {
 
     /// Reads the payload of the file.
     ///
-    /// Locks that were known before keep the deadline that this process counts by.
+    /// Locks that were known before keep the deadline by which this process counts.
     init(payload: [UInt8], knownBefore: LockSnapshot, wall: Timestamp, uptime: Duration) throws(DamagedState) {
         var found: [String: StoredLock] = [:]
         for record in try StateRecord.all(in: payload) {
@@ -146,7 +148,7 @@ struct LockSnapshot: Sendable {
         return payload
     }
 
-    /// How many roots come before these bytes.
+    /// How many roots sort before these bytes.
     private func place(of bytes: [UInt8]) -> Int {
         var (low, high) = (0, roots.count)
         while low < high {
@@ -163,7 +165,7 @@ struct LockSnapshot: Sendable {
 }
 
 extension StoredLock {
-    /// Whether `user` may use this lock's token: a lock taken with a name serves that name only.
+    /// Whether `user` may use this lock's token: a lock that a named user took serves that user only.
     ///
     /// RFC 4918 §6.4.
     func obeys(_ user: String?) -> Bool { self.user == nil || self.user == user }

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// The write locks of the whole share, kept in one file of the state folder: for every door, process and restart.
+/// The write locks of the whole share, in one file of the state folder: they hold for all handlers and processes, and
+/// survive restarts.
 ///
-/// A question costs one `fstatat` while nothing has changed. A change reads, applies and replaces the file under the
-/// state folder's lock. Expiry counts by uptime while the process runs and by the time of day across restarts, and no
-/// setting of the clock makes a lock last longer than it was granted for. RFC 4918 §6, §7.
+/// A lookup costs one `fstatat` while nothing has changed. A change reads, modifies and replaces the file under the
+/// state folder's lock. Expiry counts by uptime while the process runs and by the time of day across restarts; changing
+/// the clock can't make a lock last longer than it was granted for. RFC 4918 §6, §7.
 package final class LockTable: Sendable {
     private struct Known {
         /// Nil when there is no file.
@@ -14,7 +15,7 @@ package final class LockTable: Sendable {
         var isValid = false
         /// The file holds something else; it is kept aside before the next change, and counts as empty until then.
         var isDamaged = false
-        /// Locks that have ended and that the file still has, since the disk had no room for another.
+        /// Locks that have ended but are still in the file, since the disk had no space for a new one.
         var unwritten: Set<String> = []
     }
 
@@ -23,7 +24,8 @@ package final class LockTable: Sendable {
     private let longest: Duration
     private let limit: Int
     private let limitPerUser: Int
-    /// Bytes of all locks: every change writes them, and an answer may hold them all for each member of a listing.
+    /// The most bytes of all locks: every change writes them all, and a response may repeat them all for each member of
+    /// a listing.
     private let limitBytes: Int
     /// Bytes of the locks of one user.
     private let limitBytesPerUser: Int
@@ -39,14 +41,14 @@ package final class LockTable: Sendable {
         limitBytesPerUser = Self.mostBytes(of: policy.maxLocksPerUser)
     }
 
-    /// An owner may take 8 KiB, and a path 4; a thousand bytes are several times what clients' locks take.
+    /// An owner may have 8 KiB, and a path 4 KiB; a thousand bytes are several times what clients' locks take.
     private static func mostBytes(of locks: Int) -> Int {
         let (bytes, isTooMuch) = locks.multipliedReportingOverflow(by: 1_000)
         return isTooMuch ? .max : max(65_536, bytes)
     }
 
-    /// Lets a write go on, or names the locks that forbid it.
-    /// - Returns: the roots of those locks that the disk may know by other spellings, for another look.
+    /// Lets a write proceed, or names the locks that forbid it.
+    /// - Returns: the roots of the locks that the disk may know by other spellings, for a second check.
     /// - Throws: ``RootError/locked(_:)`` with the roots of the locks whose tokens are missing.
     @discardableResult
     package func check(_ use: WriteUse, tokens: [LockToken], user: String?) throws(RootError) -> [SharePath] {
@@ -67,14 +69,14 @@ package final class LockTable: Sendable {
         try ask { snapshot, _ in snapshot.isEmpty }
     }
 
-    /// Whether no lock covers `path`, found out without waiting for anybody.
+    /// Whether no lock covers `path`, found out without waiting.
     /// - Parameters:
-    ///   - path: the real one of what is there, from the root.
-    ///   - isInMemory: whether the root's file system is.
-    /// - Returns: false where one does, and where that is not known.
+    ///   - path: the real path from the root.
+    ///   - isInMemory: whether the root's file system is in memory.
+    /// - Returns: false when a lock covers it, and when that is unknown.
     func spareAtOnce(_ path: SharePath, isInMemory: Bool) -> Bool {
         known.withLockIfAvailable { known in
-            // Of those that the disk may know by other spellings, this path may be one.
+            // This path may be another spelling of one of those.
             guard known.isValid, known.snapshot.respelled.isEmpty,
                 known.snapshot.isEmpty || known.snapshot.covering(path, at: clock.uptime()).isEmpty
             else { return false }
@@ -86,12 +88,12 @@ package final class LockTable: Sendable {
         } ?? false
     }
 
-    /// The roots of those locks that the disk may know by other spellings.
+    /// The roots of the locks that the disk may know by other spellings.
     func respelledRoots() throws(RootError) -> [SharePath] {
         try ask { snapshot, _ in Array(snapshot.respelled.values) }
     }
 
-    /// Whether there was no file when somebody asked last.
+    /// Whether there was no file at the last look.
     var wasAbsent: Bool { known.withLock { $0.isValid && $0.identity == nil } }
 
     /// The locks that cover `path`.
@@ -115,7 +117,7 @@ package final class LockTable: Sendable {
     /// - Parameters:
     ///   - path: its root.
     ///   - request: what is asked for.
-    ///   - user: who asks.
+    ///   - user: the requester's name; nil without one.
     ///   - isRespelled: whether the disk may know the root by other spellings.
     /// - Returns: the lock.
     /// - Throws: ``RootError/locked(_:)`` with the roots of conflicting locks; ``RootError/tooMany`` and
@@ -131,7 +133,7 @@ package final class LockTable: Sendable {
             guard conflicts.isEmpty else { throw .locked(conflicts) }
             guard snapshot.locks.count < self.limit, snapshot.byteCount + request.owner.count < self.limitBytes
             else { throw .tooMany }
-            // Those without a name are no one user.
+            // Requesters without a name are not one user.
             let held = snapshot.holding(of: user)
             guard
                 user == nil
@@ -148,7 +150,8 @@ package final class LockTable: Sendable {
     }
 
     /// Restarts the time-out of those of `tokens` that cover `path`.
-    /// - Throws: ``RootError/preconditionFailed`` when none does; ``RootError/forbidden`` when they are another user's.
+    /// - Throws: ``RootError/preconditionFailed`` when none does; ``RootError/forbidden`` when the locks are another
+    ///   user's.
     package func refresh(
         _ path: SharePath, tokens: [LockToken], timeout: Duration?, user: String?
     ) throws(RootError) -> [ActiveLock] {
@@ -173,9 +176,9 @@ package final class LockTable: Sendable {
     /// Ends a lock.
     /// - Parameters:
     ///   - path: at or below its root.
-    ///   - token: which.
-    ///   - user: who asks.
-    ///   - isUnknown: nobody was told of it, so that it ends whatever the disk says.
+    ///   - token: of the lock.
+    ///   - user: the requester's name; nil without one.
+    ///   - isUnknown: no client was told of the lock, so it ends even when the disk can't be written.
     /// - Throws: ``RootError/unknownToken`` when no such lock covers `path`; ``RootError/forbidden`` for another
     ///   user's.
     package func release(
@@ -189,18 +192,18 @@ package final class LockTable: Sendable {
         }
     }
 
-    /// Ends the locks at and below `path`: of what was deleted, moved away or replaced.
+    /// Ends the locks at and below `path`, which was deleted, moved away or replaced.
     ///
-    /// That has happened, so a disk that is too full to write it down is no reason to fail: this process knows, and the
-    /// next change of any lock is written with it.
+    /// That has already happened, so a disk that is too full to record it is no reason to fail: this process knows, and
+    /// it is written with the next change of any lock.
     /// - Parameters:
     ///   - path: of what is gone.
-    ///   - spelling: `path` in the spelling of these roots of locks, where the disk knows several.
-    /// - Throws: what the disk says.
+    ///   - spelling: gives `path` in the spelling of one of these lock roots, where the disk accepts several.
+    /// - Throws: what the disk reports.
     package func drop(
         below path: SharePath, spelling: (SharePath, [SharePath]) -> SharePath = { path, _ in path }
     ) throws(RootError) {
-        // Every write has just asked: another look tells nothing more.
+        // Every write has just checked: another look would find nothing new.
         if wasAbsent { return }
         func hasAny(_ path: SharePath, _ snapshot: LockSnapshot, _ uptime: Duration) -> Bool {
             !snapshot.isEmpty && !snapshot.within(path, at: uptime).isEmpty
@@ -220,8 +223,8 @@ package final class LockTable: Sendable {
         }
     }
 
-    /// Writes that locks have ended, where the file could not be replaced then.
-    /// - Throws: what the disk says, still.
+    /// Writes that locks have ended, if the file could not be replaced at the time.
+    /// - Throws: what the disk still reports.
     func settle() throws(RootError) {
         guard known.withLock({ !$0.unwritten.isEmpty }) else { return }
         try file.state.usingSpareRoom { () throws(RootError) in
@@ -253,7 +256,7 @@ package final class LockTable: Sendable {
         var uptime: Duration
     }
 
-    /// Answers from the copy in memory, which one `fstatat` proves, or from the file.
+    /// Answers from the copy in memory if one `fstatat` shows that it is current, otherwise from the file.
     private func ask<T>(_ question: (LockSnapshot, Duration) -> T) throws(RootError) -> T {
         try known.withLock { (known) throws(RootError) -> T in
             let identity = try file.identity()
@@ -288,26 +291,26 @@ package final class LockTable: Sendable {
         known.generation = contents.envelope.generation
         known.isValid = true
         known.isDamaged = false
-        // Another process, which does not know of it, has written another file meanwhile.
+        // Another process that does not know of them has written another file meanwhile.
         known.unwritten.formIntersection(known.snapshot.locks.keys)
         for token in known.unwritten { known.snapshot.remove(token) }
     }
 
-    /// A change that ends locks, which needs no room on the disk; or, `unwritten`, not even a file that can be
-    /// replaced.
+    /// A change that ends locks, for which the spare space on the disk may be used; with `unwritten` it succeeds even
+    /// when the file can't be replaced.
     private func ending(
         unwritten: Bool, _ body: (inout LockSnapshot, Now) throws(RootError) -> Void
     ) throws(RootError) {
         do throws(RootError) {
             try file.state.usingSpareRoom { () throws(RootError) in try change(body) }
         } catch {
-            // Another process that holds the table would only be waited for once more.
+            // If another process holds the table, trying again would only wait once more.
             guard unwritten, error != .busy else { throw error }
             try change(holdsUnwritten: true, body)
         }
     }
 
-    /// With `holdsUnwritten` a change counts in this process also when the file can't be replaced.
+    /// With `holdsUnwritten`, a change counts in this process even when the file can't be replaced.
     private func change<T>(
         holdsUnwritten: Bool = false, _ body: (inout LockSnapshot, Now) throws(RootError) -> T
     ) throws(RootError) -> T {
@@ -327,7 +330,7 @@ package final class LockTable: Sendable {
                 }
                 let before = known.snapshot
                 let now = Now(wall: clock.wall(), uptime: clock.uptime())
-                // Every body refuses before it changes anything but the locks that are over.
+                // Every `body` throws before it changes anything except removing expired locks.
                 let answer = try body(&known.snapshot, now)
                 do throws(RootError) {
                     known.identity = try file.replace(
@@ -335,7 +338,8 @@ package final class LockTable: Sendable {
                     known.generation &+= 1
                     known.unwritten = []
                 } catch {
-                    // A file that was replaced all the same, or by others, is told by its identity, and is read.
+                    // If the file was replaced all the same, or by another process, its identity shows that, and it is
+                    // read.
                     guard holdsUnwritten else {
                         known.snapshot = before
                         throw error

@@ -21,7 +21,7 @@ public struct LockRequest: Sendable {
     ///
     /// At most ``mostOwnerBytes``.
     public var owner: [UInt8]
-    /// What the client asked for; clipped to the server's maximum.
+    /// The time-out that the client asked for; clipped to the server's maximum.
     public var timeout: Duration?
 
     /// Bytes that ``owner`` may have.
@@ -53,9 +53,9 @@ public struct ActiveLock: Hashable, Sendable {
     public var isRecursive: Bool
     /// The `owner` element as sent; empty when none was.
     public var owner: [UInt8]
-    /// The authenticated user who took it; nil for everybody.
+    /// The authenticated user who took it; nil when the requester gave no name.
     public var user: String?
-    /// Time left at the moment of asking.
+    /// The time left when this was asked for.
     public var timeLeft: Duration
 
     /// Describes a lock.
@@ -65,8 +65,8 @@ public struct ActiveLock: Hashable, Sendable {
     ///   - isExclusive: false is a shared lock.
     ///   - isRecursive: depth infinity; false is depth 0.
     ///   - owner: the `owner` element as sent.
-    ///   - user: who took it; nil for everybody.
-    ///   - timeLeft: at the moment of asking.
+    ///   - user: who took it; nil when the requester gave no name.
+    ///   - timeLeft: when it was asked for.
     public init(
         token: LockToken, root: SharePath, isExclusive: Bool, isRecursive: Bool, owner: [UInt8], user: String?,
         timeLeft: Duration

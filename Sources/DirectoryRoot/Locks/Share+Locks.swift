@@ -3,7 +3,7 @@ import CSyscalls
 extension Share {
     /// The locks that cover `path`, its own and those of depth infinity above.
     ///
-    /// One `stat` when nothing changed.
+    /// One `fstatat` when nothing changed.
     ///
     /// A lock that was taken above ``base`` shows with ``SharePath/root`` as its root.
     public func locks(covering path: SharePath) throws(RootError) -> [ActiveLock] {
@@ -13,8 +13,8 @@ extension Share {
 
     /// The locks that cover `path`, and those on anything below it: all that a listing of it has to show.
     ///
-    /// Those below show where the asker looks, also when a symbolic link lies between; not those of what the asker may
-    /// not read.
+    /// Locks below appear at the paths by which the requester reaches them, also when a symbolic link lies between;
+    /// locks on what the requester may not read are left out.
     public func locks(within path: SharePath) throws(RootError) -> [ActiveLock] {
         if try root.state.locks.isEmpty() { return [] }
         let full = try absolute(path)
@@ -41,7 +41,7 @@ extension Share {
         guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
         root.awaitFarDisk(of: full)
-        // Before the writes are held up: in a deep folder it takes a while.
+        // Done before other writes are held up: in a deep folder it takes a while.
         let likely = try lockTarget(full)
         guard !granted(at: full).isDisjoint(with: [.create, .overwrite]) else { throw refusal(at: full) }
         let isLikelyRespelled = root.mayRespell(likely.path)
@@ -57,33 +57,33 @@ extension Share {
                 }
                 return (seen(lock), made != nil)
             } catch .exists {
-                // Another program took the free name between our look and our link: look again.
+                // Another program took the free name between the look and the link: look again.
                 continue
             } catch .notFound where file == nil {
-                // What was there has gone.
+                // What was there has been removed.
                 file = try emptyFile(for: path)
             }
         }
         throw .changedMeanwhile
     }
 
-    /// Takes the lock, and gives the file its name before: whoever is killed in between leaves an empty file, and no
-    /// lock on what is not there, which nobody could see or end.
+    /// Takes the lock, and before that gives the new file its name: a process that is killed in between leaves an empty
+    /// file, and never a lock on a missing file, which nobody could see or end.
     /// - Parameters:
     ///   - full: from the root.
     ///   - request: what is asked for.
-    ///   - file: for a name that is free.
+    ///   - file: the empty file for a name that is free.
     ///   - mayRespell: whether the disk may know a path by other spellings.
-    /// - Returns: the lock, and the attributes of what was made.
-    /// - Throws: ``RootError/exists`` when the name was taken just now, and ``RootError/notFound`` when there is
-    ///   nothing at it, and no file; else as ``lock(_:_:)``.
+    /// - Returns: the lock, and the attributes of the file that was created.
+    /// - Throws: ``RootError/exists`` when the name was taken just now, and ``RootError/notFound`` when nothing is
+    ///   there and `file` is nil; else as ``lock(_:_:)``.
     private func lock(
         _ full: SharePath, _ request: LockRequest, making file: TemporaryFile?, mayRespell: (SharePath) -> Bool
     ) throws(RootError) -> (ActiveLock, made: FileAttributes?) {
         var taken: ActiveLock?
         do throws(RootError) {
-            // No write that has asked for locks before may change a name after this one is taken, and nothing may come
-            // or go between the look at what is there and the lock on it.
+            // No write that checked the locks before may change a name after this lock is taken, and nothing may appear
+            // or vanish between the look at the target and the lock on it.
             return try root.commitLock.withLock { () throws(RootError) in
                 let target = try lockTarget(full)
                 let made = try requireLockable(target, at: full, request, making: file)
@@ -95,20 +95,22 @@ extension Share {
                     taken = lock
                     return (lock, made)
                 } catch {
-                    // Why it can't be locked matters more than an empty file that can't be taken back.
+                    // The reason why it can't be locked matters more than an empty file that can't be removed.
                     if made != nil, let file { try? takeBack(file, at: full) }
                     throw error
                 }
             }
         } catch {
-            // The disk could not be waited for. Nobody has heard of this lock: it ends with its time-out otherwise.
+            // The disk could not be synced. No client knows of this lock, which would otherwise remain until its
+            // time-out.
             if let taken { try? root.state.locks.release(taken.root, token: taken.token, user: user, isUnknown: true) }
             throw error
         }
     }
 
-    /// Sees that a lock may be taken, on a file that is made for it where the name is free; under the commit lock.
-    /// - Returns: the attributes of what was made.
+    /// Makes sure that a lock may be taken, on a file that is created for it when the name is free; under the commit
+    /// lock.
+    /// - Returns: the attributes of the file that was created.
     /// - Throws: as ``lock(_:_:making:mayRespell:)``.
     private func requireLockable(
         _ target: (path: SharePath, exists: Bool), at full: SharePath, _ request: LockRequest,
@@ -119,7 +121,7 @@ extension Share {
         guard granted(at: target.path).contains(wanted), granted(at: full).contains(wanted) else {
             throw refusal(at: full)
         }
-        // It would keep others from what this requester may not even see, and tell of their locks there.
+        // Otherwise it would keep others from what this requester may not even see, and reveal their locks there.
         if target.exists, request.isRecursive { try requireRights(throughout: wanted, at: full, target.path) }
         try checkPrecondition()
         guard !target.exists else { return nil }
@@ -128,7 +130,7 @@ extension Share {
         return try place(file, at: full, replacing: .nothing, isAlone: true)?.attributes
     }
 
-    /// A file without content for a name that is free.
+    /// An empty file for a name that is free.
     private func emptyFile(for path: SharePath) throws(RootError) -> TemporaryFile {
         let path = try writable(path, orElse: .isDirectory)
         let location = try locateTarget(path, followsLink: true)
@@ -140,7 +142,7 @@ extension Share {
         return file
     }
 
-    /// Removes a file that was just made; under the commit lock.
+    /// Removes the file that was just created; under the commit lock.
     private func takeBack(_ file: TemporaryFile, at path: SharePath) throws(RootError) {
         let location = try locateTarget(path, followsLink: true)
         guard let now = location.status, try now.isSame(as: file.status()) else { return }
@@ -164,8 +166,8 @@ extension Share {
         try root.state.locks.release(lockPath(path), token: token, user: user)
     }
 
-    /// The path that the lock table knows: from the root, with links resolved and in one spelling, so that one resource
-    /// has one lock by whatever way it is reached.
+    /// The path under which the lock table knows a resource: from the root, with links resolved and in one spelling, so
+    /// that it has the same locks whichever way it is reached.
     func lockPath(_ path: SharePath) throws(RootError) -> SharePath { try lockTarget(absolute(path)).path }
 
     private func mayFill(_ full: SharePath) -> Bool {

@@ -7,15 +7,15 @@ struct StoredLock: Equatable, Sendable {
     var isRecursive: Bool
     var owner: [UInt8]
     var user: String?
-    /// What was granted, from the moment of granting.
+    /// The time-out that was granted, counted from then.
     var duration: Duration
-    /// By the time of day: what survives a restart.
+    /// When it ends by the time of day: survives a restart.
     var expires: Timestamp
-    /// By this process's uptime: what counts while it runs, whatever happens to the time of day.
+    /// When it ends by this process's uptime: counts while the process runs, whatever happens to the time of day.
     ///
-    /// Not written.
+    /// Not written to the file.
     var deadline: Duration
-    /// Whether the disk may know the root, or a folder above it, by other spellings, too.
+    /// Whether the disk may know the root, or a folder above it, by other spellings too.
     var isRespelled = false
 
     /// Whether the lock protects `path` itself.
@@ -31,7 +31,7 @@ struct StoredLock: Equatable, Sendable {
 extension StoredLock {
     /// Reads a record.
     ///
-    /// A clock that was set back meanwhile can't make the lock last longer than was granted.
+    /// A clock that was set back meanwhile can't make the lock last longer than it was granted for.
     init(_ record: StateRecord, wall: Timestamp, uptime: Duration) throws(DamagedState) {
         guard let token = record.text("token"), let root = record["root"], let expires = record.time("expires"),
             let seconds = record.number("seconds"), seconds >= 0

@@ -8,7 +8,7 @@ package struct WriteUse: Equatable, Sendable {
     ///
     /// §7.4.
     package var bindings: [SharePath]
-    /// The whole subtree goes: as ``bindings``, and every lock below protects too.
+    /// The whole subtree is removed: as ``bindings``, and every lock below protects too.
     package var trees: [SharePath]
 
     package init(changes: [SharePath] = [], bindings: [SharePath] = [], trees: [SharePath] = []) {

@@ -8,32 +8,32 @@ import CSyscalls
     import Glibc
 #endif
 
-/// The source of a move to another file system, on its way out: it goes when its copy stands.
+/// The source of a move to another file system, which is removed once its copy has its name.
 ///
-/// Made, and used, under the commit lock. All that could fail for want of memory or descriptors is done when it is
-/// made, before the copy gets its name.
+/// Created and used under the commit lock. Everything that could fail for lack of memory or descriptors is done on
+/// creation, before the copy gets its name.
 final class Departure {
     private let place: ScratchPlace
     private let status: sys_attributes
     private let fingerprint: TreeFingerprint?
     private var hidings: [Hiding] = []
-    /// Whether what becomes of the source now, and of its copy, is nobody's to undo.
+    /// Whether neither the removal of the source nor its copy can be undone any more.
     private var isSettled = false
     /// Where the source is, from the root.
     let path: SharePath
     /// Whether it is a folder.
     var isDirectory: Bool { status.isDirectory }
 
-    /// Where a folder may go out of everybody's sight, noted as what comes back.
+    /// A place where a folder can be hidden, with a note that it is to be put back.
     private struct Hiding {
         let place: ScratchPlace
         let note: RemovalNote
     }
 
     /// - Parameters:
-    ///   - source: where it stands.
-    ///   - fingerprint: what it holds, as it was copied: it goes only as that; nil for a file.
-    ///   - root: for names that no door shows.
+    ///   - source: where it is.
+    ///   - fingerprint: of its contents as they were copied: it is removed only if they still match; nil for a file.
+    ///   - root: for the names of hidden places.
     /// - Throws: ``RootError/notFound`` when nothing is there; what the disk says.
     init(of source: borrowing Location, holding fingerprint: TreeFingerprint?, in root: DirectoryRoot) throws(RootError)
     {
@@ -51,25 +51,25 @@ final class Departure {
 
     deinit { for hiding in hidings { hiding.note.end() } }
 
-    /// Whether the copy that just got its name is what is under the source's name now: the two were one place, by a
-    /// mount of one directory at two.
+    /// Whether the copy that just got its name is what is under the source's name now: the two were one place, because
+    /// one directory is mounted at two.
     var isTheCopy: Bool { now.map { !$0.isSame(as: status) } ?? false }
 
     /// Whether the source is under its name, as before, and stays there.
     var isHere: Bool { !isSettled && now.map { $0.isSame(as: status) } ?? false }
 
-    /// Finds out whether the source may be taken away, as far as that can be told before: not everybody may out of a
-    /// folder whose files are their owners', and nobody out of one that is mounted to be read only.
+    /// Finds out whether the source may be removed, as far as that can be told beforehand: not everybody may remove
+    /// from a sticky directory, and nobody from a read-only mount.
     /// - Throws: what forbids it.
     func rehearse() throws(RootError) {
         guard !status.isDirectory else { return try requireMovable() }
-        // To remove it as what it is not fails only when all else is looked at.
+        // Removing a file as a directory (or the reverse) fails only after everything else was checked.
         let answer = unsafe place.withName { unsafe sys_unlinkat(place.directory.number, $0, 1) }
         let obstacle = RootError(answer, "unlinkat")
         if obstacle == .forbidden || obstacle == .readOnly { throw obstacle }
     }
 
-    /// The same of a folder, for which no call fails after all has been looked at and before anything is done.
+    /// The same for a folder, for which no call fails after all checks and before it does anything.
     private func requireMovable() throws(RootError) {
         let directory = place.directory.number
         let parent = try sys_attributes(of: directory)
@@ -85,7 +85,7 @@ final class Departure {
         }
     }
 
-    /// Whether nobody has written to the source, a file, since this was made.
+    /// Whether the source, a file, has not been written to since this was created.
     var isUnchanged: Bool { now.map { FileStamp($0) == FileStamp(status) } ?? false }
 
     /// What is under the source's name; nil when nothing is.
@@ -94,10 +94,10 @@ final class Departure {
         return place.look(&found) == 0 ? found : nil
     }
 
-    /// Takes the name away.
-    /// - Returns: what is left to be removed, there or out of sight; nil when nothing is.
+    /// Removes the source's name.
+    /// - Returns: what is left to be removed, in its place or out of sight; nil when nothing is.
     /// - Throws: what forbids it; ``RootError/changedMeanwhile`` when it was written to until now. Then the source is there as
-    ///   before, if ``isHere`` says so.
+    ///   before, if ``isHere`` is true.
     func go(_ root: DirectoryRoot) throws(RootError) -> Share.DoomedTree? {
         guard status.isDirectory else {
             try check(place.unlink(), "unlinkat")
@@ -105,7 +105,7 @@ final class Departure {
             return nil
         }
         for (index, hiding) in hidings.enumerated() where root.rename(place, to: hiding.place) == 0 {
-            // Where it is not is nothing that comes back.
+            // The unused hiding places have nothing to put back.
             for (other, unused) in hidings.enumerated() where other != index { unused.note.end() }
             hidings = [hiding]
             do throws(RootError) {
@@ -119,29 +119,29 @@ final class Departure {
             hidings = []
             return Share.DoomedTree(place: hiding.place, path: path, note: hiding.note)
         }
-        // What can't be hidden is taken apart in its place, but for what others do to it meanwhile.
+        // What can't be hidden is removed in its place, except what others change in it meanwhile.
         try requireUnchanged(place)
         isSettled = true
         return Share.DoomedTree(place: place, path: path, isInPlace: true, changedBy: fingerprint?.newest)
     }
 
-    /// Gives the source its name back, and to what has that by now the next free one.
-    /// - Throws: why it has not, or what kept the disk from noting it: the copy is to stay then.
+    /// Gives the source its name back; if something else has that name by now, the next free one.
+    /// - Throws: why it does not have its name, or what kept the disk from recording it: then the copy must stay.
     private func putBack(_ hidden: ScratchPlace, _ root: DirectoryRoot) throws(RootError) {
         var answer = root.rename(hidden, to: place)
         if answer != 0 {
             answer = root.exchange(hidden, with: place)
-            // With the note it has a name sooner or later.
+            // If it has no name yet, the note gives it one sooner or later.
             let isShown = (try? root.nameAgain(hidden, path)) != nil
             if !isShown { hidings = [] }
         }
-        // Nothing that begins anew finds all as it was.
+        // The client must not be told to try again: things are not as they were.
         guard answer == 0 else {
             isSettled = true
             throw .system(errno: -answer, call: "put back the source of a move")
         }
         do throws(RootError) {
-            // Before the copy goes, which may be all that is on a disk.
+            // Before the copy is removed, which may be all that is on a disk.
             try syncDirectory(in: root)
         } catch {
             isSettled = true
@@ -149,16 +149,16 @@ final class Departure {
         }
     }
 
-    /// Nobody who comes by its name writes to the source any more: what it holds now has been copied, or comes back.
+    /// Makes sure that the hidden source is still what was copied: nobody reaches it by its name any more.
     private func requireUnchanged(_ place: ScratchPlace) throws(RootError) {
         guard let fingerprint else { return }
         let tree = try Descriptor(place.open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW), "openat")
         guard try TreeFingerprint(of: tree.number) == fingerprint else { throw .changedMeanwhile }
     }
 
-    /// Makes it durable that the name is gone.
-    /// - Parameter root: the share's.
-    /// - Throws: what the disk says.
+    /// Makes the removal of the name durable.
+    /// - Parameter root: the share's root.
+    /// - Throws: what the disk reports.
     func syncDirectory(in root: DirectoryRoot) throws(RootError) {
         try WriteBack.waitForNames(at: place.directory.number, below: root.descriptor)
     }

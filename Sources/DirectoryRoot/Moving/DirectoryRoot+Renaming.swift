@@ -1,9 +1,9 @@
 import CSyscalls
 
-/// Renames that must not replace, or must swap, with what a file system without `renameat2` has instead. All of them
-/// under the commit lock.
+/// Renames that must not replace or must exchange, with substitutes for file systems without `renameat2`. All are
+/// called under the commit lock.
 extension DirectoryRoot {
-    /// Moves something to a name where nothing was when `location` was looked at.
+    /// Moves something to a name that was free when `location` was examined.
     /// - Throws: ``RootError/exists`` when something is there now.
     func renameToFreeName(_ place: ScratchPlace, _ location: borrowing Location) throws(RootError) {
         try unsafe check(
@@ -12,7 +12,7 @@ extension DirectoryRoot {
             }, "renameat2")
     }
 
-    /// The same from any name; answers a negative `errno` so that callers can tell another file system.
+    /// The same from any name; returns a negative `errno` so that callers can recognise another file system.
     func renameToFreeName(
         _ directory: Int32, _ name: UnsafePointer<CChar>, _ location: borrowing Location
     ) -> Int32 {
@@ -22,7 +22,8 @@ extension DirectoryRoot {
                 let answer = unsafe sys_renameat2(directory, name, target, free, sys_rename_noreplace)
                 if answer != -EINVAL, answer != -ENOSYS { return answer }
             }
-            // A hard link never replaces; directories, and file systems without links, have to be looked at.
+            // A hard link never replaces; for directories, and on file systems without links, the target has to be
+            // looked at first.
             let linked = unsafe sys_linkat(directory, name, target, free)
             if linked == 0 { return unsafe sys_unlinkat(directory, name, 0) }
             if linked == -EEXIST || linked == -EXDEV || linked == -ENOSPC || linked == -EDQUOT { return linked }
@@ -33,7 +34,7 @@ extension DirectoryRoot {
         }
     }
 
-    /// Lets what is at `place` and what is under the name of `location` change places, in one step or not at all.
+    /// Exchanges what is at `place` with what is under the name of `location`, in one step or not at all.
     /// - Returns: 0 or a negative `errno`.
     func exchange(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
         guard abilities.renameFlags else { return -ENOSYS }
@@ -43,7 +44,7 @@ extension DirectoryRoot {
         }
     }
 
-    /// The same of two places.
+    /// The same between two places.
     func exchange(_ place: ScratchPlace, with other: ScratchPlace) -> Int32 {
         guard abilities.renameFlags else { return -ENOSYS }
         let (directory, target) = (place.directory.number, other.directory.number)
@@ -52,15 +53,15 @@ extension DirectoryRoot {
         }
     }
 
-    /// Puts what is at `place` under the name of `location`, and what was there to `place`.
-    /// - Returns: 0 or a negative `errno`, so that callers can tell another file system.
+    /// Puts what is at `place` under the name of `location`, and what was there at `place`.
+    /// - Returns: 0 or a negative `errno`, so that callers can recognise another file system.
     func swap(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
         let swapped = exchange(place, with: location)
         return swapped == -EINVAL || swapped == -ENOSYS ? swapInSteps(place, with: location) : swapped
     }
 
-    /// The same where no two names can change places at once: the name is empty in between, for a moment or, after a
-    /// kill, until the next write.
+    /// The same in several steps, where the file system can't exchange names: the name is free in between, for a moment
+    /// or, after a kill, until the next write.
     private func swapInSteps(_ place: ScratchPlace, with location: borrowing Location) -> Int32 {
         let target = location.directory.number
         let directory = place.directory.number
@@ -82,9 +83,10 @@ extension DirectoryRoot {
                     journal?.end()
                     return 0
                 }
-                // What can't take its place leaves all as it was.
+                // If either step failed, everything is put back as it was.
                 let freed = unsafe placed < 0 ? 0 : sys_renameat(target, name, directory, own)
-                // Or is there, though that is not what is told; the note is about what was there.
+                // If the new one can't be moved back, it stays, although an error is returned; the note remains for
+                // what stands aside.
                 guard freed >= 0 else { return last }
                 let back = unsafe sys_renameat(target, aside, target, name)
                 if back >= 0 { journal?.end() }
@@ -93,13 +95,13 @@ extension DirectoryRoot {
         }
     }
 
-    /// Moves what stands at a place out of everybody's sight.
-    /// - Returns: where it is now, or nil when it can't be moved.
+    /// Hides what is at a place.
+    /// - Returns: where it is now; nil when it can't be moved.
     func hide(_ place: ScratchPlace) throws(RootError) -> ScratchPlace? {
         try hiding(place).first { rename(place, to: $0) == 0 }
     }
 
-    /// Where what stands at a place can go out of everybody's sight, in the order to try them.
+    /// The places where something can be hidden, in the order in which to try them.
     func hiding(_ place: ScratchPlace) throws(RootError) -> [ScratchPlace] {
         let near = try Descriptor(sys_dup(place.directory.number), "dup")
         return [try scratch.place(near: near), try scratch.place(near: near, besides: true)]
@@ -112,7 +114,7 @@ extension DirectoryRoot {
         }
     }
 
-    /// The same, with a note of what will be hidden as the name that `noting` is given.
+    /// The same, with a note that `noting` makes for the hidden name.
     func hide(
         _ place: ScratchPlace, noting: ([UInt8]) -> RemovalNote?
     ) throws(RootError) -> (place: ScratchPlace, note: RemovalNote?)? {
@@ -124,7 +126,7 @@ extension DirectoryRoot {
         return nil
     }
 
-    /// Whether `directory` is `ancestor` or lies below it, by what the directories are and not by their names.
+    /// Whether `directory` is `ancestor` or lies below it, by identity and not by name.
     func isBelow(_ ancestor: sys_attributes, _ directory: borrowing Descriptor) throws(RootError) -> Bool {
         var current = try unsafe Descriptor(sys_openat(directory.number, ".", sys_o_path | O_DIRECTORY, 0), "openat")
         var status = try current.status()
@@ -134,7 +136,7 @@ extension DirectoryRoot {
             if status.isSame(as: top) { return false }
             let parent = try unsafe Descriptor(sys_openat(current.number, "..", sys_o_path | O_DIRECTORY, 0), "openat")
             let above = try parent.status()
-            // The top of everything: the directory was moved out of the root meanwhile.
+            // The top of the file tree: the directory was moved out of the root meanwhile.
             if above.isSame(as: status) { return false }
             status = above
             current = parent

@@ -1,8 +1,8 @@
 import CSyscalls
 
 extension DirectoryRoot {
-    /// Whether two names lead to one file: by its number, and, since not every file system that ignores case has
-    /// numbers that last, by names that only differ in their letters and of which the directory lists one.
+    /// Whether two names lead to one file: by its inode number and, since not every file system that ignores case has
+    /// stable numbers, by names that differ in case only and of which the directory lists one.
     func isOneFile(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> Bool {
         guard let moved = from.status, let old = to.status else { return false }
         if old.isSame(as: moved) { return true }
@@ -11,14 +11,14 @@ extension DirectoryRoot {
         return try !Self.lists(Array(to.path.name), in: to.directory)
     }
 
-    /// Moves something to another name of its own: a second hard link, or the same name in other letters.
+    /// Moves something to another name of its own: a second hard link, or the same name in another case.
     ///
-    /// A rename has nothing to do then, and where names are not told apart by case, the name that goes after it would
-    /// be the only one. What the directories list tells which it is; what a name leads to does not, and may be
-    /// remembered from before. Under the commit lock.
+    /// A rename does nothing then, and on a file system that ignores case, the name that is removed afterwards would be
+    /// the only one. The directory listings show which of the two it is; a lookup of the name does not, since it may be
+    /// answered from a cache. Under the commit lock.
     /// - Throws: ``RootError/selfReference`` when both are one name, or a mount of one directory or file at two places.
     func renameToItself(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) {
-        // The name that is left would be the mount's.
+        // The name that is left would be the mount point.
         guard from.status?.mount == to.status?.mount else { throw .selfReference }
         let (source, target) = (try from.directory.status(), try to.directory.status())
         let isOneFolder = source.isSame(as: target)
@@ -34,7 +34,7 @@ extension DirectoryRoot {
         try respell(from, as: to)
     }
 
-    /// Changes the letters of a name by way of a third one, which users see if we are killed in between.
+    /// Changes the case of a name by way of a third name, which users see if the process is killed in between.
     private func respell(_ from: borrowing Location, as to: borrowing Location) throws(RootError) {
         let directory = from.directory.number
         let third = Array(from.path.name.prefix(200)) + Array(" (\(StateFile.randomName()))".utf8)
@@ -47,7 +47,7 @@ extension DirectoryRoot {
         var answer = rename(third, to.path.name)
         // A kernel that still takes the new name for the old one does nothing.
         if answer == 0, (try? Self.lists(third, in: from.directory)) ?? true { answer = -EBUSY }
-        // If that fails, too, people find it under the third name; what is told is why it has not got the new one.
+        // If that fails too, users find it under the third name; the error is why it did not get the new one.
         if answer < 0 { _ = rename(third, from.path.name) }
         try check(answer, "renameat")
     }

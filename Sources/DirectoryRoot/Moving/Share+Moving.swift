@@ -3,11 +3,10 @@ import CSyscalls
 extension Share {
     /// Moves a file or tree: one rename, or copy and delete across file systems.
     ///
-    /// Locks of the source end, dead properties follow. A replaced folder is replaced whole. Of a link, the link itself
-    /// is moved.
+    /// The source's locks end; its dead properties follow. A replaced folder is replaced whole. A link is moved itself.
     /// - Parameters:
     ///   - source: must exist.
-    ///   - target: whose parent must exist.
+    ///   - target: its parent must exist.
     ///   - replacing: what may be at the target.
     /// - Returns: whether the target is new, and the members that could not be moved (then nothing was).
     /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``,
@@ -48,7 +47,7 @@ extension Share {
         case otherFileSystem
     }
 
-    /// Everything that decides whether the one may take the place of the other.
+    /// Checks everything that decides whether the source may take the target's place.
     private func requireMovable(
         _ from: borrowing Location, _ to: borrowing Location, asked target: SharePath, _ replacing: Replacement
     ) throws(RootError) {
@@ -71,15 +70,15 @@ extension Share {
         guard !from.path.contains(to.path), !to.path.isAncestor(of: from.path) else { throw .selfReference }
         guard let moved = from.status else { return }
         if moved.isLink, let old = to.status, let found = try? look(at: from.path, waiting: true).status {
-            // The link would be all that is left of what it points at.
+            // Otherwise only a link to itself would be left of what it points at.
             guard !found.isSame(as: old) else { throw .selfReference }
         }
         guard moved.isDirectory else { return }
-        // Where names are not told apart by case, a folder may change the letters of its own.
+        // On a file system that ignores case, a folder may change the case of its own name.
         if let old = to.status, old.isSame(as: moved) {
             guard try from.directory.status().isSame(as: to.directory.status()) else { throw .selfReference }
         }
-        // A mount of the same directory at two places, or a file system that does not tell names apart by case.
+        // One directory mounted at two places, or a file system that ignores case.
         guard try !root.isBelow(moved, to.directory) else { throw .selfReference }
     }
 
@@ -126,13 +125,13 @@ extension Share {
         return outcome
     }
 
-    /// Puts a tree in the place of another thing, which is left to be removed.
+    /// Puts a tree in the place of something else, which is left to be removed.
     private func swapAndDetach(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> MoveOutcome {
-        // Swapping the two names in one step loses nothing at any moment; what was replaced then stands under the
-        // source's name until it is hidden in the next call. A kill in between is made good before the next write.
+        // Exchanging the two names in one step loses nothing at any moment; what was replaced then stands under the
+        // source's name until the next call hides it. After a kill in between, this is repaired before the next write.
         let source = try from.place()
-        // All that may fail for want of descriptors comes first: after the swap, a client that is told to try again
-        // would move the wrong thing.
+        // Everything that may fail for lack of descriptors comes first: after the swap, a client that is told to try
+        // again would move the wrong thing.
         let hidden = try root.hiding(source)
         let journal = MoveNote(from: from, to: to).flatMap { RenameJournal($0, in: root) }
         let answer = root.swap(source, with: to)
@@ -147,8 +146,8 @@ extension Share {
             return failure == 0
         }
         guard let replaced else {
-            // What can't be moved away stays, and so does all else. If not even that can be, the note tells the next
-            // write.
+            // What can't be moved away stays, and so does everything else. If even swapping back fails, the note tells
+            // the next write.
             if root.swap(source, with: to) == 0 { journal?.end() }
             throw RootError(failure, "renameat")
         }
@@ -170,10 +169,10 @@ extension Share {
         try syncDirectory(of: from, atOnce: isFolder)
     }
 
-    /// The long way across file systems: the source goes only when the copy stands.
+    /// Moves across file systems: the source is removed only once its copy has its name.
     ///
-    /// Where somebody wrote to the source meanwhile, it is copied again; who goes on writing has the move answered as
-    /// one to try again.
+    /// If somebody wrote to the source meanwhile, it is copied again; if the writes continue, the client is told to try
+    /// the move again.
     private func moveByCopying(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
@@ -189,7 +188,7 @@ extension Share {
 
     private static let mostCopies = 3
 
-    /// - Throws: ``RootError/changedMeanwhile`` only where all is as it was, so that it can be done again.
+    /// - Throws: ``RootError/changedMeanwhile`` only when everything is as before, so that it can be tried again.
     private func copyAndTakeAway(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
@@ -199,17 +198,17 @@ extension Share {
             result = try transfer(source, to: target, recursive: true, replacing: replacing) {
                 (departure, arrival) throws(RootError) in
                 left = try departure.go(root)
-                // The copy has its name, and the source has none: what is kept about it ends by itself.
+                // The copy has its name, and the source has none: what is stored about the source is removed.
                 if left?.isInPlace != true { didRemove(departure.path, nil) }
                 if departure.isDirectory { root.state.links.follow(departure.path, to: arrival) }
                 if root.policy.waitsForDisk { try departure.syncDirectory(in: root) }
             }
         } catch {
-            // What stopped it is told; what can't be removed comes back under its name.
+            // The error is reported; what can't be removed comes back under its name.
             if let left { _ = try? takeApart(left) }
             throw error
         }
-        // The copy has it all, and what of the source can't be removed comes back under its name.
+        // The copy is complete, and what can't be removed of the source comes back under its name.
         if let left { result.failures += try takeApart(left) }
         return result
     }

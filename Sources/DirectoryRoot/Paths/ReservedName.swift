@@ -1,10 +1,12 @@
 import CSyscalls
 
-/// Names that belong to the server and exist through no door.
+/// Names that belong to the server and are never visible to a requester.
 package enum ReservedName {
     /// The folder that holds all state, in the root.
     package static let folder = ".shareserve"
-    /// What our unfinished and doomed files are called, followed by digits: short enough for any file system.
+    /// How the names of our unfinished and doomed files begin.
+    ///
+    /// Digits follow. Short enough for any file system.
     package static let prefix = ".shareserve-"
 
     /// Whether a name is reserved, in any spelling that some file system takes for a reserved name.
@@ -14,7 +16,7 @@ package enum ReservedName {
             guard index < name.count else { return false }
             let byte = unsafe name[index]
             if NameKey.lowered(byte) != expected {
-                // No other letter becomes the `v`: nearly all names end here.
+                // No other character folds to `v`: nearly all names are ruled out here.
                 return unsafe byte >= 0x80 && name.contains { $0 | 0x20 == UInt8(ascii: "v") }
                     && NameKey(name).isReserved
             }
@@ -25,17 +27,17 @@ package enum ReservedName {
         return unsafe next == UInt8(ascii: "-") || NameKey.isOdd(next) && NameKey(name).isReserved
     }
 
-    /// A fresh name for a file of ours: when it was made, to the second, and a random number.
+    /// A fresh name for a file of ours: its creation time in seconds, and a random number.
     ///
-    /// The time is in the name because no time that a file system keeps tells it everywhere: a rename leaves all of
-    /// them alone on some, and the change time is the modification time on others.
+    /// The time is in the name because no timestamp shows it on every file system: on some, a rename changes none of
+    /// them, and on others the change time equals the modification time.
     package static func fresh() -> String {
         let seconds = Timestamp.now.seconds
         var generator = SystemRandomNumberGenerator()
         return prefix + digits(UInt64(clamping: seconds), timeDigits) + digits(generator.next(), randomDigits)
     }
 
-    /// When a name that ``fresh()`` gave was made, in seconds; nil for every other name, which is somebody else's.
+    /// When a name made by ``fresh()`` was made, in seconds; nil for every other name, which is somebody else's.
     package static func creationSeconds(of name: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard name.count == prefix.utf8.count + timeDigits + randomDigits, unsafe name.starts(with: prefix.utf8)
         else { return nil }

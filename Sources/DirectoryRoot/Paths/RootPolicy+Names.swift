@@ -3,8 +3,8 @@ import CSyscalls
 extension RootPolicy {
     /// Whether every component of `path` may exist for a requester: none is reserved, hidden or refused.
     ///
-    /// Reserved is `.shareserve`, the server's own state, at any depth (a share inside this one has its state too), and
-    /// every name that begins with `.shareserve-`, which our unfinished files have.
+    /// Reserved are `.shareserve`, the server's own state, at any depth (a share inside this one has its state too),
+    /// and the names of our unfinished files, which begin with `.shareserve-`.
     func shows(_ path: SharePath) -> Bool {
         unsafe path.bytes.withUnsafeBufferPointer { bytes in
             var start = 0

@@ -1,10 +1,10 @@
 extension SharePath {
-    /// The `number`th name to try beside this one, which is taken: `name (1).txt`.
+    /// The `number`th name to try instead of this one, which is taken: `name (1).txt`.
     ///
-    /// Cut between two characters where it would be too long.
+    /// Shortened between two characters if it would be too long.
     /// - Parameters:
     ///   - number: from 1; 0 is the path itself.
-    ///   - isDirectory: a folder's number stands at the end, since what follows a dot in its name is no extension.
+    ///   - isDirectory: a folder's number is at the end, since what follows a dot in its name is no extension.
     /// - Throws: ``RootError/invalidName`` when the whole path would be too long.
     /// - Returns: the path to try.
     package func numbered(_ number: Int, isDirectory: Bool = false) throws(RootError) -> SharePath {
@@ -17,7 +17,7 @@ extension SharePath {
         return try parent.appending(name[..<cut] + mark + ending)
     }
 
-    /// A file's name without its extension: a first dot makes a hidden file, and a long "extension" is none.
+    /// A file's name without its extension: a leading dot makes a hidden file, and a long "extension" is none.
     private static func stem(of name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex, name.endIndex - dot <= 16 else {
             return name

@@ -1,8 +1,8 @@
 extension SharePath {
-    /// Reads a path as text has it: a form's file name, a member of a JSON document or of an archive.
+    /// Reads a path from text: a form's file name, a member of a JSON document or of an archive.
     ///
-    /// Split at `/`; empty segments collapse, and `.` and `..` are resolved among the segments before them. Nothing is
-    /// decoded: an address of HTTP has rules of its own.
+    /// Split at `/`; empty segments are dropped, and `.` and `..` are resolved against the segments before them.
+    /// Nothing is percent-decoded: HTTP addresses have rules of their own.
     /// - Parameter source: the path's bytes; leading and trailing slashes do not matter.
     /// - Throws: ``RootError/invalidName`` for a NUL, a `..` above the root, a segment of more than 255 or a path of
     ///   more than 4,095 bytes.
@@ -21,7 +21,7 @@ extension SharePath {
     }
 
     private static func read(_ source: UnsafeRawBufferPointer) throws(RootError) -> SharePath {
-        // What `..` takes away may be as much again.
+        // `..` may remove as much again.
         guard source.count <= 4 * (longestPath + 1) else { throw .invalidName }
         var isValid = true
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: source.count + 1) { buffer, count in
@@ -34,7 +34,7 @@ extension SharePath {
     }
 }
 
-/// Writes cleaned segments into a buffer that has room for all of the source and one byte more.
+/// Writes cleaned segments into a buffer as large as the source plus one byte.
 @safe private struct SegmentReader {
     let output: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
@@ -61,7 +61,7 @@ extension SharePath {
         return true
     }
 
-    /// Drops the empty segment and `.`, steps back for `..`.
+    /// Drops an empty segment or `.`; steps back for `..`.
     private mutating func finish(segmentAt first: Int, joinedAt start: Int) -> Bool {
         let dot = UInt8(ascii: ".")
         switch count - first {

@@ -1,18 +1,18 @@
 /// A path inside the share, as validated bytes: components joined by `/`, no leading or trailing slash, the root empty.
 ///
-/// No component is empty, `.` or `..`, none holds a slash or NUL or more than 255 bytes, and all together are at most
-/// 4,095 bytes. This says nothing about what is on the disk: every use goes through ``Share``, which lets the kernel
-/// resolve the path beneath the root's descriptor. Two paths are equal when their bytes are.
+/// No component is empty, `.` or `..`; none contains a slash or NUL or is longer than 255 bytes; the whole path is at
+/// most 4,095 bytes. This says nothing about what is on the disk: every use goes through ``Share``, which lets the
+/// kernel resolve the path beneath the root's descriptor. Two paths are equal when their bytes are.
 public struct SharePath: Hashable, Sendable {
     /// The raw bytes, `a/b/c`; not necessarily UTF-8.
     public let bytes: [UInt8]
 
-    /// Takes bytes that are known to be such a path; nothing is looked at.
+    /// Takes bytes that are known to be such a path, without checking them.
     package init(unchecked bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// All bytes at once: one by one, as an array does it, takes ten times as long.
+    /// Hashes all bytes in one go: one by one, as an array does it, takes ten times as long.
     public func hash(into hasher: inout Hasher) {
         unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     }
@@ -23,14 +23,14 @@ public struct SharePath: Hashable, Sendable {
     /// Whether this is the shared directory itself.
     public var isRoot: Bool { bytes.isEmpty }
 
-    /// The most bytes that a name may have on the file systems we serve.
+    /// The most bytes that a name may have on the supported file systems.
     package static let longestName = 255
     /// `PATH_MAX` without its NUL.
     package static let longestPath = 4_095
 
     static let slash = UInt8(ascii: "/")
 
-    /// The names from the top down; none of the root.
+    /// The names from the top down; empty for the root.
     public var components: [ArraySlice<UInt8>] { bytes.split(separator: Self.slash) }
 
     /// The number of components.
@@ -38,7 +38,7 @@ public struct SharePath: Hashable, Sendable {
         isRoot ? 0 : bytes.reduce(into: 1) { depth, byte in depth += byte == Self.slash ? 1 : 0 }
     }
 
-    /// The last component; empty of the root.
+    /// The last component; empty for the root.
     public var name: ArraySlice<UInt8> {
         bytes[(bytes.lastIndex(of: Self.slash).map { $0 + 1 } ?? 0)...]
     }
@@ -74,24 +74,24 @@ public struct SharePath: Hashable, Sendable {
         return try joined(name)
     }
 
-    /// The path of a member, or this one when that would be too long to be named.
+    /// The path of a member, or this path when that would be too long.
     func appendingIfFits(_ name: [UInt8]) -> SharePath { (try? appending(name)) ?? self }
 
     /// The most bytes that the name of a member may have, so that the member's path is not too long.
     var longestMemberName: Int { min(Self.longestName, Self.longestPath - bytes.count - (isRoot ? 0 : 1)) }
 
-    /// The path of `path` seen from here.
+    /// Appends `path`, which is relative to this one.
     /// - Throws: ``RootError/invalidName`` when it becomes too long.
     public func appending(_ path: SharePath) throws(RootError) -> SharePath {
         if path.isRoot { return self }
         return try isRoot ? path : joined(path.bytes)
     }
 
-    /// The directories above this path whose paths have a length that is asked for, from the parent to the root.
+    /// The directories above this path whose paths have a wanted length, from the parent to the root.
     ///
-    /// A path has room for two thousand folders: only what is asked for is taken out of it.
-    /// - Parameter isWanted: whether a path of so many bytes may be meant.
-    /// - Returns: as few as are wanted.
+    /// A path may have two thousand components: only the wanted ones are extracted.
+    /// - Parameter isWanted: whether paths with this number of bytes are wanted.
+    /// - Returns: the wanted ancestors.
     package func ancestors(ofLength isWanted: (Int) -> Bool) -> [SharePath] {
         var found: [SharePath] = []
         var end = bytes.count
@@ -123,7 +123,7 @@ public struct SharePath: Hashable, Sendable {
 }
 
 extension SharePath: CustomStringConvertible {
-    /// The path as it stands in a URL after the leading slash.
+    /// The path as it appears in a URL after the leading slash.
     ///
     /// Harmless in an `href`, a `Location` field and XML.
     public var percentEncoded: String { URICharacters.path.text(bytes) }

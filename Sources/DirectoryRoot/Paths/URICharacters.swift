@@ -1,6 +1,6 @@
-/// A set of characters that stand for themselves in a URI; every other byte is percent-encoded, in upper case.
+/// A set of characters that stand for themselves in a URI; every other byte is percent-encoded, with upper-case digits.
 ///
-/// Two words of bits: no memory is touched for a byte. RFC 3986 §2.1.
+/// Two words of bits: a test reads no memory. RFC 3986 §2.1.
 package struct URICharacters: Sendable {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
@@ -10,13 +10,13 @@ package struct URICharacters: Sendable {
         .adding("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
     /// `unreserved`, and the slashes between segments.
     package static let unreservedPath = unreserved.adding("/")
-    /// `pchar` of RFC 3986 §3.3 and slashes, but for what means something in markup, a form or a header field.
+    /// `pchar` of RFC 3986 §3.3 and slashes, except what has a meaning in markup, a form or a header field.
     package static let plainPath = unreservedPath.adding("!$()*,:@")
-    /// `pchar` and slashes, but for what means something in markup or a header field, or what common clients encode:
-    /// `&`, `'` and `;`.
+    /// `pchar` and slashes, except what has a meaning in markup or a header field, or what common clients encode: `&`,
+    /// `'` and `;`.
     package static let path = plainPath.adding("+=")
-    /// The same for WebDAV's documents, where `'` stands for itself, as in other servers': LibreOffice locks a file by
-    /// the address that was listed and saves it by one that has that, and takes the two for two files.
+    /// The same for WebDAV's documents, where `'` stands for itself, as with other servers: LibreOffice locks a file by
+    /// the address that was listed and saves it by one that has `'`, and takes the two for different files.
     package static let reference = path.adding("'")
 
     private func adding(_ characters: StaticString) -> URICharacters {
@@ -34,10 +34,10 @@ package struct URICharacters: Sendable {
         byte < 128 && (byte < 64 ? low : high) & (1 &<< UInt64(byte)) != 0
     }
 
-    /// Writes bytes of any kind, encoded, to the beginning of `buffer`, which holds three times as many.
+    /// Writes bytes of any kind, encoded, to the beginning of `buffer`, which must hold three times as many bytes.
     ///
-    /// The one loop for all, in one call a text: across modules it would not be inlined.
-    /// - Returns: how many were written.
+    /// The one loop for all callers, called once per text: across modules it would not be inlined.
+    /// - Returns: the number of bytes written.
     package func write(_ bytes: UnsafeBufferPointer<UInt8>, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         guard let start = buffer.baseAddress else { return 0 }
         var end = unsafe start

@@ -11,14 +11,14 @@ public struct PropertyName: Hashable, Sendable {
         self.local = local
     }
 
-    /// Letter by letter: names that only look the same are two.
+    /// Compares bytes: names that only look the same are different.
     ///
     /// Namespaces in XML 1.0 §2.3.
     public static func == (one: PropertyName, other: PropertyName) -> Bool {
         one.local.utf8.elementsEqual(other.local.utf8) && one.namespace.utf8.elementsEqual(other.namespace.utf8)
     }
 
-    /// As ``==(_:_:)`` compares, and so in a time that grows with the name's length.
+    /// Hashes what ``==(_:_:)`` compares, in time proportional to the name's length.
     public func hash(into hasher: inout Hasher) {
         func combine(_ text: String) {
             var text = text
@@ -34,7 +34,7 @@ public struct PropertyName: Hashable, Sendable {
 ///
 /// RFC 4918 §4.
 public struct DeadProperty: Hashable, Sendable {
-    /// Its name, which the XML repeats.
+    /// Its name, which ``xml`` repeats.
     public var name: PropertyName
     /// The whole element as self-contained, well-formed XML: own name, `xml:lang` in scope and content exactly as sent,
     /// with every namespace that it uses declared inside it.
@@ -56,6 +56,6 @@ public struct DeadProperty: Hashable, Sendable {
 public enum PropertyChange: Sendable {
     /// Sets or replaces it.
     case set(DeadProperty)
-    /// Removes it, be it there or not.
+    /// Removes it, whether it exists or not.
     case remove(PropertyName)
 }

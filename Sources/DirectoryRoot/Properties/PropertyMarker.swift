@@ -1,11 +1,11 @@
 /// What the share knows about properties as a whole, so that resources without any are never looked at.
 ///
-/// Setting an attribute changes a file's change time (`ctime`). The marker keeps a moment before which no property was
-/// ever set through this share: whatever was last changed before it has none. No marker: nothing has any.
+/// Setting an attribute changes a file's change time (`ctime`). The marker stores a time before which no property was
+/// ever set through this share: a resource that last changed before it has none. Without a marker, no resource has any.
 struct PropertyMarker: Equatable, Sendable {
     /// No resource with an earlier change time has properties.
     var since: Timestamp
-    /// Some properties did not fit into extended attributes, and stand in the sidecar.
+    /// Whether some properties did not fit into extended attributes and are in the sidecar.
     var hasSidecar: Bool
 
     init(since: Timestamp, hasSidecar: Bool) {
@@ -30,13 +30,13 @@ struct PropertyMarker: Equatable, Sendable {
         return payload
     }
 
-    /// The same, wide enough for a change at `time`: never narrower than before.
+    /// The same, extended to cover a change at `time`: never narrower than before.
     func covering(_ time: Timestamp, sidecar: Bool) -> PropertyMarker {
         PropertyMarker(since: min(since, time), hasSidecar: hasSidecar || sidecar)
     }
 }
 
-/// A snapshot of the marker, for a listing: which of its members may have properties.
+/// A snapshot of the marker, for a listing: tells which members may have properties.
 package struct PropertyHints: Sendable {
     let marker: PropertyMarker?
 

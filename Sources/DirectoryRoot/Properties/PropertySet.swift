@@ -1,5 +1,5 @@
-/// Everything that is kept beside one resource: the clients' dead properties in the order of their first setting, and
-/// values that the server keeps for itself.
+/// Everything that is stored with one resource: the clients' dead properties in the order in which they were first set,
+/// and values that the server stores for itself.
 ///
 /// Packed into one block of bytes, so that one call replaces all of it or nothing:
 ///
@@ -13,7 +13,7 @@ struct PropertySet: Equatable, Sendable {
     private(set) var values: [String: [UInt8]] = [:]
 
     static let mostProperties = 1_000
-    /// Bytes of all together.
+    /// The most bytes of the whole packed block.
     static let largest = 1 << 20
 
     init() {}
@@ -49,7 +49,7 @@ struct PropertySet: Equatable, Sendable {
         dead = kept.compactMap { $0 }
     }
 
-    /// Sets or (nil) removes values of the server's own.
+    /// Sets or (nil) removes the server's own values.
     mutating func apply(_ changes: [String: [UInt8]?]) {
         for (name, value) in changes { values[name] = value }
     }

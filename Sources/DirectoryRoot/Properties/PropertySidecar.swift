@@ -1,13 +1,13 @@
 import CSyscalls
 
-/// Properties that did not fit into extended attributes: one file a resource under `.shareserve/sidecar/`.
+/// Properties that did not fit into extended attributes: one file per resource under `.shareserve/sidecar/`.
 ///
-/// A file is found by the resource's inode, so that properties follow a rename of the resource or of a folder above it,
-/// whoever does it, in the same instant. The birth time tells a new file with an old inode number apart; where the file
-/// system keeps none, the path must fit too.
+/// A file is found by the resource's inode number, so that properties instantly follow a rename of the resource or of a
+/// folder above it, whoever renames it. The birth time distinguishes a new file with a reused inode number; where the
+/// file system keeps no birth times, the path must match too.
 struct PropertySidecar: Sendable {
     let state: StateFolder
-    /// The root's device: numbers of devices may change with a restart, "the same as the root's" does not.
+    /// The root's device: device numbers may change with a restart, "the same as the root's" does not.
     let rootDevice: UInt64
 
     private static let folder = "sidecar"
@@ -33,7 +33,7 @@ struct PropertySidecar: Sendable {
             temporary, in: folder, file, generation: set.sequence, waitsForDisk: state.waitsForDisk)
         let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
         if renamed < 0 {
-            // What stays is a stray, which goes when it is a day old.
+            // What stays is a leftover, which is removed when it is a day old.
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw RootError(renamed, "rename a property file")
         }
@@ -46,12 +46,13 @@ struct PropertySidecar: Sendable {
         if status != -ENOENT { try check(status, "unlink a property file") }
     }
 
-    /// Writes down that what was at and below `source` is at `target` now.
+    /// Records that what was at and below `source` is at `target` now.
     /// - Parameters:
     ///   - source: where it was.
-    ///   - status: what it is: a file is one look, below a folder may be what any of the property files is about.
-    ///   - target: where it is.
-    /// - Throws: what the disk says.
+    ///   - status: of what was moved: a file takes one lookup, but any property file may be about something below a
+    ///     folder.
+    ///   - target: where it is now.
+    /// - Throws: what the disk reports.
     func moved(from source: SharePath, _ status: sys_attributes?, to target: SharePath) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
         let names =
@@ -70,11 +71,11 @@ struct PropertySidecar: Sendable {
         }
     }
 
-    /// Removes what nobody has touched for a month and no resource at its last known path claims.
+    /// Removes files that were not touched for a month and that no resource at their last known path claims.
     /// - Parameters:
-    ///   - now: the time of day, compared with times that the kernel gives.
-    ///   - find: the resource at a path; throws ``RootError/notFound`` when there is none.
-    /// - Throws: what the disk says.
+    ///   - now: the time of day by the kernel's clock.
+    ///   - find: returns the resource at a path; throws ``RootError/notFound`` when there is none.
+    /// - Throws: what the disk reports.
     func sweep(
         at now: Timestamp, _ find: (SharePath) throws(RootError) -> PropertyResource
     ) throws(RootError) {
@@ -90,23 +91,23 @@ struct PropertySidecar: Sendable {
                 let resource = try find(stored.path)
                 if self.name(of: resource) == name, stored.describes(resource) { continue }
             } catch {
-                // What could not be looked at may be there.
+                // What could not be looked at may still exist.
                 guard error == .notFound else { continue }
             }
-            // What can't be removed is looked at again the next time.
+            // What can't be removed now is examined again the next time.
             _ = unsafe sys_unlinkat(folder.number, name, 0)
         }
     }
 
-    /// All property files, without those that are just being written.
+    /// All property files, except those that are being written.
     private static func names(in folder: IdentifiedDescriptor) throws(RootError) -> [String] {
         try StateFolder.names(in: folder).filter(isWhole)
     }
 
     private static func isWhole(_ name: String) -> Bool { !name.contains(".") }
 
-    /// What one property file holds, which may be a megabyte: they are looked at one by one, however many there are.
-    /// - Returns: nil for one that is gone, damaged or can't be read now.
+    /// The content of one property file, which may be a megabyte: they are read one by one, however many there are.
+    /// - Returns: nil when it is missing, damaged or can't be read now.
     private func read(_ name: String, in folder: IdentifiedDescriptor) -> Stored? {
         guard let bytes = try? StateFile.bytes(of: name, in: folder) else { return nil }
         return try? Stored(StateEnvelope(file: bytes).payload)
@@ -120,7 +121,7 @@ struct PropertySidecar: Sendable {
         (device == rootDevice ? "r" : String(device, radix: 16)) + "-" + String(inode, radix: 16)
     }
 
-    /// What one file holds.
+    /// The content of one file.
     private struct Stored {
         var path: SharePath
         var born: Timestamp?
@@ -158,7 +159,7 @@ struct PropertySidecar: Sendable {
     }
 }
 
-/// Whose properties: an inode in its life, and where it is.
+/// The resource that properties belong to: an inode, identified also by its birth time, and where it is.
 struct PropertyResource: Sendable {
     var inode: UInt64
     var device: UInt64

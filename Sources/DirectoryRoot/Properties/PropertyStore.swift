@@ -1,16 +1,16 @@
 package import CSyscalls
 import Synchronization
 
-/// Dead properties of resources, and values of the server's own that live beside them.
+/// Dead properties of resources, and values of the server's own that are stored with them.
 ///
 /// They are packed into one extended attribute of the resource itself, so that they move with it, whoever moves it;
-/// what does not fit, or can't be set, goes to the sidecar. Of both, the one with the higher sequence number counts, so
-/// that a process killed between writing one and removing the other leaves the new state. RFC 4918 §4.
+/// what does not fit, or can't be set, goes to the sidecar. Of the two, the one with the higher sequence number counts,
+/// so that a process killed between writing one and removing the other leaves the new state. RFC 4918 §4.
 package final class PropertyStore: Sendable {
     static let attribute = "user.shareserve.properties"
-    /// What the kernel takes in one attribute.
+    /// The most bytes that the kernel accepts in one attribute.
     private static let largestAttribute = 65_536
-    /// Whether an answer says that there is no such attribute, or that this file can't have one.
+    /// Whether an error means that there is no such attribute, or that this file can't have one.
     static func meansNoAttribute(_ answer: some BinaryInteger) -> Bool {
         noAttribute.contains(Int32(truncatingIfNeeded: 0 - answer))
     }
@@ -37,10 +37,10 @@ package final class PropertyStore: Sendable {
     /// Which resources may have properties at all; one `fstatat`.
     package func hints() throws(RootError) -> PropertyHints { PropertyHints(marker: try marker()) }
 
-    /// The same, where nobody has to be waited for.
-    /// - Parameter isInMemory: whether the root's file system is.
+    /// The same, without waiting for the disk.
+    /// - Parameter isInMemory: whether the root's file system is in memory.
     /// - Returns: the same.
-    /// - Throws: ``RootError/wouldBlock`` elsewhere.
+    /// - Throws: ``RootError/wouldBlock`` when that would take waiting.
     func hintsAtOnce(isInMemory: Bool) throws(RootError) -> PropertyHints {
         guard let identity = try file.identityAtOnce(isInMemory: isInMemory) else { return PropertyHints(marker: nil) }
         let marker = known.withLock { $0.identity == identity ? $0.marker : nil }
@@ -48,25 +48,25 @@ package final class PropertyStore: Sendable {
         return PropertyHints(marker: marker)
     }
 
-    /// Whether a member of an open directory has properties, by one system call; true when that does not tell.
+    /// Whether a member of an open directory has properties, by one system call; true when that can't tell.
     func mayHold(_ directory: Int32, _ name: UnsafePointer<CChar>, _ hints: PropertyHints) -> Bool {
         guard usesAttributes, hints.marker?.hasSidecar == false else { return true }
         let answer = unsafe sys_get_attribute_at(directory, name, Self.attribute, nil, 0)
         return answer != -Int(ENODATA) && answer != -Int(EOPNOTSUPP)
     }
 
-    /// What is kept beside an open resource.
+    /// Reads what is stored with an open resource.
     /// - Parameters:
-    ///   - descriptor: of the resource; also one that was opened with `O_PATH`.
+    ///   - descriptor: of the resource; may be opened with `O_PATH`.
     ///   - path: from the root.
     /// - Returns: all of it; empty when there is nothing.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     func read(_ descriptor: Int32, at path: SharePath) throws(RootError) -> PropertySet {
         guard let marker = try marker() else { return PropertySet() }
         return try read(descriptor, at: path, marker)
     }
 
-    /// Changes what is kept beside an open resource: all of it, or nothing when `change` throws.
+    /// Changes what is stored with an open resource: all of it, or nothing when `change` throws.
     func update(
         _ descriptor: Int32, at path: SharePath, _ change: (inout PropertySet) throws(RootError) -> Void
     ) throws(RootError) {
@@ -80,7 +80,7 @@ package final class PropertyStore: Sendable {
         }
     }
 
-    /// Gives `target` what `source` has, before it takes its name: for PUT over a file, and for COPY.
+    /// Gives `target` what is stored with `source`, before it gets its name: for PUT over a file, and for COPY.
     /// - Parameters:
     ///   - source: an open resource.
     ///   - sourcePath: of the source, from the root.
@@ -102,18 +102,18 @@ package final class PropertyStore: Sendable {
     /// Whether the sidecar holds anything, so that ``removed(inode:device:)`` and ``moved(from:_:to:)`` matter.
     private func needsNews() throws(RootError) -> Bool { try marker()?.hasSidecar ?? false }
 
-    /// Forgets a resource that was deleted.
+    /// Removes what the sidecar has about a resource that was deleted.
     package func removed(inode: UInt64, device: UInt64) throws(RootError) {
         guard try needsNews() else { return }
         try sidecar.remove(inode: inode, device: device)
     }
 
-    /// Called for each thing that is removed with a tree; nil when nothing is kept elsewhere.
+    /// A closure to call for each thing that is removed with a tree; nil when the sidecar is empty.
     package func forgetting() throws(RootError) -> (@Sendable (sys_attributes) -> Void)? {
         guard try needsNews() else { return nil }
         return { [self] status in
             guard status.isDirectory || status.links <= 1 else { return }
-            // What stays behind is told apart from a later file by its birth time: nothing to fail for.
+            // What stays is distinguished from a later file by its birth time, so this is no reason to fail.
             try? removed(inode: status.inode, device: status.device)
         }
     }
@@ -121,9 +121,9 @@ package final class PropertyStore: Sendable {
     /// Follows a rename.
     /// - Parameters:
     ///   - source: where it was.
-    ///   - status: what was renamed; nil when that is not known.
-    ///   - target: where it is.
-    /// - Throws: what the disk says.
+    ///   - status: of what was renamed; nil when unknown.
+    ///   - target: where it is now.
+    /// - Throws: what the disk reports.
     package func moved(
         from source: SharePath, _ status: sys_attributes?, to target: SharePath
     ) throws(RootError) {
@@ -131,11 +131,11 @@ package final class PropertyStore: Sendable {
         try state.exclusively { (_) throws(RootError) in try sidecar.moved(from: source, status, to: target) }
     }
 
-    /// Removes what is left in the sidecar of resources that went long ago.
+    /// Removes from the sidecar what is left of resources that were deleted long ago.
     /// - Parameters:
-    ///   - now: not by the policy's clock.
-    ///   - find: what is at a path; throws ``RootError/notFound`` when nothing is.
-    /// - Throws: what the disk says.
+    ///   - now: by the kernel's clock, not the policy's.
+    ///   - find: returns the resource at a path; throws ``RootError/notFound`` when there is none.
+    /// - Throws: what the disk reports.
     func sweep(
         at now: Timestamp = RootClock.system.wall(), _ find: (SharePath) throws(RootError) -> PropertyResource
     ) throws(RootError) {
@@ -159,14 +159,14 @@ package final class PropertyStore: Sendable {
         _ set: PropertySet, _ descriptor: Int32, at path: SharePath, _ lock: StateLock
     ) throws(RootError) {
         var set = set
-        // It was read from the resource, where any program may have written it.
+        // It was read from the resource, where any program may have written it: the number may be at its maximum.
         set.sequence &+= 1
         let packed = set.packed
         guard packed.count <= PropertySet.largest else { throw .tooManyProperties }
         let resource = try Self.resource(descriptor, path)
-        // Not the policy's clock: it is compared with times that the kernel gives.
+        // By the system's clock, not the policy's: it is compared with times that the kernel sets.
         let now = min(RootClock.system.wall(), try Self.changeTime(descriptor))
-        // Before the change: what is not marked would never be seen.
+        // Before the change: properties outside the marker would never be read.
         var marker = try mark(now.advanced(by: .seconds(-2)), sidecar: false, lock)
 
         if set.isEmpty {
@@ -176,12 +176,12 @@ package final class PropertyStore: Sendable {
         } else {
             marker = try mark(now, sidecar: true, lock)
             try sidecar.write(set, for: resource)
-            // The higher number counts: what can't be removed is passed over.
+            // The higher number counts, so it does not matter if this fails.
             _ = unsafe sys_remove_attribute(descriptor, Self.attribute)
             noteChange(of: descriptor)
         }
         if state.waitsForDisk {
-            // The descriptor may be one that is only a place.
+            // The descriptor may be one opened with `O_PATH`.
             let opened = try Descriptor(sys_reopen(descriptor, O_RDONLY | O_NONBLOCK), "open")
             if try opened.status().isDirectory {
                 try WriteBack.waitForNames(in: opened.number)
@@ -194,7 +194,7 @@ package final class PropertyStore: Sendable {
         if changed < marker.since { _ = try mark(changed.advanced(by: .seconds(-2)), sidecar: false, lock) }
     }
 
-    /// The older copy first: if we end in between, the one that counts is still the one that counted.
+    /// Removes the older copy first: if the process ends in between, the copy that counted still counts.
     private func removeAll(
         _ descriptor: Int32, _ resource: PropertyResource, _ marker: PropertyMarker
     ) throws(RootError) {
@@ -207,11 +207,12 @@ package final class PropertyStore: Sendable {
         if beside != nil { noteChange(of: descriptor) }
     }
 
-    /// Has the disk note a change of the resource itself: nothing else tells who is copying it to another disk that
-    /// what is kept beside it is not as it was.
+    /// Makes the disk record a change of the resource itself: nothing else shows a process that is copying it to
+    /// another disk that what is stored with it has changed.
     private func noteChange(of descriptor: Int32) {
         guard sys_note_change(descriptor) != 0 else { return }
-        // Who does not own it may have the right to set an attribute. Without either, nothing can be done.
+        // A process that does not own it may still be permitted to set an attribute. Without either, nothing can be
+        // done.
         let name = Self.attribute + ".change"
         if unsafe sys_set_attribute(descriptor, name, "", 0) == 0 {
             _ = unsafe sys_remove_attribute(descriptor, name)
@@ -223,7 +224,7 @@ package final class PropertyStore: Sendable {
         if status != -ENODATA { try check(status, "fremovexattr") }
     }
 
-    /// Whether the attribute took it; not, when there are none, no room, or no permission.
+    /// Whether the attribute was set; false without support for attributes, without space, and without permission.
     private func setAttribute(_ descriptor: Int32, _ packed: [UInt8]) -> Bool {
         guard usesAttributes, packed.count <= Self.largestAttribute else { return false }
         return unsafe packed.withUnsafeBytes { bytes in
@@ -231,7 +232,7 @@ package final class PropertyStore: Sendable {
         }
     }
 
-    /// - Throws: what the disk says, so that a change made on top of what could not be read does not remove it.
+    /// - Throws: what the disk reports, so that a change based on what could not be read does not remove it.
     private func readAttribute(_ descriptor: Int32) throws(RootError) -> PropertySet? {
         guard usesAttributes else { return nil }
         var buffer = [UInt8](repeating: 0, count: 4_096)
@@ -244,7 +245,7 @@ package final class PropertyStore: Sendable {
             buffer = [UInt8](repeating: 0, count: Self.largestAttribute)
         }
         if Self.meansNoAttribute(count) { return nil }
-        // Some file systems that know no attributes call it a failure to read one of a file.
+        // Some file systems without attributes answer EIO to reading one of a file.
         let asked = unsafe count == -Int(EIO) ? sys_get_attribute_at(state.root, ".", Self.attribute, nil, 0) : 0
         if asked == -Int(EOPNOTSUPP) { return nil }
         try check(count, "fgetxattr")
@@ -267,7 +268,7 @@ package final class PropertyStore: Sendable {
 
     // MARK: The marker
 
-    /// One `fstatat` while nothing has changed.
+    /// The marker; costs one `fstatat` while nothing has changed.
     private func marker() throws(RootError) -> PropertyMarker? {
         let identity = try file.identity()
         guard let identity else { return nil }
@@ -279,7 +280,7 @@ package final class PropertyStore: Sendable {
             known.withLock { $0 = (contents.identity, marker) }
             return marker
         } catch  where error.isDamage {
-            // Look at everything rather than overlook something.
+            // Rather look at every resource than overlook properties.
             state.incidents.report(.damagedFile(name: file.name))
             return Self.everything
         }

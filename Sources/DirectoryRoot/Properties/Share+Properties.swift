@@ -1,7 +1,7 @@
 import CSyscalls
 
 extension Share {
-    /// All dead properties of a resource, in the order of their first setting; empty at no cost when there are none.
+    /// All dead properties of a resource, in the order in which they were first set; costs nothing when there are none.
     public func properties(of path: SharePath) throws(RootError) -> [DeadProperty] {
         try keptValues(of: path)?.set.dead ?? []
     }
@@ -13,7 +13,7 @@ extension Share {
         try change(path) { (set) throws(RootError) in try set.apply(changes) }
     }
 
-    /// Check sums of the content that is there now, by algorithm (`sha1`); one of an older content never shows.
+    /// Checksums of the current content, by algorithm (`sha1`); those of older contents are never returned.
     public func checksums(of path: SharePath) throws(RootError) -> [String: [UInt8]] {
         guard let (set, attributes) = try keptValues(of: path) else { return [:] }
         let tag = Array((attributes.entityTag.text + " ").utf8)
@@ -24,10 +24,10 @@ extension Share {
         return sums
     }
 
-    /// Keeps check sums, by algorithm, of the content with the entity tag `tag`.
+    /// Stores checksums, by algorithm, of the content with the entity tag `tag`.
     ///
-    /// Those of other contents are forgotten. Called by the server for what it has just written or read: takes no lock
-    /// into account, for nothing that a client sees of the resource changes.
+    /// Those of other contents are removed. Called by the server for what it has just written or read. Ignores locks,
+    /// since nothing that a client sees of the resource changes.
     public func setChecksums(_ sums: [String: [UInt8]], of path: SharePath, for tag: EntityTag) throws(RootError) {
         guard !root.policy.isReadOnly else { return }
         let full = try absolute(path)
@@ -38,7 +38,7 @@ extension Share {
         }
     }
 
-    /// The same for what a client asks to be kept: others will believe it, so it needs the right to overwrite.
+    /// The same for what a client asks to store: others will believe it, so it needs the right to overwrite.
     public func updateChecksums(
         of path: SharePath, _ sums: [String: [UInt8]], for tag: EntityTag
     ) throws(RootError) {
@@ -53,7 +53,7 @@ extension Share {
         for (name, sum) in sums { set.apply([checksumPrefix + name: prefix + sum]) }
     }
 
-    /// Has the sums of one file's content be those of its copy.
+    /// Changes the entity tag of the checksums of a file to that of its copy.
     static func keepChecksums(
         of source: Int32, for copy: Int32, in set: inout PropertySet
     ) throws(RootError) {
@@ -65,7 +65,7 @@ extension Share {
         }
     }
 
-    /// What the sums of an open file's content begin with.
+    /// The prefix of an open file's stored checksums: its entity tag.
     private static func checksumTag(of file: Int32) throws(RootError) -> [UInt8] {
         FileAttributes(try sys_attributes(of: file)).map { Array(($0.entityTag.text + " ").utf8) } ?? []
     }
@@ -76,7 +76,7 @@ extension Share {
         let hints = try root.state.properties.hints()
         if hints.marker == nil { return nil }
         let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
-        // Who has brought a file sees that it came, and nothing that others have noted of it.
+        // The uploader of a file sees that it has arrived, but nothing that others have stored with it.
         guard hints.mayHaveProperties(opened.attributes),
             opened.attributes.isDirectory || granted(at: opened.realPath).contains(.read)
         else { return nil }
@@ -92,8 +92,8 @@ extension Share {
         let full = try absolute(path)
         root.awaitFarDisk(of: full)
         try root.commitLock.withLock { () throws(RootError) in
-            // Opened under the lock: a content that is being replaced, or a file on its way elsewhere, would take the
-            // change along to where nobody looks for it, or where a lock forbids it.
+            // Opened under the lock: if the content was being replaced, or the file moved away, the change would go
+            // where nobody looks for it, or where a lock forbids it.
             let opened = try openVisible(full, flags: sys_o_path, waiting: true)
             guard granted(at: opened.realPath).contains(.overwrite), granted(at: full).contains(.overwrite)
             else { throw .forbidden }

@@ -2,18 +2,18 @@ import CSyscalls
 
 /// An open file or directory of the share: what a response is made of.
 ///
-/// Closed when the last reference goes, which may be on an event loop: what that would wait for is waited for
-/// elsewhere.
+/// Closed when the last reference is released, which may be on an event loop: where closing could take long, another
+/// thread does it.
 public final class Entry: Sendable {
-    /// As they were when it was opened.
+    /// The attributes as they were when it was opened.
     public let attributes: FileAttributes
     /// The open descriptor, read-only; owned by this object.
     package let descriptor: Int32
-    /// Where it really is, from the root: not the path it was asked for when that led through a link.
+    /// Where it really is, from the root: differs from the requested path if that led through a link.
     package let realPath: SharePath
-    /// Whether it is on a file system that has no disk.
+    /// Whether it is on a file system in memory.
     package let isInMemory: Bool
-    /// Whether a program (FUSE) or another machine is asked for it, which may take its time even for what is in memory.
+    /// Whether it is served by a program (FUSE) or another machine, which may be slow even for cached content.
     package let isFar: Bool
 
     /// Takes over an open descriptor.
@@ -36,7 +36,7 @@ public final class Entry: Sendable {
         }
     }
 
-    /// From this size on, to give back what a removed file took is slow: 0.15 s for each GiB.
+    /// From this size on, freeing the blocks of a removed file is slow: 0.15 s for each GiB.
     private static let large: Int64 = 64 << 20
 
     private var hasNoName: Bool {
@@ -52,13 +52,13 @@ public final class Entry: Sendable {
         return try unsafe check(sys_pread(descriptor, buffer.baseAddress, buffer.count, offset), "pread")
     }
 
-    /// The same for what is in memory already, with the kernel's answer: a count, `-EAGAIN` when the disk would have to
+    /// The same for content in the page cache, with the kernel's answer: a count, `-EAGAIN` when the disk would have to
     /// be waited for, `-EOPNOTSUPP` when the kernel can't tell.
     package func peek(_ bytes: UnsafeMutableRawPointer?, _ count: Int, at offset: Int64) -> Int {
         if isFar { return -Int(sys_again) }
         if isInMemory { return unsafe sys_pread(descriptor, bytes, count, offset) }
         let answer = unsafe sys_pread_nowait(descriptor, bytes, count, offset)
-        // Older kernels don't know of tmpfs that it never waits.
+        // Older kernels do not know that tmpfs never waits.
         guard answer == -Int(sys_not_supported), sys_is_memory(descriptor) == 1 else { return answer }
         return unsafe sys_pread(descriptor, bytes, count, offset)
     }

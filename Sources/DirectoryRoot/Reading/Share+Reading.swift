@@ -4,46 +4,46 @@ extension Share {
     /// Opens a regular file or a directory.
     /// - Parameters:
     ///   - path: from ``base``.
-    ///   - waiting: false on an event loop: throws ``RootError/wouldBlock`` instead of waiting for a disk.
+    ///   - waiting: false on an event loop: throws ``RootError/wouldBlock`` instead of waiting for the disk.
     /// - Returns: what is there, open.
     /// - Throws: ``RootError/notFound``, ``RootError/forbidden``, ``RootError/wouldBlock``.
     public func open(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
         if waiting, SlowClose.isCrowded { try makeRoom(for: path) }
-        // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for what we serve.
+        // O_NONBLOCK: opening a FIFO must not wait for its writer. It changes nothing for regular files.
         let opened = try openVisible(absolute(path), flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, waiting: waiting)
-        // What was found without waiting is no far one's.
+        // What was opened without waiting is not on a far file system.
         let isFar = waiting && root.isFar(opened.descriptor.number, opened.attributes)
         return Entry(
             descriptor: opened.descriptor.release(), attributes: opened.attributes, realPath: opened.realPath,
             isInMemory: opened.attributes.device == root.memoryDevice, isFar: isFar)
     }
 
-    /// Waits where more of a far file system is to be closed than there should be.
+    /// Waits if too many descriptors of a far file system are waiting to be closed.
     private func makeRoom(for path: SharePath) throws(RootError) {
-        // That it is looked at takes no descriptor that is slow to close.
+        // Looking at it takes no descriptor that would be slow to close.
         let seen = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
         guard root.isFar(seen.descriptor.number, seen.attributes) else { return }
         try SlowClose.makeRoom(on: seen.attributes.device)
     }
 
-    /// The same for an answer, which keeps a large file open for as long as its client takes.
+    /// The same for a response, which keeps a large file open for as long as the client takes to receive it.
     /// - Parameters:
     ///   - path: from ``base``.
     ///   - waiting: as ``open(_:waiting:)``.
     /// - Returns: what is there, open.
-    /// - Throws: as ``open(_:waiting:)``, and as ``requireRoomToKeepOpen()`` for such a file.
+    /// - Throws: as ``open(_:waiting:)``; for a large file also as ``requireRoomToKeepOpen()``.
     package func openToSend(_ path: SharePath, waiting: Bool = true) throws(RootError) -> Entry {
         let entry = try open(path, waiting: waiting)
         if !entry.attributes.isDirectory, entry.attributes.size > Self.soonSent { try requireRoomToKeepOpen() }
         return entry
     }
 
-    /// Bytes that a connection takes at once, so that their file is soon closed.
+    /// Bytes that a connection accepts at once, so that the file is soon closed.
     private static let soonSent: Int64 = 64 << 10
 
-    /// Asked by what may keep a file or folder open for as long as a slow client takes.
-    /// - Throws: ``RootError/tooMany`` when so many are that a quarter of the descriptors is left, which is for what is
-    ///   done at once.
+    /// Checks that a file or folder may be kept open for as long as a slow client takes.
+    /// - Throws: ``RootError/tooMany`` when only a quarter of the descriptors is left, which is reserved for short
+    ///   work.
     package func requireRoomToKeepOpen() throws(RootError) {
         guard sys_may_keep_open() else { throw .tooMany }
     }
@@ -67,25 +67,25 @@ extension Share {
         }
     }
 
-    /// What is at `path`, and where that really is, from the root: what a link in the path led to.
+    /// The attributes of what is at `path`, and its real path from the root, with links resolved.
     /// - Parameter path: from ``base``.
-    /// - Returns: what it is, and its real path.
+    /// - Returns: both.
     /// - Throws: as ``attributes(of:)``.
     package func place(of path: SharePath) throws(RootError) -> (attributes: FileAttributes, realPath: SharePath) {
         let seen = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
         return (seen.attributes, seen.realPath)
     }
 
-    /// What is at `path`, where nobody has to be waited for and no link is on the way.
-    /// - Throws: ``RootError/notFound`` where nothing is; ``RootError/wouldBlock`` or another error for all else.
+    /// The attributes of what is at `path`, if that needs no waiting and no link is on the way.
+    /// - Throws: ``RootError/notFound`` when nothing is there; otherwise ``RootError/wouldBlock`` or another error.
     package func attributesAtOnce(of path: SharePath) throws(RootError) -> FileAttributes {
         let full = try absolute(path)
         guard !root.resolver.looksHomeNext else { throw .wouldBlock }
         return try openVisible(full, flags: sys_o_path, waiting: false).attributes
     }
 
-    /// What is at `path`, where nobody has to be waited for, no lock covers it, and nothing is kept beside it.
-    /// - Throws: ``RootError/notFound`` where nothing is; ``RootError/wouldBlock`` or another error for all else.
+    /// The attributes of what is at `path`, if that needs no waiting, no lock covers it, and it has no properties.
+    /// - Throws: ``RootError/notFound`` when nothing is there; otherwise ``RootError/wouldBlock`` or another error.
     package func plainAttributes(of path: SharePath) throws(RootError) -> FileAttributes {
         let attributes = try attributesAtOnce(of: path)
         // No link was followed: this path is the real one.
@@ -96,7 +96,7 @@ extension Share {
         return attributes
     }
 
-    /// The members of a directory, in the disk's order, without holding them: constant memory for any number.
+    /// The members of a directory, in the disk's order, read one after the other: constant memory for any number.
     ///
     /// Names that the requester may not see are left out.
     /// - Throws: ``RootError/notDirectory`` for a file.
@@ -109,10 +109,10 @@ extension Share {
             realPath: opened.realPath)
     }
 
-    /// Room on the file system that holds `path`.
+    /// Used and free bytes on the file system that holds `path`.
     ///
     /// RFC 4331.
-    /// - Returns: nil when the file system does not say.
+    /// - Returns: nil when the file system does not report them.
     public func space(at path: SharePath) throws(RootError) -> DiskSpace? {
         let opened = try openVisible(absolute(path), flags: sys_o_path, waiting: true)
         var space = sys_space()

@@ -10,40 +10,42 @@ import Synchronization
     import Glibc
 #endif
 
-/// Closes, out of everybody's way, what takes its time to be closed.
+/// Closes, on threads of its own, what may be slow to close.
 ///
-/// A program (FUSE) or another machine is asked when one of its files is closed, also one that was only read, and may
-/// be slow or hung. The last close of a large file that was removed gives its blocks back.
+/// A program (FUSE) or another machine is asked when one of its files is closed, even one that was only read, and may
+/// be slow or hang. The last close of a large file that was removed frees its blocks.
 enum SlowClose {
-    /// What waits for one file system.
+    /// The descriptors of one file system that wait to be closed.
     fileprivate struct Line {
         var waiting: [Int32] = []
-        /// The workers that close, by their numbers.
+        /// The numbers of the workers that are closing.
         var busy: Set<Int> = []
-        /// When one was closed last, or began to be.
+        /// When a descriptor was last closed, or its closing began.
         var moved = ContinuousClock.now
     }
 
     private static let lines = Mutex<[UInt64: Line]>([:])
-    /// What waits for all far ones.
+    /// How many descriptors of all far file systems are not closed yet.
     private static let count = Atomic(0)
-    /// At a time for one file system: one that hangs holds up none of the others at once.
+    /// The most workers for one file system: one hanging file does not hold up the others at once.
     fileprivate static let workers = 4
-    /// Who opens more of a file system than it closes waits, or is refused: else its descriptors would be everybody's.
+    /// With more than this waiting on a file system, opening another file of it waits or is refused: otherwise it would
+    /// use up the whole process's descriptors.
     private static let mostWaiting = 32
-    /// Who waits long enough, or finds enough others waiting, opens one more all the same, up to so many.
+    /// With fewer than this, a request that has waited long enough, or that finds enough others waiting, opens one more
+    /// all the same.
     private static let mostOfAll = 256
-    /// A file system that closed nothing for so long hangs; one that closes some is waited for as long.
+    /// A file system that closed nothing for this long hangs; one that does close some is waited for this long.
     private static let patience: Duration = .seconds(3)
-    /// Half of the threads that there are at least.
+    /// The most threads that wait: half of the smallest thread pool.
     private static let mostWaiters = 4
     private static let waiters = Atomic(0)
 
-    /// Closes a descriptor soon; waits for nothing.
+    /// Closes a descriptor soon, without waiting.
     /// - Parameters:
-    ///   - descriptor: nobody else's.
+    ///   - descriptor: used by nobody else.
     ///   - device: of the file system that it is on.
-    ///   - isFar: whether that is a program's or another machine's.
+    ///   - isFar: whether that is served by a program or another machine.
     static func close(_ descriptor: Int32, on device: UInt64, isFar: Bool) {
         if isFar { count.wrappingAdd(1, ordering: .relaxed) }
         let worker = lines.withLock { $0[device, default: Line()].add(descriptor) }
@@ -68,12 +70,12 @@ enum SlowClose {
     /// Whether ``makeRoom(on:)`` may have to wait for some file system.
     static var isCrowded: Bool { count.load(ordering: .relaxed) > mostWaiting }
 
-    /// Lets what was opened of a file system be closed before more of it is.
+    /// Lets pending closes of a file system proceed before more of its files are opened.
     ///
-    /// Waits while it closes some, but only a few seconds, and on a few threads: what else these are for may have
-    /// nothing to do with it.
+    /// Waits while it closes some, but only for a few seconds, and only on a few threads: the pool's other work may
+    /// have nothing to do with this file system.
     /// - Parameter device: of the file system.
-    /// - Throws: ``RootError/tooMany`` when it hangs, or far too much is to be closed.
+    /// - Throws: ``RootError/tooMany`` when it hangs, or far too many closes are pending.
     static func makeRoom(on device: UInt64) throws(RootError) {
         let end = ContinuousClock.now + patience
         let mayWait = waiters.wrappingAdd(1, ordering: .relaxed).newValue <= mostWaiters
@@ -93,7 +95,7 @@ enum SlowClose {
 }
 
 extension SlowClose.Line {
-    /// - Returns: the number of a worker to begin; nil where enough are at it.
+    /// - Returns: the number of a worker to start; nil when enough are running.
     fileprivate mutating func add(_ descriptor: Int32) -> Int? {
         waiting.append(descriptor)
         guard let free = (0..<SlowClose.workers).first(where: { !busy.contains($0) }) else { return nil }
@@ -101,7 +103,7 @@ extension SlowClose.Line {
         return free
     }
 
-    /// - Returns: what came first; nil where nothing waits, and the worker ends.
+    /// - Returns: the oldest descriptor; nil when none is waiting, and the worker ends.
     fileprivate mutating func take(for worker: Int) -> Int32? {
         moved = .now
         guard !waiting.isEmpty else {

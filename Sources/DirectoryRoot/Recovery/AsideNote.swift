@@ -1,7 +1,7 @@
 import CSyscalls
 
-/// What was under a name stands aside, under a name of ours in the same folder, for what will take its place: where a
-/// file system can't let the two change places in one step.
+/// Says that what was under a name stands aside, under a reserved name in the same folder, to be replaced: used where
+/// the file system can't exchange two names in one step.
 struct AsideNote: RenameNote {
     static let suffix = Array(".aside".utf8)
     /// Nobody sees what stands aside.
@@ -13,8 +13,8 @@ struct AsideNote: RenameNote {
     private let placed: NotedThing
 
     /// - Parameters:
-    ///   - location: where something is replaced.
-    ///   - aside: the name that it has meanwhile.
+    ///   - location: where something is being replaced.
+    ///   - aside: the name that the replaced thing has meanwhile.
     ///   - placed: what takes its place.
     init?(_ location: borrowing Location, aside: String, for placed: sys_attributes) {
         guard let status = location.status else { return nil }
@@ -38,9 +38,9 @@ struct AsideNote: RenameNote {
         self.placed = placed
     }
 
-    /// Gives what stands aside its name back, unless what it made room for has that name.
+    /// Gives what stands aside its name back, unless what it was replaced by has that name.
     ///
-    /// What stands there is what the note is about, whatever its numbers are by now: nobody else makes such a name.
+    /// Whatever its device and inode numbers are by now, it is what the note is about: nobody else creates such a name.
     func finish(in root: DirectoryRoot) throws(RootError) {
         guard let location = try root.locateNoted(path) else { return }
         let place = try location.place(named: aside)

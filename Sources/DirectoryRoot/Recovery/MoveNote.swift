@@ -1,12 +1,12 @@
-/// A move over a folder has swapped the two names, and what was replaced stands under the source's name.
+/// Says that a move over a folder has swapped the two names, so that what was replaced stands under the source's name.
 struct MoveNote: RenameNote {
     static let suffix = Array(".move".utf8)
     /// Both things stand under names that people see.
     static let outlivesPower = false
-    /// What a note begins with when the trash shall have what was replaced.
+    /// What a note begins with when what was replaced goes to the trash.
     private static let kept = Array("trash ".utf8)
 
-    /// In the trash; nil for what is not to be kept.
+    /// Its name in the trash; nil when it is not to be kept.
     private var item: String?
     /// What was replaced, and where it stands after the swap.
     private let replaced: (thing: NotedThing, path: SharePath)
@@ -14,9 +14,9 @@ struct MoveNote: RenameNote {
     private let moved: (thing: NotedThing, path: SharePath)
 
     /// - Parameters:
-    ///   - from: where what is moved stands before the swap.
-    ///   - to: where what it replaces stands.
-    ///   - item: what the trash will call that; nil where it goes for good.
+    ///   - from: where what is moved is before the swap.
+    ///   - to: where what it replaces is before the swap.
+    ///   - item: the name of the replaced thing in the trash; nil when it is deleted for good.
     init?(from: borrowing Location, to: borrowing Location, item: String? = nil) {
         guard let source = from.status, let target = to.status else { return nil }
         self.item = item
@@ -50,14 +50,14 @@ struct MoveNote: RenameNote {
         moved = (source, to)
     }
 
-    /// Takes what was replaced away from the source's name, when it stands there.
+    /// Removes what was replaced from the source's name, if it stands there.
     func finish(in root: DirectoryRoot) throws(RootError) {
         guard let target = try root.locateNoted(moved.path), moved.thing.matches(target.status),
             let location = try root.locateNoted(replaced.path), replaced.thing.matches(location.status)
         else { return }
         let place = try location.place()
         guard let item else { return try root.doom(place) }
-        // What can't be kept there stays where it is, where people find it.
+        // What can't be put into the trash stays where it is, where people find it.
         if let kept = try? root.state.trash.place(of: item) { _ = root.rename(place, to: kept) }
     }
 }

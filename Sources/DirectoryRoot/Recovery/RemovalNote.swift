@@ -1,58 +1,60 @@
 import CSyscalls
 
-/// A note in the scratch folder about a tree that is to be taken apart: where it stood, or that it stood nowhere yet,
-/// as a copy that is being made; or about one of which it is still to be found out whether it may go, and which comes
-/// back until then; or about a copy that has its name, unless a power cut takes that back.
+/// A note in the scratch folder about a tree outside its place.
 ///
-/// Who takes the tree apart, or makes the copy, holds a lock on the note. One that nobody holds is of a process that
-/// was killed, and the next to look goes on: what can't be removed gets its name back, and is never left out of sight.
+/// One of: a tree being deleted (with its old path); an unfinished copy (no path yet); the hidden source of a move, put
+/// back unless ``condemn()`` was called; a copy that has its name, until that name is durable.
 ///
-/// Made, found and locked under the commit lock.
+/// Whoever works on the tree holds a lock on the note. A note without a lock belongs to a killed process, and the next
+/// process finishes its work: what can't be removed gets its name back, and is never left out of sight.
+///
+/// Created, found and locked under the commit lock.
 final class RemovalNote: Sendable {
     private static let suffix = Array(".removal".utf8)
     private static let longest = 8_192
-    /// Stands for no path at all; no path begins with a zero.
+    /// The content of a note without a path; no path begins with NUL.
     private static let nowhere: [UInt8] = [0]
-    /// Before the path of what comes back; the second byte is replaced by another when it may go.
+    /// Before the path of a tree to be put back; the second byte is replaced by that of ``going`` when it may be
+    /// removed.
     private static let returning: [UInt8] = [0, 1]
     private static let going: [UInt8] = [0, 2]
-    /// Before the path of what has its name, unless a power cut takes that back.
+    /// Before the path of a copy that has its name, which a power cut may undo.
     private static let arrived: [UInt8] = [0, 3]
-    /// The same of what is on another file system than the root.
+    /// The same for a copy on another file system than the root's.
     private static let arrivedElsewhere: [UInt8] = [0, 4]
-    /// What comes back to another file system than the root's.
+    /// Before the path of a tree to be put back on another file system than the root's.
     private static let returningElsewhere: [UInt8] = [0, 5]
-    /// How long a file system may take to have a name on the disk, and more.
+    /// More than enough time for a file system to write a name to the disk.
     private static let arrival: Duration = .seconds(600)
-    /// How long it is waited for a disk that was taken out.
+    /// How long to wait for a disk that was taken out.
     private static let absence: Duration = .seconds(30 * 86_400)
     private let place: ScratchPlace
     private let file: Descriptor
 
-    /// Notes that what is hidden as `name` stood at `path`; nil where no note can be kept.
+    /// Notes that what is hidden as `name` was at `path`; nil when no note can be kept.
     convenience init?(_ name: [UInt8], at path: SharePath, in root: DirectoryRoot) {
         self.init(name, path.bytes, isDurable: root.policy.waitsForDisk, in: root)
     }
 
-    /// The same of what has its name back when nobody has said that it may go; see ``condemn()``.
+    /// The same for what gets its name back unless ``condemn()`` is called.
     convenience init?(returning place: ScratchPlace, to path: SharePath, in root: DirectoryRoot) {
         let kind = root.scratch.isElsewhere(place.directory.number) ? Self.returningElsewhere : Self.returning
         self.init(place.name, kind + path.bytes, isDurable: root.policy.waitsForDisk, in: root)
     }
 
-    /// Notes that what will be at `place` is of no use until it has a name; nil where no note can be kept.
+    /// Notes that what will be at `place` is of no use until it has a name; nil when no note can be kept.
     ///
-    /// What the place then holds may be what the name stood for before. After a power cut the note may be gone: a day
-    /// must do then.
+    /// Later the place may hold what the name stood for before. If a power cut destroys the note, the leftover is
+    /// removed after a day instead.
     convenience init?(unfinished place: ScratchPlace, in root: DirectoryRoot) {
         guard root.scratch.holds(place) else { return nil }
         self.init(place.name, Self.nowhere, isDurable: false, in: root)
     }
 
-    /// Notes that what stood at `place` has the name `path` by now: on the disk before anything else happens.
+    /// Notes that what was at `place` has the name `path` now; the note is on the disk before anything else happens.
     ///
-    /// For what is nowhere else, where nobody can say whether the disk has that name. The note stays when it is let go
-    /// of.
+    /// For something that exists nowhere else, when it is unknown whether the disk has that name yet. The note stays
+    /// when this object is released.
     convenience init?(arrivedFrom place: ScratchPlace, at path: SharePath, in root: DirectoryRoot) {
         let kind = root.scratch.isElsewhere(place.directory.number) ? Self.arrivedElsewhere : Self.arrived
         self.init(place.name, kind + path.bytes, isDurable: true, in: root)
@@ -74,7 +76,7 @@ final class RemovalNote: Sendable {
         }
     }
 
-    /// Takes over a note that nobody holds; nil when somebody does, or where there are no locks.
+    /// Takes over a note that nobody has locked; nil when somebody has, or where there are no locks.
     private init?(found name: [UInt8], in folder: SharedDescriptor) {
         place = ScratchPlace(directory: folder, name: name)
         let answer = place.open(O_RDWR | O_NOFOLLOW | O_NONBLOCK)
@@ -86,20 +88,20 @@ final class RemovalNote: Sendable {
     /// Whether a name in the scratch folder is a note's.
     static func isNote(_ name: [UInt8]) -> Bool { name.suffix(suffix.count) == suffix[...] }
 
-    /// Whether there is a note of what is hidden as `name`, which is to be done before anything else.
+    /// Whether there is a note about what is hidden as `name`, which has to be dealt with first.
     static func exists(of name: [UInt8], in folder: SharedDescriptor) -> Bool {
         var status = sys_attributes()
         return unsafe CString.with(name + suffix) { unsafe sys_statat(folder.number, $0, &status) } != -ENOENT
     }
 
-    /// What was to come back may go now: its copy is whole.
+    /// What was to be put back may be removed now: its copy is complete.
     ///
-    /// Where that can't be written, or is lost, it comes back beside its copy.
+    /// If that can't be written, or is lost, it is put back beside its copy.
     func condemn() {
         _ = unsafe Self.going.withUnsafeBytes { unsafe sys_pwrite(file.number, $0.baseAddress, $0.count, 0) }
     }
 
-    /// What was unfinished has the name `path` by now, as for ``init(arrivedFrom:at:in:)``.
+    /// What was unfinished has the name `path` now, as for ``init(arrivedFrom:at:in:)``.
     /// - Returns: whether that is noted.
     func arrive(at path: SharePath) -> Bool {
         let content = Self.arrived + path.bytes
@@ -109,13 +111,13 @@ final class RemovalNote: Sendable {
         return written == content.count && sys_fsync(file.number) == 0
     }
 
-    /// The tree is gone, or shown again.
+    /// The tree is removed, or visible again.
     func end() { place.unlink() }
 
-    /// Goes on with what killed processes left.
+    /// Finishes what killed processes left.
     static func finishAll(in root: DirectoryRoot) {
         guard let folder = root.scratch.existingFolder(), let names = try? names(in: folder) else { return }
-        // All of them each time: some stay for weeks, most of those with nothing to do, and keep none of the others
+        // All of them each time: some stay for weeks, most of them with nothing to do, and must not keep the others
         // waiting.
         for start in stride(from: 0, to: names.count, by: mostAtOnce) {
             let some = names[start..<min(start + mostAtOnce, names.count)]
@@ -126,7 +128,7 @@ final class RemovalNote: Sendable {
         }
     }
 
-    /// Notes that are taken over under one hold of the commit lock: each is open until it is finished.
+    /// The most notes taken over under one hold of the commit lock: each is open until it is finished.
     private static let mostAtOnce = 128
 
     private static func names(in folder: SharedDescriptor) throws(RootError) -> [[UInt8]] {
@@ -149,7 +151,7 @@ final class RemovalNote: Sendable {
             if isOver(content, path, in: root) { end() }
             return
         }
-        // What can't be shown now stays noted, for a later look.
+        // What can't be put back now stays noted for later.
         guard isMarked, !content.starts(with: Self.going) else {
             if (try? root.takeApart(tree, from: path)) != nil { end() }
             return
@@ -157,9 +159,9 @@ final class RemovalNote: Sendable {
         if (try? root.restore(tree, to: path)) != nil { end() }
     }
 
-    /// Whether a note of what is not there has nothing to say any more.
+    /// Whether a note about something that is not there has no purpose any more.
     private func isOver(_ content: [UInt8], _ path: SharePath, in root: DirectoryRoot) -> Bool {
-        // What is to come back and is not here yet may be on a disk that is not either.
+        // What is to be put back and is not there may be on a disk that is not mounted now.
         if content.starts(with: Self.returning) { return isAt(path, in: root) }
         if content.starts(with: Self.returningElsewhere) { return isAt(path, isElsewhere: true, in: root) }
         let isElsewhere = content.starts(with: Self.arrivedElsewhere)
@@ -171,12 +173,12 @@ final class RemovalNote: Sendable {
                     || isMounted(path, isElsewhere: isElsewhere, in: root))
     }
 
-    /// Whether the file system that a name was on is there: what is not to be seen on it now has another name, or none.
+    /// Whether the file system that held a name is mounted: if the name can't be seen then, it was changed or removed.
     private func isMounted(_ path: SharePath, isElsewhere: Bool, in root: DirectoryRoot) -> Bool {
         var path = path
         while !path.isRoot {
             if let location = try? root.locate(path, followsLink: false) {
-                // Where another one was mounted, and is not, is the folder below it, which is the root's.
+                // Without its mount, this is the empty folder at the mount point, on the root's file system.
                 guard !isElsewhere || root.scratch.isElsewhere(location.directory.number) else { return false }
                 return WriteBack.mayLackNames(at: location.directory.number)
             }
@@ -185,9 +187,9 @@ final class RemovalNote: Sendable {
         return false
     }
 
-    /// Removes what has no name, and never had one or lost it.
+    /// Removes what never had a name, or has lost it.
     private func forget(in root: DirectoryRoot) {
-        // A rename that is noted may need it: only what is done then can be told.
+        // A pending rename note may be about it: decide only once that is finished.
         guard (try? RenameJournal.hasNotes(in: place.directory)) == false else { return }
         let name = place.name.dropLast(Self.suffix.count)
         let forget = (try? root.state.properties.forgetting()) ?? nil
@@ -201,14 +203,14 @@ final class RemovalNote: Sendable {
         return Array(bytes.prefix(max(0, count)))
     }
 
-    /// Whether anything has a name; where `isElsewhere`, on another file system than the root's: while that is not
-    /// mounted, people may put something of the same name into the folder below.
+    /// Whether something has this name; with `isElsewhere`, on another file system than the root's: while that is not
+    /// mounted, people may put something of the same name into the folder at its mount point.
     private func isAt(_ path: SharePath, isElsewhere: Bool = false, in root: DirectoryRoot) -> Bool {
         guard let location = try? root.locate(path, followsLink: false), location.status != nil else { return false }
         return !isElsewhere || root.scratch.isElsewhere(location.directory.number)
     }
 
-    /// Where the tree stands: in the scratch folder, or, on another file system, where it stood.
+    /// Where the tree is: in the scratch folder, or, on another file system, in the folder that it was in.
     private func hidden(below path: SharePath, in root: DirectoryRoot) -> ScratchPlace? {
         let name = Array(place.name.dropLast(Self.suffix.count))
         var status = sys_attributes()

@@ -1,19 +1,19 @@
 import CSyscalls
 import Synchronization
 
-/// A note in the scratch folder for the moment between two renames of which the one is nothing without the other.
+/// A note in the scratch folder for the moment between two renames of which neither is of use without the other.
 ///
-/// A process that is killed then leaves the note, and a mark on the commit lock; whoever takes that next, in this
-/// process or another, finishes what was begun before anything else is written. Written, ended and found under that
-/// lock, so that a note that is found belongs to nobody who lives.
+/// A process that is killed then leaves the note, and a mark on the commit lock; whoever takes that lock next, in this
+/// process or another, finishes what was begun before anything else is written. Notes are written, removed and looked
+/// for under that lock, so that a note that is found belongs to no living process.
 struct RenameJournal {
     private static var kinds: [any RenameNote.Type] { [MoveNote.self, AsideNote.self, TakenNote.self] }
     private let place: ScratchPlace
     private let lock: CommitLock
-    /// Whether the mark is this note's, and not that of another one that is left.
+    /// Whether this note has set the mark, and not another one that is left.
     private let hasMarked: Bool
 
-    /// Writes a note; nil where there is no scratch folder.
+    /// Writes a note; nil when there is no scratch folder.
     init?(_ note: some RenameNote, in root: DirectoryRoot) {
         guard let folder = try? root.scratch.folder() else { return nil }
         lock = root.commitLock
@@ -21,7 +21,7 @@ struct RenameJournal {
         let answer = place.open(O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600)
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
-        // One that is not whole could name something else, and what follows is as safe as without one.
+        // An incomplete note could name something else; without a note, what follows is no less safe.
         let bytes = note.bytes
         let written = unsafe bytes.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
         guard written == bytes.count else {
@@ -29,7 +29,7 @@ struct RenameJournal {
             return nil
         }
         if type(of: note).outlivesPower, sys_fsync(file.number) == 0 {
-            // What follows is as safe as without a note.
+            // If this fails, what follows is as safe as without a note.
             try? WriteBack.waitForNames(in: folder.number)
         }
         hasMarked = lock.mark()
@@ -37,7 +37,7 @@ struct RenameJournal {
 
     /// Both renames are done, or neither was.
     func end() {
-        // Of a note that can't be removed nothing may be read later, when other things have the names, or the numbers.
+        // If the note can't be removed, it must become empty: later, other things may have its names or inode numbers.
         if place.unlink() < 0 {
             let opened = place.open(O_WRONLY | O_TRUNC | O_NOFOLLOW)
             if opened >= 0 { _ = sys_close(opened) }
@@ -48,8 +48,8 @@ struct RenameJournal {
     /// Whether a name in the scratch folder is a note's.
     static func isNote(_ name: [UInt8]) -> Bool { kind(of: name) != nil }
 
-    /// Whether anything in the scratch folder is noted.
-    /// - Throws: what the disk says.
+    /// Whether the scratch folder contains any note.
+    /// - Throws: what the disk reports.
     static func hasNotes(in folder: SharedDescriptor) throws(RootError) -> Bool {
         try unsafe DirectoryReader.lists(in: folder.number) { unsafe isNote(Array($0)) }
     }
@@ -58,7 +58,7 @@ struct RenameJournal {
         kinds.first { name.suffix($0.suffix.count) == $0.suffix[...] }
     }
 
-    /// Finishes what was interrupted: at the start, and from time to time.
+    /// Finishes what was interrupted: called at the start and from time to time.
     static func finishAll(in root: DirectoryRoot) throws(RootError) {
         guard root.scratch.existingFolder() != nil else { return }
         try root.commitLock.withLock { () throws(RootError) in _ = try finishNoted(in: root) }
@@ -67,9 +67,9 @@ struct RenameJournal {
 
     /// The same under the commit lock.
     ///
-    /// What was replaced is put out of sight; removing it may take its time, and is for later.
+    /// What was replaced is put out of sight; removing it may take long, and is done later.
     /// - Returns: whether no note is left.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     static func finishNoted(in root: DirectoryRoot) throws(RootError) -> Bool {
         guard let folder = root.scratch.existingFolder() else { return true }
         var isDone = true

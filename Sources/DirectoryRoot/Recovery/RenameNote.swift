@@ -1,18 +1,18 @@
 import CSyscalls
 import Synchronization
 
-/// What a ``RenameJournal`` keeps of two renames that belong together.
+/// The content of a ``RenameJournal`` note about two renames that belong together.
 ///
-/// Others may have gone on since: it holds only as long as the names are as the first of the two left them.
+/// Others may have changed the names since: the note holds only while they are as the first rename left them.
 protocol RenameNote {
-    /// What the names of such notes end with.
+    /// The suffix of the names of such notes.
     static var suffix: [UInt8] { get }
-    /// Whether a power cut between the two must find the note.
+    /// Whether the note must survive a power cut between the two renames.
     static var outlivesPower: Bool { get }
 
     var bytes: [UInt8] { get }
 
-    /// Nil for what is not wholly a note.
+    /// Nil for what is not a complete note.
     init?(_ bytes: ArraySlice<UInt8>)
 
     /// Does what is left to do, under the commit lock.
@@ -20,7 +20,7 @@ protocol RenameNote {
     func finish(in root: DirectoryRoot) throws(RootError)
 }
 
-/// A file or folder, whatever it is called.
+/// The identity of a file or folder, independent of its name.
 struct NotedThing {
     let device: UInt64
     let inode: UInt64
@@ -30,7 +30,7 @@ struct NotedThing {
         inode = status.inode
     }
 
-    /// From the numbers that ``text`` gives.
+    /// From the two numbers in ``text``.
     init?(_ device: ArraySlice<UInt8>, _ inode: ArraySlice<UInt8>) {
         guard let device = UInt64(String(decoding: device, as: UTF8.self)),
             let inode = UInt64(String(decoding: inode, as: UTF8.self))
@@ -39,11 +39,11 @@ struct NotedThing {
         self.inode = inode
     }
 
-    /// The two numbers, each with a blank behind it.
+    /// The two numbers, each followed by a blank.
     var text: String { "\(device) \(inode) " }
 
-    /// Whether this may be what was found, after whatever time: a file system that is mounted again, or on another
-    /// host, can have another device.
+    /// Whether this may be what was found, after any length of time: a file system that is mounted again, or on another
+    /// host, can have another device number.
     func isLike(_ status: sys_attributes?) -> Bool { status?.inode == inode }
 
     /// Whether this is what was found.
@@ -53,7 +53,7 @@ struct NotedThing {
 }
 
 extension DirectoryRoot {
-    /// Where a note says that something is; nil where the folders on the way have gone.
+    /// Where a note locates something; nil when a folder on the way no longer exists.
     func locateNoted(_ path: SharePath) throws(RootError) -> Location? {
         do throws(RootError) {
             return try locate(path, followsLink: false)
@@ -65,7 +65,7 @@ extension DirectoryRoot {
         }
     }
 
-    /// Puts what is to be removed out of everybody's sight, for ``removeDoomed()``.
+    /// Hides something that is to be removed by ``removeDoomed()``.
     /// - Throws: ``RootError/forbidden`` when it can't be moved.
     func doom(_ place: ScratchPlace) throws(RootError) {
         guard let hidden = try hide(place) else { throw .forbidden }

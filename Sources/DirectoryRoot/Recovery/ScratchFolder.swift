@@ -1,10 +1,10 @@
 import CSyscalls
 import Synchronization
 
-/// Where unfinished and doomed files stand while they have no name of their own.
+/// Holds unfinished and doomed files while they have no visible name.
 ///
-/// That is `.shareserve/tmp` in the root, or, for other file systems mounted below the root, a reserved name in the
-/// directory itself. No door shows either.
+/// This is `.shareserve/tmp` in the root; for other file systems mounted below the root, it is a reserved name in the
+/// directory itself. Neither is visible to any requester.
 final class ScratchFolder: Sendable {
     private static let name = "tmp"
     private let root: Int32
@@ -17,8 +17,8 @@ final class ScratchFolder: Sendable {
     /// A fresh name on the file system of `directory`.
     ///
     /// - Parameters:
-    ///   - directory: the one that the thing shall be moved into later, or is moved away from.
-    ///   - besides: true to stay in `directory` itself, after a rename out of the folder was refused.
+    ///   - directory: where the thing will be moved to later, or is moved away from.
+    ///   - besides: true to stay in `directory` itself, after a rename into the scratch folder was refused.
     /// - Returns: the place; nothing is there yet.
     /// - Throws: what opening the directory met.
     func place(near directory: borrowing Descriptor, besides: Bool = false) throws(RootError) -> ScratchPlace {
@@ -34,25 +34,25 @@ final class ScratchFolder: Sendable {
         return status.device != own.device || status.mount != own.mount
     }
 
-    /// Whether a directory is on another file system than the root; false where that can't be told.
+    /// Whether a directory is on another file system than the root; false when unknown.
     func isElsewhere(_ directory: Int32) -> Bool { (try? isOtherSystem(directory)) ?? false }
 
-    /// Whether a place is in the folder, and not beside what shall be moved.
+    /// Whether a place is in the scratch folder, and not in the directory of what is moved.
     func holds(_ place: ScratchPlace) -> Bool { open.withLock { $0 } === place.directory }
 
-    /// A fresh name in the folder that was found last, which may be gone by now or on another file system than is
-    /// wanted: nothing can be put there then.
-    /// - Returns: nil when it was never looked for.
+    /// A fresh name in the folder that was found last, without checking it; if it has been removed or is on the wrong
+    /// file system, creating something there fails.
+    /// - Returns: nil when the folder was never looked for.
     func likelyPlace() -> ScratchPlace? {
         open.withLock { $0 }.map { ScratchPlace(directory: $0, name: Array(ReservedName.fresh().utf8)) }
     }
 
-    /// The folder, made on first need.
+    /// The folder, created on first need.
     func folder() throws(RootError) -> SharedDescriptor {
         try open.withLock { (known) throws(RootError) -> SharedDescriptor in
             var status = sys_attributes()
             var now = sys_attributes()
-            // Somebody may have removed the folder behind our back, or mounted another file system on the root.
+            // Somebody may have removed the folder meanwhile, or mounted another file system over the root.
             if let known, unsafe sys_fstat(known.number, &status) == 0, status.links > 0,
                 unsafe sys_statat(root, ReservedName.folder + "/" + Self.name, &now) == 0, now.isSame(as: status)
             {
@@ -71,7 +71,7 @@ final class ScratchFolder: Sendable {
         }
     }
 
-    /// The folder, when it is there.
+    /// The folder, if it exists.
     func existingFolder() -> SharedDescriptor? { (try? folderIfThere()) ?? nil }
 
     /// The same.
@@ -86,7 +86,7 @@ final class ScratchFolder: Sendable {
         }
     }
 
-    /// Whether there may be a note of what is hidden under `name`, wherever that is.
+    /// Whether there may be a note about what is hidden under `name`, wherever that is.
     func mayHaveNote(of name: [UInt8]) -> Bool {
         do throws(RootError) {
             guard let folder = try folderIfThere() else { return false }
@@ -96,11 +96,11 @@ final class ScratchFolder: Sendable {
         }
     }
 
-    /// Removes what crashes left behind: what is older than a day and nobody works on, but not the notes of what is
-    /// still to be done.
+    /// Removes what crashes left behind: what is older than a day and nobody works on, except notes of work still to be
+    /// done.
     ///
-    /// At the start, and from time to time.
-    /// - Parameter now: the time of day, compared with times that the kernel gives.
+    /// Called at the start, and from time to time.
+    /// - Parameter now: the time of day by the kernel's clock.
     func removeLeftovers(at now: Timestamp) {
         guard let folder = existingFolder() else { return }
         var reader = DirectoryReader(descriptor: folder.number)
@@ -114,10 +114,10 @@ final class ScratchFolder: Sendable {
         }
     }
 
-    /// Whether a reserved name in `directory` stands for something that nobody works on any more.
+    /// Whether nobody works any more on what has this reserved name in `directory`.
     ///
-    /// By its name and by its last change: neither alone holds on every file system and after every turn of the clock.
-    /// Who makes something that may take days holds a lock on it; see ``markInUse(_:)``.
+    /// Decided by the time in its name and by its last change: neither alone is reliable on every file system and after
+    /// every change of the clock. A process that works on something for days holds a lock on it; see ``markInUse(_:)``.
     static func isLeftover(_ directory: Int32, _ record: sys_name, at now: Timestamp) -> Bool {
         var status = sys_attributes()
         let made = unsafe ReservedName.creationSeconds(of: record.bytes) ?? 0
@@ -126,15 +126,15 @@ final class ScratchFolder: Sendable {
         else { return false }
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let answer = unsafe sys_openat(directory, record.name, flags, 0)
-        // What nobody but root may open is no less a leftover; for want of descriptors it is looked at another time.
+        // What only root may open is a leftover all the same; when descriptors run out, it is examined another time.
         guard answer >= 0 else { return answer == -EACCES || answer == -ELOOP }
         let thing = Descriptor(owning: answer)
         return sys_is_locked(thing.number) != 1
     }
 
-    /// Keeps what is being made from being taken for a leftover, as long as this descriptor is open.
+    /// Keeps something unfinished from being taken for a leftover for as long as this descriptor is open.
     ///
-    /// Where a file system has no locks, a day must do.
+    /// Where a file system has no locks, it is safe for a day only.
     /// - Parameter descriptor: of a file or directory out of sight, open for reading.
     static func markInUse(_ descriptor: Int32) { _ = sys_lock(descriptor, sys_lock_shared, 0) }
 }
@@ -147,17 +147,17 @@ struct ScratchPlace: Sendable {
     /// The name for the C library.
     func withName<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer { unsafe CString.with(name, body) }
 
-    /// Opens what stands there, or makes it; answers a descriptor or a negative `errno`.
+    /// Opens what stands there, or creates it; returns a descriptor or a negative `errno`.
     func open(_ flags: Int32, permissions: UInt32 = 0) -> Int32 {
         unsafe withName { unsafe sys_openat(directory.number, $0, flags, permissions) }
     }
 
-    /// Looks at what stands there, a link itself; answers 0 or a negative `errno`.
+    /// Gets the status of what stands there, of a link itself; returns 0 or a negative `errno`.
     func look(_ status: inout sys_attributes) -> Int32 {
         unsafe withName { unsafe sys_statat(directory.number, $0, &status) }
     }
 
-    /// Takes the name away; answers 0 or a negative `errno`.
+    /// Removes the name; returns 0 or a negative `errno`.
     @discardableResult
     func unlink() -> Int32 { unsafe withName { unsafe sys_unlinkat(directory.number, $0, 0) } }
 }

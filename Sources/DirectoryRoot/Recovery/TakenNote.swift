@@ -1,16 +1,16 @@
-/// What was under a name is in the trash, for what will take its place: where neither can the two change places in one
-/// step nor has it a second name there.
+/// Says that what was under a name is in the trash, to be replaced: used where the two can't be exchanged in one step,
+/// and what was taken can't have a second name in the trash.
 struct TakenNote: RenameNote {
     static let suffix = Array(".taken".utf8)
-    /// In the trash, people see it.
+    /// People see it in the trash.
     static let outlivesPower = false
 
     private let item: String
     private let path: SharePath
 
     /// - Parameters:
-    ///   - location: where something is replaced.
-    ///   - item: what the trash calls that.
+    ///   - location: where something is being replaced.
+    ///   - item: the name of the replaced thing in the trash.
     init(_ location: borrowing Location, item: String) {
         path = location.path
         self.item = item

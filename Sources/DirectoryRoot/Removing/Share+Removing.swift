@@ -3,19 +3,20 @@ import CSyscalls
 extension Share {
     /// Removes a file or tree with its locks and properties.
     ///
-    /// A tree vanishes from its name at once and is taken apart out of sight; what can't be removed comes back under
-    /// its name. Of a link, the link itself goes.
+    /// A tree vanishes from its name at once and is removed out of sight; what can't be removed comes back under its
+    /// name. A link is removed itself.
     /// - Parameters:
     ///   - path: must exist.
     ///   - precondition: what may be there.
-    /// - Returns: the members that could not be removed; empty when all is gone.
-    /// - Throws: ``RootError/notFound``, ``RootError/selfReference`` for the root, and what forbids the whole.
+    /// - Returns: the members that could not be removed; empty when everything is gone.
+    /// - Throws: ``RootError/notFound``, ``RootError/selfReference`` for the root, and what forbids the whole removal.
     public func remove(
         _ path: SharePath, when precondition: Replacement = .anything
     ) throws(RootError) -> [MemberFailure] {
         let path = try deletable(path)
         try ask(.delete(path))
-        // Who removes whatever is there needs nobody kept out for it, nor a folder of ours on a disk that may be full.
+        // An unconditional removal need not keep other processes out, nor have a lock file created on a disk that may
+        // be full.
         var isConditional = self.precondition != nil
         if case .when = precondition { isConditional = true }
         let doomed = try root.commitLock.withLock(creating: isConditional) { (_) throws(RootError) -> DoomedTree? in
@@ -30,7 +31,7 @@ extension Share {
             defer { if !isDone { root.state.trash.giveBack(kept, to: location, of: root) } }
             let doomed = isKept ? nil : try detach(location)
             isDone = true
-            // What can't be hidden is taken apart in its place, and is not gone yet.
+            // What can't be hidden is removed in its place, and is not gone yet.
             if doomed?.isInPlace != true { didRemove(location.path, isKept || doomed != nil ? nil : status) }
             if root.policy.waitsForDisk { try syncDirectory(of: location, kept) }
             return doomed
@@ -40,17 +41,17 @@ extension Share {
         return failures
     }
 
-    /// A directory that waits for its removal.
+    /// A directory that is waiting for its removal.
     struct DoomedTree: Sendable {
-        /// Where it stands now.
+        /// Where it is now.
         var place: ScratchPlace
-        /// Where it stood, from the root.
+        /// Where it was, from the root.
         var path: SharePath
         /// Whether it still has its own name, because it could not be hidden.
         var isInPlace = false
-        /// For who goes on when this process is killed.
+        /// For the process that finishes the removal if this one is killed.
         var note: RemovalNote?
-        /// Files that were changed later than this stay; nil where all may go.
+        /// Files that were changed later than this stay; nil when all may be removed.
         var changedBy: Timestamp?
     }
 
@@ -73,7 +74,7 @@ extension Share {
         return DoomedTree(place: hidden.place, path: path, note: hidden.note)
     }
 
-    /// Removes a tree; what stays keeps its name, or gets it back.
+    /// Removes a tree; what remains keeps its name, or gets it back.
     func takeApart(_ doomed: DoomedTree) throws(RootError) -> [MemberFailure] {
         let path = doomed.path
         let left: (path: SharePath, failures: [TreeRemoval.Failure])
@@ -95,10 +96,10 @@ extension Share {
         }
     }
 
-    /// Removes what was replaced; nobody gets back what can't be removed, but it is tried again a day later.
+    /// Removes what was replaced; what can't be removed gets no name back, but is tried again a day later.
     /// - Parameters:
-    ///   - place: where it stands.
-    ///   - isOurs: whether it is a copy that we made, and nobody has seen.
+    ///   - place: where it is.
+    ///   - isOurs: whether it is a copy that we created and nobody has seen.
     /// - Returns: whether nothing of it is left.
     @discardableResult
     func discard(_ place: ScratchPlace, isOurs: Bool = false) -> Bool {
@@ -106,7 +107,7 @@ extension Share {
         return TreeRemoval.remove(place.name, in: place.directory.number, isOurs: isOurs, forget: forget).isEmpty
     }
 
-    /// What is at a location when a link counts as what it points at.
+    /// The status of what is at a location; of a link, that of its target.
     func contentStatus(of location: borrowing Location) throws(RootError) -> sys_attributes? {
         guard let status = location.status, status.isLink else { return location.status }
         return try look(at: location.path, waiting: true).status
@@ -114,7 +115,7 @@ extension Share {
 }
 
 extension DirectoryRoot {
-    /// Removes a hidden tree; what stays gets its old name back, or the next free one.
+    /// Removes a hidden tree; what remains gets its old name back, or the next free one.
     /// - Returns: where the rest is, and why.
     /// - Throws: what keeps the rest from getting a name.
     func takeApart(
@@ -132,8 +133,8 @@ extension DirectoryRoot {
 
     /// Gives what stands out of sight its name back, or the next free one; under the commit lock.
     ///
-    /// Where the folder that it stood in has been moved or removed meanwhile, that is made again: in any other one,
-    /// other rules may open it to others.
+    /// If its folder has been moved or removed meanwhile, that folder is created again: in any other folder, other
+    /// rules might open it to others.
     /// - Returns: where it is.
     /// - Throws: what keeps it from getting a name.
     func nameAgain(_ place: ScratchPlace, _ path: SharePath) throws(RootError) -> SharePath {
@@ -145,13 +146,13 @@ extension DirectoryRoot {
         }
     }
 
-    /// Makes a folder again, with those above it, for ourselves alone: nobody knows whom it was open to.
+    /// Creates a folder again, with those above it, with access for ourselves alone: nobody knows who had access to it.
     private func makeFolder(_ path: SharePath) throws(RootError) {
         do throws(RootError) {
             try makeLastFolder(of: path)
         } catch .parentMissing where !path.isRoot {
             try makeFolder(path.parent)
-            // Once: what is above may be a link that leads nowhere.
+            // Only once: what is above may be a dangling link.
             try makeLastFolder(of: path)
         }
     }
@@ -163,7 +164,7 @@ extension DirectoryRoot {
     }
 
     private func nameAgain(_ place: ScratchPlace, beside path: SharePath) throws(RootError) -> SharePath {
-        // The second of a name is `name (2)`.
+        // The second thing of a name is called `name (2)`.
         for number in 0..<1_000 where number != 1 {
             let location = try locate(path.numbered(number, isDirectory: true), followsLink: false)
             if location.status != nil { continue }

@@ -1,17 +1,17 @@
 import CSyscalls
 
-/// Removes a tree bottom-up, never following a link, with bounded descriptors for any depth and breadth.
+/// Removes a tree bottom-up, never following a link, with a bounded number of descriptors for any depth and breadth.
 ///
-/// What can't be removed is reported and stays, with the directories above it; everything else goes.
+/// What can't be removed is reported and stays, with the directories above it; everything else is removed.
 struct TreeRemoval: ~Copyable {
-    /// What stayed: names from the top of the tree down, and why.
+    /// What stayed: the names from the top of the tree down, and the reason.
     struct Failure {
         var names: [[UInt8]]
         var error: RootError
     }
 
-    /// Only this many of the deepest directories stay open; those above are opened again through `..`, and only when
-    /// that is the very directory we came from.
+    /// Only this many of the deepest directories stay open; those above are opened again through `..`, and only if that
+    /// is the very directory that the walk came from.
     private static let mostOpen = 32
     private static let mostFailures = 1_000
 
@@ -20,7 +20,7 @@ struct TreeRemoval: ~Copyable {
 
     private let isOurs: Bool
     private let changedBy: Timestamp?
-    /// Of these a name was removed here, which renewed their times.
+    /// Inodes with another name that was removed here, which renewed their change times.
     private var renewed: Set<UInt64> = []
     private let forget: ((sys_attributes) -> Void)?
 
@@ -34,11 +34,11 @@ struct TreeRemoval: ~Copyable {
     /// - Parameters:
     ///   - name: one component.
     ///   - directory: open; stays the caller's.
-    ///   - isOurs: whether its directories may be opened up first: they have the permissions of what they are copies
-    ///     of.
-    ///   - changedBy: files that were changed later than this stay; nil where all may go.
-    ///   - forget: called for each thing that went, with what it was before.
-    /// - Returns: what stayed; empty when all is gone, or was before.
+    ///   - isOurs: whether its directories may be made accessible first: they have the permissions of what they were
+    ///     copied from.
+    ///   - changedBy: files that were changed later than this stay; nil when all may be removed.
+    ///   - forget: called for each thing that was removed, with its last status.
+    /// - Returns: what stayed; empty when everything is gone, now or before.
     static func remove(
         _ name: [UInt8], in directory: Int32, isOurs: Bool = false, changedBy: Timestamp? = nil,
         forget: ((sys_attributes) -> Void)? = nil
@@ -58,7 +58,7 @@ struct TreeRemoval: ~Copyable {
         }
         while let level = levels.last {
             guard level.directory.isOpen else {
-                // The directory was moved while we worked: what is left of it is no longer ours to remove.
+                // The directory was moved meanwhile: what is left of it is no longer ours to remove.
                 return report(.forbidden, name: nil)
             }
             do throws(RootError) {
@@ -86,7 +86,7 @@ struct TreeRemoval: ~Copyable {
         report(RootError(answer, "unlinkat"), name: child)
     }
 
-    /// Opens a directory as the new deepest level; an error when that can't be.
+    /// Opens a directory as the new deepest level; returns an error when it can't be opened.
     private mutating func enter(_ name: [UInt8], from directory: Int32) -> RootError? {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | sys_o_noatime
         var answer = unsafe CString.with(name) { unsafe sys_openat(directory, $0, flags, 0) }
@@ -101,9 +101,9 @@ struct TreeRemoval: ~Copyable {
         }
         do throws(RootError) {
             let entered = try WalkedDirectory(Descriptor(answer, "openat"))
-            // What came by a rename brings its files' old times along; its own is new.
+            // A directory that was moved here brings its files' old times along; its own change time is new.
             if let changedBy, !levels.isEmpty, entered.identity.changeTime > changedBy { return .forbidden }
-            // Where they can't be, removing what is in it says so.
+            // If this fails, removing its members will report an error.
             if isOurs, entered.identity.mode & 0o700 != 0o700 { _ = sys_chmod(entered.number, 0o700) }
             levels.append(Level(name, entered))
         } catch {
@@ -113,7 +113,7 @@ struct TreeRemoval: ~Copyable {
         return nil
     }
 
-    /// Goes up, and removes the directory that is empty now.
+    /// Goes up, and removes the directory if it is empty now.
     private mutating func leave(_ level: Level, into top: Int32) {
         levels.removeLast()
         guard let parent = levels.last else {
@@ -121,7 +121,7 @@ struct TreeRemoval: ~Copyable {
             finish(level, in: top)
             return
         }
-        // Where that no longer leads back, what is left is not ours.
+        // If that no longer leads back, what is left is not ours.
         try? parent.directory.reopen(from: level.directory)
         level.close()
         if parent.directory.isOpen { finish(level, in: parent.number) }
@@ -131,7 +131,7 @@ struct TreeRemoval: ~Copyable {
         let answer = unlink(level.name, in: directory, isDirectory: true)
         if answer == 0 || answer == -ENOENT { return }
         levels.last?.keep(level.name)
-        // A directory that only stays because of its members is not a failure of its own. RFC 4918 §9.6.1.
+        // A directory that stays only because of its members is not a failure of its own. RFC 4918 §9.6.1.
         guard !level.hasKept else { return }
         report(level.fault ?? RootError(answer, "unlinkat"), name: levels.isEmpty ? nil : level.name)
     }
@@ -153,13 +153,13 @@ struct TreeRemoval: ~Copyable {
             }
             let answer = unsafe sys_unlinkat(directory, name, isDirectory ? 1 : 0)
             if answer == 0, isKnown, changedBy != nil, status.links > 1 { renewed.insert(status.inode) }
-            // What stays keeps what is known of it.
+            // What stays keeps what is stored about it.
             if answer == 0, isKnown, status.isDirectory == isDirectory { forget?(status) }
             return answer
         }
     }
 
-    /// What unlinking a directory answers: EISDIR on Linux, EPERM elsewhere.
+    /// The error for unlinking a directory: EISDIR on Linux, EPERM elsewhere.
     private static func isDirectoryAnswer(_ answer: Int32) -> Bool { answer == -EISDIR || answer == -EPERM }
 }
 
@@ -169,16 +169,16 @@ private final class Level {
     let directory: WalkedDirectory
     private var pending: [[UInt8]] = []
     private var kept: Set<[UInt8]> = []
-    /// Looks that found nothing but names of ``hiddenByFUSE``: those to the end of the directory, and those of which
-    /// there may be more.
+    /// How often nothing but names of ``hiddenByFUSE`` was found: reading to the end of the directory, and reading a
+    /// part of it.
     private var hiddenLooks = (whole: 0, part: 0)
     private static let batch = 1_024
-    /// What a file system in a program of its own (FUSE) calls a file that is open somewhere and was removed: removed
-    /// again, it has the next such name.
+    /// The prefix that FUSE gives to the name of a file that was removed while it is open; if removed again, the file
+    /// gets the next such name.
     private static let hiddenByFUSE = Array(".fuse_hidden".utf8)
-    /// Something in or below it could not be removed.
+    /// Whether something in or below it could not be removed.
     var hasKept = false
-    /// Why its members could not all be read; nothing to tell where it turns out to be empty.
+    /// Why its members could not all be read; not reported if the directory turns out to be empty.
     var fault: RootError?
 
     init(_ name: [UInt8], _ directory: WalkedDirectory) {
@@ -195,10 +195,10 @@ private final class Level {
 
     func keep(_ name: [UInt8]) { kept.insert(name) }
 
-    /// A member that was not kept before; nil when there is none left.
+    /// A member that was not kept before; nil when none is left.
     func nextChild() throws(RootError) -> [UInt8]? {
         if pending.isEmpty {
-            // Removing while reading may skip names on some file systems, so each look starts over.
+            // Removing while reading may skip names on some file systems, so each pass starts from the beginning.
             try check(sys_rewind(number), "lseek")
             var reader = DirectoryReader(descriptor: number)
             while pending.count < Self.batch, let record = try unsafe reader.next() {
@@ -213,7 +213,7 @@ private final class Level {
     /// Gives up on files that get another name each time they are removed.
     private func keepWhatComesAgain() {
         guard !pending.isEmpty, pending.allSatisfy({ $0.starts(with: Self.hiddenByFUSE) }) else { return }
-        // Names that only look like it are gone after one look to the end.
+        // Names that only look like these are gone after one pass to the end.
         if pending.count < Self.batch { hiddenLooks.whole += 1 } else { hiddenLooks.part += 1 }
         guard hiddenLooks.whole > 8 || hiddenLooks.part > 1_000 else { return }
         kept.formUnion(pending)

@@ -6,9 +6,9 @@ extension SharePath {
     }
 }
 
-/// Bytes as the C library wants them.
+/// Bytes as NUL-terminated strings for the C library.
 enum CString {
-    /// A NUL-terminated copy on the stack (up to 1 KiB, else on the heap) for the time of `body`.
+    /// Passes `body` a NUL-terminated copy on the stack (up to 1 KiB, else on the heap), valid during the call.
     static func with<Answer>(
         _ source: UnsafeBufferPointer<UInt8>, _ body: (UnsafePointer<CChar>) -> Answer
     ) -> Answer {
@@ -31,7 +31,7 @@ enum CString {
 }
 
 extension UnsafeMutableBufferPointer<CChar> {
-    /// Hands out the start of a buffer that is known not to be empty.
+    /// Passes the start of a buffer that is known not to be empty.
     fileprivate func withUnsafeStart<Answer>(_ body: (UnsafePointer<CChar>) -> Answer) -> Answer {
         guard let start = baseAddress else { return unsafe body("") }
         return unsafe body(UnsafePointer(start))

@@ -1,6 +1,6 @@
 import CSyscalls
 
-/// One open descriptor with one owner, closed at the end of its life.
+/// An open descriptor with a single owner, closed at the end of its life.
 struct Descriptor: ~Copyable, Sendable {
     let number: Int32
 
@@ -9,7 +9,7 @@ struct Descriptor: ~Copyable, Sendable {
         self.number = number
     }
 
-    /// Takes over what an opening call answered, or throws what its negative `errno` means.
+    /// Takes over what an opening call returned, or throws what its negative `errno` means.
     init(_ answer: Int32, _ call: StaticString) throws(RootError) {
         number = try check(answer, call)
     }
@@ -23,6 +23,6 @@ struct Descriptor: ~Copyable, Sendable {
         return number
     }
 
-    /// What the descriptor stands for.
+    /// The status of what the descriptor refers to.
     func status() throws(RootError) -> sys_attributes { try sys_attributes(of: number) }
 }

@@ -8,15 +8,14 @@ import CSyscalls
     import Glibc
 #endif
 
-// Symbolic links to what is on far file systems: a folder that has one is listed without waiting for those.
+// Symbolic links to far file systems: a folder that has one is listed without waiting for those.
 extension Share {
-    /// What a link in a near folder leads to.
+    /// What a link in a folder on a local file system leads to.
     /// - Parameters:
-    ///   - link: where it is, from the root and without links on the way.
-    ///   - isKnown: gets false where that is on a far file system that does not answer. Then it is shown as the folder at
-    ///     which that one is mounted: who keeps a copy asks what is in a folder before it is believed that a file has
-    ///     gone.
-    /// - Returns: what it is, and its real path.
+    ///   - link: its path from the root, without links on the way.
+    ///   - isKnown: set to false when that is on a far file system that does not respond. Then the mount point's folder
+    ///     is shown instead: a client that syncs a copy lists a folder before it concludes that a file was deleted.
+    /// - Returns: its status, and its real path.
     /// - Throws: as ``look(at:waiting:)``.
     func target(
         ofLink link: SharePath, isKnown: inout Bool
@@ -39,11 +38,11 @@ extension Share {
 }
 
 extension DirectoryRoot {
-    /// The far file system that a link leads to, by what is written in it and in those that it leads through.
+    /// The far file system that a link leads to, found by reading the link and those that it leads through.
     ///
-    /// Waits for near disks alone.
-    /// - Parameter link: where it is, from the root and without links on the way.
-    /// - Returns: that, and the place in it, as far as that can be known; nil where it leads to none.
+    /// Waits for local disks only.
+    /// - Parameter link: its path from the root, without links on the way.
+    /// - Returns: the mount, and the path in it as far as it can be known; nil when the link leads to none.
     fileprivate func farMount(behind link: SharePath) -> (mount: FarMounts.Mount, place: SharePath)? {
         guard farMounts.areAny else { return nil }
         var real = link.parent

@@ -1,22 +1,22 @@
 import Dispatch
 import Synchronization
 
-/// Looks at what is on far file systems on behalf of who asks for something else, and goes on without what does not
-/// come.
+/// Examines what is on far file systems on behalf of requests for something else, which go on without the result if it
+/// does not come in time.
 ///
-/// On threads of their own, since one that has begun can't be given up. Of a file system that hangs, those that were
-/// begun in the first second stay; nobody begins another until one of them comes back.
+/// Runs on threads of its own, since a call that has begun can't be cancelled. If a file system hangs, the threads that
+/// began in the first second stay; no other begins until one of them returns.
 final class FarLooks: Sendable {
-    /// Those that did not answer in time, by their numbers.
+    /// The device numbers of those that did not answer in time.
     private let hung = Mutex<Set<UInt64>>([])
 
-    /// How long one that answers may take.
+    /// How long an answer may take.
     private static let patience: DispatchTimeInterval = .seconds(1)
 
     private enum State<Answer: Sendable>: Sendable {
         case waiting
         case given(Answer)
-        /// Nobody waits for it any more.
+        /// Nobody waits for the answer any more.
         case left
     }
 
@@ -27,9 +27,9 @@ final class FarLooks: Sendable {
 
     /// Asks a file system.
     /// - Parameters:
-    ///   - device: its number.
-    ///   - body: may wait for it for ever.
-    /// - Returns: what `body` gave; nil where the file system does not answer.
+    ///   - device: its device number.
+    ///   - body: may block for ever.
+    /// - Returns: the result of `body`; nil when the file system does not respond.
     func run<Answer: Sendable>(on device: UInt64, _ body: @escaping @Sendable () -> Answer) -> Answer? {
         guard !hung.withLock({ $0.contains(device) }) else { return nil }
         let look = Look<Answer>()

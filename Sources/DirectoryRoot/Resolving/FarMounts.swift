@@ -1,42 +1,43 @@
 import CSyscalls
 import Synchronization
 
-/// The file systems mounted below the root of which a program (FUSE) or another machine is asked for everything, so
-/// that any look at them may wait for as long as those like.
+/// The far file systems mounted below the root: those that a program (FUSE) or another machine serves, so that any
+/// access to them may take arbitrarily long.
 ///
-/// Told from the kernel's table of mounts, since to ask such a file system what it is would be such a look. A path that
-/// leads there by way of a symbolic link is not known. Empty where the system has no such table (macOS).
+/// Known from the kernel's mount table, since asking such a file system what it is would be such an access. Paths that
+/// lead there through a symbolic link are not recognised. Empty where the system has no such table (macOS).
 final class FarMounts: Sendable {
     /// A far file system below the root.
     struct Mount: Equatable {
-        /// From the root; not the root itself.
+        /// Its mount point, from the root; not the root itself.
         let path: SharePath
-        /// Its number, as `stat` has it.
+        /// Its device number, as `stat` reports it.
         let device: UInt64
     }
 
-    /// For those who ask for something else, and pass by.
+    /// For requests for something else that come across a far file system.
     let looks = FarLooks()
 
     private let root: Int32
     /// Whether one name may have several spellings in the root.
     private let mayIgnoreCase: Bool
-    /// The kernel's table, kept open: it tells when it has changed, and a confined process could not open it later.
+    /// The kernel's table, kept open: polling it shows when it has changed, and a confined process could not open it
+    /// later.
     private let source: SharedDescriptor?
     private let mounts = Mutex<[Mount]>([])
-    /// So that nobody takes the lock where there is nothing to know.
+    /// Lets readers skip the lock when there are none.
     private let isEmpty = Atomic(true)
     private let lastLook: Atomic<Int64>
 
-    /// How often it is looked whether the table has changed, in milliseconds.
+    /// How often to check whether the table has changed, in milliseconds.
     private static let interval: Int64 = 1_000
-    /// A table that is longer is not read to its end.
+    /// The most bytes of the table that are read.
     private static let mostBytes = 4 << 20
 
     /// Reads the table; waits for no disk but the root's own.
     /// - Parameters:
     ///   - root: the open root, which stays the caller's.
-    ///   - doubtsNames: whether no folder is believed to tell names apart.
+    ///   - doubtsNames: whether every folder is assumed to ignore case.
     init(root: Int32, doubtsNames: Bool) {
         self.root = root
         mayIgnoreCase = doubtsNames || sys_names_kind(root) != sys_names_apart
@@ -46,9 +47,9 @@ final class FarMounts: Sendable {
         read()
     }
 
-    /// The far file system that is asked on the way to `path`, the last where there are several; nil where none is.
+    /// The far file system on the way to `path`, the last if there are several; nil if there is none.
     ///
-    /// What is at `path` may be on a near one, mounted in that. Waits for no disk.
+    /// What is at `path` may be on a local file system that is mounted in the far one. Waits for no disk.
     func mount(of path: SharePath) -> Mount? {
         guard areAny else { return nil }
         return mounts.withLock { mounts in
@@ -56,7 +57,7 @@ final class FarMounts: Sendable {
         }
     }
 
-    /// Whether a path is a mount's or below it, in whatever letters.
+    /// Whether a path is a mount point or below it, in any spelling.
     private func leads(_ mount: SharePath, to path: SharePath) -> Bool {
         if mount.contains(path) { return true }
         guard mayIgnoreCase else { return false }
@@ -64,7 +65,7 @@ final class FarMounts: Sendable {
         return names.count <= asked.count && zip(names, asked).allSatisfy { NameKey.areAlike($0, $1) }
     }
 
-    /// Whether this is the number of a far file system below the root.
+    /// Whether this is the device number of a far file system below the root.
     func has(device: UInt64) -> Bool {
         guard !isEmpty.load(ordering: .acquiring) else { return false }
         return mounts.withLock { $0.contains { $0.device == device } }
@@ -76,18 +77,18 @@ final class FarMounts: Sendable {
         return !isEmpty.load(ordering: .acquiring)
     }
 
-    /// Follows them after a folder was renamed here; costs nothing where there are none.
+    /// Reads the mounts again after a folder was renamed here; costs nothing when there are none.
     func didRenameFolder() {
         if !isEmpty.load(ordering: .acquiring) { read() }
     }
 
-    /// Reads the table again, once a second at most, where it may have changed.
+    /// Reads the table again if it may have changed, at most once a second.
     private func lookAgain() {
         let (now, last) = (sys_coarse_milliseconds(), lastLook.load(ordering: .relaxed))
         guard now - last >= Self.interval,
             lastLook.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged, let source
         else { return }
-        // That a folder above one was renamed is in the table, but the kernel does not tell of it.
+        // A rename of a folder above a mount point is in the table, but the kernel does not signal it.
         guard sys_has_changed(source.number) == 1 || !isEmpty.load(ordering: .acquiring) else { return }
         read()
     }
@@ -95,14 +96,14 @@ final class FarMounts: Sendable {
     private func read() {
         guard let source, let place = Self.place(of: root) else { return }
         mounts.withLock { mounts in
-            // Under the lock: two that read at a time would each get parts.
+            // Under the lock: two concurrent readers would each get parts.
             guard let text = Self.text(of: source.number) else { return }
             mounts = Self.mounts(in: text, below: place)
             isEmpty.store(mounts.isEmpty, ordering: .releasing)
         }
     }
 
-    /// Where an open directory is, from the root of all.
+    /// The absolute path of an open directory.
     private static func place(of directory: Int32) -> [UInt8]? {
         unsafe withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX) + 1, alignment: 1) { buffer in
             let name = "/proc/self/fd/\(directory)"
@@ -124,11 +125,11 @@ final class FarMounts: Sendable {
         }
     }
 
-    /// The far mounts below a directory that something leads to.
+    /// The far mounts below a directory that can be reached.
     /// - Parameters:
-    ///   - text: the list, as `proc_pid_mountinfo(5)` describes it.
-    ///   - place: where the directory is.
-    /// - Returns: in the list's order.
+    ///   - text: the mount table, in the format of `proc_pid_mountinfo(5)`.
+    ///   - place: the directory's absolute path.
+    /// - Returns: the mounts in the table's order.
     static func mounts(in text: [UInt8], below place: [UInt8]) -> [Mount] {
         let lines = text.split(separator: UInt8(ascii: "\n")).compactMap { Line($0, below: place) }
         guard lines.contains(where: { $0.isFar }) else { return [] }
@@ -139,7 +140,7 @@ final class FarMounts: Sendable {
             var chain: Set<UInt64> = [line.id]
             var next = known[line.parent]
             while let above = next, chain.insert(above.id).inserted { next = known[above.parent] }
-            // What is mounted at its place or above, and not below it in the kernel's tree, hides it.
+            // A mount at the same place or above that is not on the chain of parents hides this one.
             let way = [line.mount.path] + line.mount.path.ancestors { _ in true }
             return way.allSatisfy { places[$0, default: []].allSatisfy { chain.contains($0.id) } }
         }.map(\.mount)
@@ -148,16 +149,16 @@ final class FarMounts: Sendable {
     /// One line of the kernel's table.
     fileprivate struct Line {
         let id: UInt64
-        /// The mount that this one is in.
+        /// The ID of the mount that this one is in.
         let parent: UInt64
         let mount: Mount
-        /// Whether others are asked for what is in it.
+        /// Whether a program or another machine serves it.
         let isFar: Bool
     }
 }
 
 extension FarMounts.Line {
-    /// What one line of the list says; nil for one that is not below `place`.
+    /// Parses one line of the table; nil for a mount that is not below `place`.
     init?(_ line: ArraySlice<UInt8>, below place: [UInt8]) {
         // ID, parent's ID, device, root within it, mount point, options, any number of fields, `-`, type.
         let fields = line.split(separator: UInt8(ascii: " "))
@@ -176,14 +177,14 @@ extension FarMounts.Line {
             isFar: Self.isFar(String(decoding: fields[end + 1], as: UTF8.self)))
     }
 
-    /// A number as `stat` has it, from two with a colon between them.
+    /// A device number as `stat` reports it, from `major:minor`.
     private static func device(_ field: ArraySlice<UInt8>) -> UInt64? {
         let parts = field.split(separator: UInt8(ascii: ":")).map { UInt32(String(decoding: $0, as: UTF8.self)) }
         guard parts.count == 2, let major = parts[0], let minor = parts[1] else { return nil }
         return sys_device(major, minor)
     }
 
-    /// The kernel writes blanks, tabs, line ends and backslashes as three octal digits behind a backslash.
+    /// The kernel writes blanks, tabs, line feeds and backslashes as a backslash and three octal digits.
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = field
@@ -198,7 +199,8 @@ extension FarMounts.Line {
         return bytes
     }
 
-    /// By the name of its type; those of `sys_is_far` by their numbers, and what mounts such on demand.
+    /// By the name of its type: those that `sys_is_far` knows by number, and types that mount such file systems on
+    /// demand.
     private static func isFar(_ type: String) -> Bool {
         let kind = type.prefix { $0 != "." }
         return [
@@ -212,20 +214,22 @@ extension DirectoryRoot {
     /// Whether any far file system is mounted below the root; waits for no disk.
     package var hasFarMounts: Bool { farMounts.areAny }
 
-    /// Whether this is the number of a far file system below the root.
+    /// Whether this is the device number of a far file system below the root.
     package func hasFarMount(device: UInt64) -> Bool { farMounts.has(device: device) }
 
     /// Whether an open file is on a far file system below the root.
     package func isBehindMount(_ entry: Entry) -> Bool { entry.isFar && farMounts.has(device: entry.attributes.device) }
 
-    /// Waits until the far file system answers that is asked on the way to `path`, if one is.
+    /// Waits until the far file system on the way to `path`, if there is one, responds.
     ///
-    /// For who goes on to hold up others, as every change does for as long as it takes: a disk that hangs is met here.
+    /// For operations that hold up others for as long as they take, as every change does: a disk that hangs blocks here
+    /// instead.
     /// - Parameter path: from the root.
     func awaitFarDisk(of path: SharePath) {
         guard farMounts.areAny else { return }
         guard let mount = farMounts.mount(of: path) else {
-            // By way of a symbolic link it may be on one all the same: to find it is to meet that.
+            // It may still be on one by way of a symbolic link: resolving the path finds that out, and blocks if it
+            // hangs.
             if let real = try? resolver.open(path, flags: sys_o_path).realPath, farMounts.mount(of: real) != nil {
                 awaitFarDisk(of: real)
             }
@@ -236,7 +240,7 @@ extension DirectoryRoot {
         for place in [folder, mount.path] {
             guard let opened = try? resolver.open(place, flags: sys_o_path | O_DIRECTORY) else { continue }
             var space = sys_space()
-            // What it says does not matter.
+            // The result does not matter.
             _ = unsafe sys_space(opened.descriptor.number, &space)
             return
         }
@@ -244,8 +248,7 @@ extension DirectoryRoot {
 }
 
 extension Share {
-    /// The number of the far file system that is asked on the way to `path`; nil where none is, and for what links lead
-    /// to.
+    /// The device number of the far file system on the way to `path`; nil if there is none, and for what links lead to.
     ///
     /// Waits for no disk.
     package func farDevice(of path: SharePath) -> UInt64? {

@@ -1,13 +1,13 @@
 import CSyscalls
 
-/// An open descriptor that knows which file it is of; closed when the last reference goes.
+/// An open descriptor that knows which file it refers to; closed when the last reference is released.
 final class IdentifiedDescriptor: Sendable {
     let number: Int32
     let device: UInt64
     let inode: UInt64
     let mount: UInt64
 
-    /// Owns `number` from now on.
+    /// Takes ownership of `number`.
     init(adopting number: Int32, _ call: StaticString = "fstat") throws(RootError) {
         var attributes = sys_attributes()
         let status = unsafe sys_fstat(number, &attributes)

@@ -1,15 +1,15 @@
 import CSyscalls
 
-/// A name in an open directory, and what is there: where a write happens.
+/// A name in an open directory, and what is there: the place of a write.
 ///
-/// The directory was opened beneath the root; whatever happens to the path meanwhile, `*at` calls with the one name
+/// The directory was opened beneath the root; whatever happens to the path meanwhile, `*at` calls with the single name
 /// can't lead anywhere else.
 struct Location: ~Copyable {
-    /// The directory that holds the name; good for `*at` calls only.
+    /// The directory that holds the name; usable for `*at` calls only.
     let directory: Descriptor
     /// The real path from the root: links above (and, where asked for, in) the name are resolved.
     let path: SharePath
-    /// What is at the name now, not following a link; nil when nothing is.
+    /// The status of what has the name now, not following a link; nil when nothing has it.
     private(set) var status: sys_attributes?
 
     fileprivate init(directory: consuming Descriptor, path: SharePath) throws(RootError) {
@@ -18,7 +18,7 @@ struct Location: ~Copyable {
         try refresh()
     }
 
-    /// A name taken to be free: for who finds out by taking it, and looks at nothing else.
+    /// A name assumed to be free, for a caller that finds out by taking it, without looking first.
     init(assumedFree path: SharePath, in directory: consuming Descriptor) {
         self.directory = directory
         self.path = path
@@ -37,10 +37,10 @@ struct Location: ~Copyable {
         unsafe CString.with(path.name, body)
     }
 
-    /// The same place, for keeping.
+    /// The same place, to be kept.
     func place() throws(RootError) -> ScratchPlace { try place(named: Array(path.name)) }
 
-    /// Another name in the same directory, for keeping.
+    /// Another name in the same directory, to be kept.
     func place(named name: [UInt8]) throws(RootError) -> ScratchPlace {
         let copy = try Descriptor(sys_dup(directory.number), "dup")
         return ScratchPlace(directory: SharedDescriptor(copy), name: name)
@@ -53,12 +53,12 @@ struct Location: ~Copyable {
                 unsafe sys_list_attributes_at(directory.number, $0, names.baseAddress, names.count)
             }
             guard count > 0 else { return count == -Int(ERANGE) }
-            // A label of the system's alone, as SELinux gives every file, is none.
+            // A label of the operating system, as SELinux gives every file, does not count.
             return unsafe names[..<count].split(separator: 0).contains { unsafe FileMetadata.carries($0) }
         }
     }
 
-    /// What is there, open for reading; nil where we may not.
+    /// Opens what is there for reading; nil when that is not permitted.
     func open() throws(RootError) -> IdentifiedDescriptor? {
         let answer = unsafe withName {
             unsafe sys_openat(directory.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
@@ -72,7 +72,7 @@ extension DirectoryRoot {
     /// Opens the directory that holds `path` and looks at the name.
     /// - Parameters:
     ///   - path: from the root; not the root itself.
-    ///   - followsLink: whether a link at the name is replaced by the place that it points at. It must exist.
+    ///   - followsLink: whether a link at the name is replaced by its target, which must exist.
     /// - Returns: the place.
     /// - Throws: ``RootError/parentMissing``; ``RootError/forbidden`` for a link that leads outside or nowhere.
     func locate(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
@@ -88,7 +88,7 @@ extension DirectoryRoot {
             }
             guard !path.isRoot else { throw .isDirectory }
         }
-        // Somebody turns names into links faster than we look.
+        // Somebody replaces names by links faster than they can be followed.
         throw .forbidden
     }
 
@@ -105,7 +105,7 @@ extension DirectoryRoot {
         }
     }
 
-    /// A name that its folder does not list, and under which something is, is the short name of something else.
+    /// Refuses a name that exists but is not listed by its folder: it is the short name of something else.
     private func refuseShortName(of location: borrowing Location) throws(RootError) {
         guard location.status != nil, SharePath.mayBeShort(location.path.name) else { return }
         let folder = try FolderNames(in: location.directory.number, assumesNothing: resolver.doubtsNames)

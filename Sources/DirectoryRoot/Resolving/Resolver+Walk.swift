@@ -1,11 +1,11 @@
 import CSyscalls
 
 extension Resolver {
-    /// Opens `path` component by component; the kernel follows no link for it.
+    /// Opens `path` component by component; the kernel never follows a link on the way.
     ///
-    /// A link's target is put in place of its name. A `..` in a target starts again from the root with the real names
-    /// found so far, so that a directory moved away meanwhile can't lead above the root. Whoever swaps directories for
-    /// links during the walk gets the link's own rule applied, or nothing.
+    /// A link's name is replaced by its target. A `..` in a target starts again from the root with the real names found
+    /// so far, so that a directory that is moved away meanwhile can't lead above the root. If somebody swaps
+    /// directories for links during the walk, the rules for links apply, or the lookup fails.
     func walk(_ path: SharePath, flags: Int32) throws(RootError) -> Resolved {
         let found = try follow(path, flags: flags)
         if (found.realPath ?? path).hasShortNames { try refuseShortNames(in: found.realPath ?? path) }
@@ -19,7 +19,7 @@ extension Resolver {
         return Resolved(descriptor: descriptor, realPath: try walk.realPath())
     }
 
-    /// Where a link leads; nil when the name is none, or none any more.
+    /// A link's target; nil when the name is not a link, or no longer one.
     static func readLink(_ name: ArraySlice<UInt8>, in folder: Int32) throws(RootError) -> [UInt8]? {
         var count = 0
         let target = unsafe [UInt8](unsafeUninitializedCapacity: SharePath.longestPath + 1) { buffer, used in
@@ -39,7 +39,7 @@ extension Resolver {
 /// The state of one walk.
 private struct Walk: ~Copyable {
     let root: Int32
-    /// What is still to be gone through, the next one last.
+    /// The components still to be resolved, the next one last.
     var pending: [ArraySlice<UInt8>]
     /// The real names from the root to `current`.
     var real: [ArraySlice<UInt8>] = []
@@ -77,7 +77,7 @@ private struct Walk: ~Copyable {
             if isLast { return Descriptor(owning: answer) }
             current = Descriptor(owning: answer)
         }
-        // The path ended in the root, `.` or `..`, which so far were opened only as a place to go on from.
+        // The path ended in the root, `.` or `..`, which so far was opened only for lookups in it.
         return try unsafe Descriptor(sys_openat(place, ".", flags, 0), "openat")
     }
 
@@ -88,7 +88,7 @@ private struct Walk: ~Copyable {
         }
     }
 
-    /// A descriptor, or `-ELOOP` when the name is a link.
+    /// Returns a descriptor, or `-ELOOP` when the name is a link.
     private func openStep(_ name: ArraySlice<UInt8>, flags: Int32) throws(RootError) -> Int32 {
         let answer = unsafe CString.with(name) { name in unsafe sys_openat(place, name, flags | O_NOFOLLOW, 0) }
         guard answer >= 0, flags & sys_o_path == sys_o_path, flags & O_DIRECTORY == 0 else { return answer }

@@ -2,43 +2,43 @@ import CSyscalls
 
 /// Turns a path into an open descriptor beneath the root, and never into anything else.
 ///
-/// The common path has no symbolic link: one `openat2` that must stay beneath the root and follows none. When the
-/// kernel reports a link (or has no `openat2`), ``walk(_:flags:)`` goes component by component, never lets the kernel
-/// follow a link, and reads links that stay inside itself. So either form knows the real path of what it opened, and
-/// rules about paths (hidden names, rights, locks) hold for where a link leads too. What leaves the root, an absolute
-/// link, and a dangling one do not exist.
+/// Most paths have no symbolic link: they take one `openat2` that must stay beneath the root and follows no link. When
+/// the kernel reports a link (or has no `openat2`), ``walk(_:flags:)`` goes component by component, never lets the
+/// kernel follow a link, and itself reads links that stay inside. So either way the real path of what was opened is
+/// known, and rules about paths (hidden names, rights, locks) also hold for link targets. Links that leave the root,
+/// absolute links and dangling ones do not exist.
 package struct Resolver: Sendable {
-    /// Who sees to it that a path stays in the root.
+    /// How a path is kept inside the root.
     package enum Method: Sendable {
-        /// The kernel, in one call.
+        /// By the kernel, in one call.
         case openat2
-        /// We, component by component.
+        /// By this process, component by component.
         case componentWalk
     }
 
     let root: Int32
     let method: Method
-    /// Whether no folder is believed to tell names apart; so that tests need no disk that ignores case.
+    /// Whether every folder is assumed to ignore case, so that tests need no such disk.
     let doubtsNames: Bool
     private let home: RootHome
 
     /// The file system that the root is on.
     var system: RootHome.System { home.system }
-    /// Whether the open root was removed; may wait for who serves a far one.
+    /// Whether the open root was removed; on a far file system, this may wait.
     var isHomeGone: Bool { home.isGone }
-    /// Where the root was opened, when it is not there any more; waits for the disk.
+    /// Where the root was opened, if it is not there any more; waits for the disk.
     var leftHome: String? { home.isElsewhere ? home.path : nil }
 
     /// The most links that one path may lead through, as in Linux.
     static let mostLinks = 40
-    /// How often a lookup that raced with a rename is tried again.
+    /// How often a lookup that conflicts with a rename is repeated.
     static let mostTries = 64
 
     /// - Parameters:
     ///   - root: the open root.
     ///   - home: where it was opened.
-    ///   - method: nil asks the kernel, which may lack `openat2` or have it forbidden by a filter.
-    ///   - doubtsNames: whether no folder is believed to tell names apart.
+    ///   - method: nil probes the kernel, which may lack `openat2`, or have it blocked by a filter.
+    ///   - doubtsNames: whether every folder is assumed to ignore case.
     init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false) {
         self.root = root
         self.doubtsNames = doubtsNames
@@ -53,25 +53,26 @@ package struct Resolver: Sendable {
         }
     }
 
-    /// Whether the next lookup that may wait also looks whether there is a new directory to go on with.
+    /// Whether the next lookup that may wait also checks for a new directory in the root's place.
     var looksHomeNext: Bool { home.isDue }
 
     /// Opens what is at `path`, which may lead through links that stay inside.
     /// - Parameters:
     ///   - path: from the root.
     ///   - flags: of `open`; `O_CLOEXEC` is added.
-    ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk: also for all that is behind
-    ///     a mount, or where the root itself is a program's or another machine's.
-    /// - Returns: the descriptor, and the real path where links were on the way.
-    /// - Throws: ``RootError/notFound`` for all that does not exist beneath the root, ``RootError/rootGone``, and what
-    ///   the disk says.
+    ///   - waiting: false to throw ``RootError/wouldBlock`` instead of waiting for a disk: always thrown for what is
+    ///     behind a mount point, and when the root itself is on a far file system.
+    /// - Returns: the descriptor, and the real path if links were on the way.
+    /// - Throws: ``RootError/notFound`` for everything that does not exist beneath the root, ``RootError/rootGone``,
+    ///   and what the disk reports.
     func open(
         _ path: SharePath, flags: Int32, waiting: Bool = true
     ) throws(RootError) -> Resolved {
         guard waiting || !home.system.isFar else { throw .wouldBlock }
         let isGone =
             waiting && (path.isRoot || looksHomeNext) ? home.look() : path.isRoot && home.isGone
-        // A directory that was removed can still be opened and is empty: who keeps a copy of it would empty that, too.
+        // A directory that was removed can still be opened and is empty: a client that syncs with it would empty its
+        // copy too.
         if path.isRoot, isGone { throw waiting ? .rootGone : .wouldBlock }
         guard waiting || !path.hasShortNames else { throw .wouldBlock }
         let found = try findAgain(path, flags: flags, waiting: waiting)
@@ -79,9 +80,9 @@ package struct Resolver: Sendable {
         return found
     }
 
-    /// Waits until the disk has a file and its name, as far as it can be asked to.
+    /// Waits until a file and its name are on the disk, as far as this process is permitted to ask for it.
     /// - Parameter path: from the root.
-    /// - Throws: ``RootError/notFound``; what the disk says.
+    /// - Throws: ``RootError/notFound``; what the disk reports.
     func secure(_ path: SharePath) throws(RootError) {
         let place = try open(path, flags: sys_o_path)
         let real = place.realPath ?? path
@@ -89,7 +90,7 @@ package struct Resolver: Sendable {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         let answer = unsafe CString.with(real.name) { unsafe sys_openat(folder.descriptor.number, $0, flags, 0) }
         guard answer != -EACCES else {
-            // It has the bits of what it has replaced, and is closed to us.
+            // It has the permission bits of what it replaced, which deny access to this process.
             try NameSync(of: folder.descriptor.number, andAll: true)?.wait()
             return
         }
@@ -97,9 +98,9 @@ package struct Resolver: Sendable {
         try WriteBack.waitForAll(of: file.number, in: folder.descriptor.number)
     }
 
-    /// As ``find(_:flags:waiting:)``, in a new directory where the one that was open is gone.
+    /// As ``find(_:flags:waiting:)``; if the open root is gone, looks in the directory that took its place.
     ///
-    /// Where there is none, no name is said to be missing: who keeps a copy would take that for removed.
+    /// If there is none, no name is reported as missing: a client that syncs would take it for deleted.
     private func findAgain(_ path: SharePath, flags: Int32, waiting: Bool) throws(RootError) -> Resolved {
         do throws(RootError) {
             return try find(path, flags: flags, waiting: waiting)
@@ -110,24 +111,25 @@ package struct Resolver: Sendable {
         }
     }
 
-    /// As ``open(_:flags:waiting:)``, for a path whose names are known to be listed, in the directory that is open now.
+    /// As ``open(_:flags:waiting:)``, for a path whose names are known to be listed, in the current root directory.
     func find(_ path: SharePath, flags: Int32, waiting: Bool = true) throws(RootError) -> Resolved {
         if method == .openat2 {
             let answer = openDirectly(path, flags: flags, waiting: waiting)
             if answer != -ELOOP {
-                // Now and then somebody must see whether another directory has taken the root's place, before it is
-                // said that a name is missing.
+                // Before a name is reported as missing, it must be checked from time to time whether another directory
+                // has taken the root's place.
                 if answer == -ENOENT, !waiting, looksHomeNext || home.isGone { throw .wouldBlock }
                 return Resolved(descriptor: try Descriptor(answer, "openat2"), realPath: nil)
             }
         }
-        // Without openat2 nothing can promise not to wait.
+        // Without openat2, waiting can't be excluded.
         guard waiting else { throw .wouldBlock }
         return try follow(path, flags: flags)
     }
 
-    /// A second name that a file system gives a file, and does not list, would be a way around rules about its first.
-    /// - Throws: ``RootError/notFound`` for a path with one.
+    /// Refuses short names: a second name that a file system gives a file, without listing it, would evade the rules
+    /// about the first.
+    /// - Throws: ``RootError/notFound`` for a path with such a name.
     func refuseShortNames(in path: SharePath) throws(RootError) {
         for name in path.components where SharePath.mayBeShort(name) {
             let folder = try FolderNames(of: path.before(name), by: self)
@@ -135,11 +137,11 @@ package struct Resolver: Sendable {
         }
     }
 
-    /// Opens a directory of the root's own file system where nobody has to be waited for: neither a disk nor a mount
-    /// point nor a link is on the way.
+    /// Opens a directory on the root's own file system without waiting: not for a disk, and across no mount point or
+    /// link.
     /// - Parameter path: from the root.
     /// - Returns: the directory, for `*at` calls.
-    /// - Throws: ``RootError/wouldBlock`` for every other, there or not.
+    /// - Throws: ``RootError/wouldBlock`` for every other path, whether it exists or not.
     func openAtOnce(directory path: SharePath) throws(RootError) -> Descriptor {
         guard method == .openat2, !path.hasShortNames else { throw .wouldBlock }
         let resolve =
@@ -150,15 +152,15 @@ package struct Resolver: Sendable {
         return Descriptor(owning: answer)
     }
 
-    /// One kernel lookup; `-ELOOP` when a link is on the way.
+    /// Looks up a path in one system call; `-ELOOP` when a link is on the way.
     private func openDirectly(_ path: SharePath, flags: Int32, waiting: Bool) -> Int32 {
         var resolve = sys_resolve_beneath | sys_resolve_no_symlinks | sys_resolve_no_magiclinks
-        // Behind a mount may be a program or another machine, which this kernel asks even for what it knows.
+        // Behind a mount point there may be a far file system, which this kernel asks even about cached names.
         if !waiting { resolve |= sys_resolve_cached | sys_resolve_no_mounts }
         return unsafe path.withCPath { name in
             var answer = unsafe sys_openat2(root, name, flags, 0, resolve)
             guard waiting else {
-                // Such a file system does not keep in mind what is not there, nor has it a disk to look at.
+                // A file system in memory does not cache missing names, and has no disk to wait for.
                 if answer == -EAGAIN, home.system.isInMemory {
                     answer = unsafe sys_openat2(root, name, flags, 0, resolve & ~sys_resolve_cached)
                 }
@@ -175,9 +177,9 @@ package struct Resolver: Sendable {
     }
 }
 
-/// What a path led to.
+/// The result of resolving a path.
 struct Resolved: ~Copyable {
     let descriptor: Descriptor
-    /// Where it really is, when links were on the way; nil when the path asked for is the real one.
+    /// The real path if links were on the way; nil when the requested path is the real one.
     let realPath: SharePath?
 }

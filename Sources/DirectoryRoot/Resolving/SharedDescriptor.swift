@@ -1,6 +1,6 @@
 import CSyscalls
 
-/// One open descriptor that several objects use; closed when the last reference goes.
+/// One open descriptor that several objects use; closed when the last reference is released.
 final class SharedDescriptor: Sendable {
     let number: Int32
 

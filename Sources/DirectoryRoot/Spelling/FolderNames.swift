@@ -1,10 +1,10 @@
 import CSyscalls
 
-/// How one folder tells names apart: letter by letter, or taking other spellings for one.
+/// How one folder compares names: byte by byte, or taking several spellings for one name.
 ///
-/// What the file system says of itself, and where it says nothing, what it does with names that are there. What cannot
-/// be found out counts as a folder that takes names for each other. All of it may wait for the disk; asked only where a
-/// name was used that is like one that matters.
+/// Determined by what the file system reports about itself or, if it reports nothing, by what it does with names that
+/// exist. When this can't be found out, the folder is assumed to take several spellings for one. All of it may wait for
+/// the disk; used only for a name that resembles one with a rule.
 struct FolderNames: ~Copyable {
     private let folder: Descriptor
     private let kind: Int32
@@ -19,7 +19,7 @@ struct FolderNames: ~Copyable {
         try self.init(in: opened.descriptor.number, assumesNothing: resolver.doubtsNames)
     }
 
-    /// The same for a folder that need not be there: one that is made is as the folder that it is made in.
+    /// The same for a folder that need not exist: one that is created compares names as its parent does.
     init(nearest path: SharePath, by resolver: Resolver) throws(RootError) {
         var path = path
         while true {
@@ -35,7 +35,7 @@ struct FolderNames: ~Copyable {
 
     /// - Parameters:
     ///   - directory: the folder; stays the caller's.
-    ///   - assumesNothing: takes the folder for one that does not tell names apart.
+    ///   - assumesNothing: assumes that the folder takes several spellings for one name.
     /// - Throws: ``RootError/tooMany`` without a descriptor left.
     init(in directory: Int32, assumesNothing: Bool) throws(RootError) {
         let answer = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
@@ -44,10 +44,10 @@ struct FolderNames: ~Copyable {
         kind = assumesNothing ? sys_names_confused : sys_names_kind(folder.number)
     }
 
-    /// Whether a name can never stand for another one.
+    /// Whether different names are always different files.
     var tellsAllApart: Bool { kind == sys_names_apart }
 
-    /// Whether two names that are alike may be one here.
+    /// Whether two names that resemble each other may be one here.
     func mayTake(_ name: [UInt8], for other: [UInt8]) -> Bool {
         guard kind == sys_names_unknown else { return kind == sys_names_confused }
         switch compare(name, other) {
@@ -57,11 +57,11 @@ struct FolderNames: ~Copyable {
         }
     }
 
-    /// Whether the letters of `name` may be written otherwise here.
+    /// Whether `name` may also be written in another spelling here.
     func mayRespell(_ name: [UInt8]) -> Bool {
         guard kind == sys_names_unknown else { return kind == sys_names_confused }
         guard name.allSatisfy({ $0 < 0x80 }) else { return true }
-        // With more at its end than another name has, it is a file's own name only where the folder lists it.
+        // If the key leaves out characters at its end, it is a file's own name only when the folder lists it.
         guard !NameKey.isCut(name) || lists(name) else { return true }
         switch compare(name, NameKey.swapped(name)) {
         case .apart: return false
@@ -70,7 +70,7 @@ struct FolderNames: ~Copyable {
         }
     }
 
-    /// Whether the folder lists a name that is like this one, so that it is not the short name of another.
+    /// Whether the folder lists a name that resembles this one, so that it is not the short name of another file.
     func listsLike(_ name: some Collection<UInt8>) -> Bool {
         let key = NameKey(name)
         return unsafe lists { unsafe NameKey($0) == key }
@@ -79,13 +79,12 @@ struct FolderNames: ~Copyable {
     /// Whether the folder lists exactly this name.
     func lists(_ name: [UInt8]) -> Bool { unsafe lists { unsafe $0.elementsEqual(name) } }
 
-    /// The listed name that has the same letters, in whole or in parts (Unicode's canonical equivalence); nil where
-    /// none has.
+    /// The listed name that is canonically equivalent in Unicode (NFC or NFD); nil when there is none.
     func listedEquivalent(of name: some Collection<UInt8>) -> [UInt8]? {
         guard let text = String(validating: name, as: UTF8.self) else { return nil }
         var found: [UInt8]?
         _ = unsafe lists { other in
-            // Most names are out of the question by their letters.
+            // Most names are ruled out because they are ASCII only.
             guard unsafe other.contains(where: { $0 >= 0x80 }), unsafe String(validating: other, as: UTF8.self) == text
             else { return false }
             found = unsafe Array(other)
@@ -97,7 +96,7 @@ struct FolderNames: ~Copyable {
     private enum Comparison {
         case apart
         case one
-        /// Neither is there.
+        /// Neither exists.
         case unknown
     }
 
@@ -110,13 +109,13 @@ struct FolderNames: ~Copyable {
         case (-ENOENT, -ENOENT): return .unknown
         case (0, -ENOENT), (-ENOENT, 0): return .apart
         case (0, 0) where !first.isSame(as: second):
-            // Numbers of files do not last everywhere, but a folder lists both names of two files.
+            // Inode numbers are not stable everywhere, but a folder lists both names of two files.
             return lists(name) && lists(other) ? .apart : .one
         default: return .one
         }
     }
 
-    /// Whether case is ignored, from what is there; yes where nothing there tells.
+    /// Whether case is ignored, judging by the names that exist; true when they do not show it.
     private var mayIgnoreCase: Bool {
         var tries = 0
         var answer = true
@@ -134,7 +133,7 @@ struct FolderNames: ~Copyable {
 
     private static let mostTries = 8
 
-    /// No where the folder cannot be read.
+    /// False when the folder can't be read.
     private func lists(_ isSought: (UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
         unsafe (try? isReadable && DirectoryReader.lists(in: folder.number, isSought)) ?? false
     }

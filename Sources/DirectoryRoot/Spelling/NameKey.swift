@@ -1,8 +1,8 @@
-/// What a name has in common with every other that some file system would take for it.
+/// A key that is equal for all names that some file system would take for the same.
 ///
-/// Letters lose their case, what is composed equals what is decomposed, what does not show is left out, and so is what
-/// Windows and FAT do not keep at the end of a name. Coarser than any one file system is: two names with one key may be
-/// one file, two names with two keys never are. The short names of FAT are another thing: ``SharePath/hasShortNames``.
+/// Case is folded, composed and decomposed letters become equal, invisible characters are left out, and so is what
+/// Windows and FAT drop at the end of a name. Coarser than any single file system: two names with one key may be one
+/// file, two names with different keys never are. FAT's short names are a separate matter: ``SharePath/hasShortNames``.
 struct NameKey: Hashable {
     private let text: String
     private let isText: Bool
@@ -14,29 +14,30 @@ struct NameKey: Hashable {
         isText = folded.isText
     }
 
-    /// Whether names like this one are the server's own.
+    /// Whether names with this key are reserved for the server.
     var isReserved: Bool { text == ReservedName.folder || text.hasPrefix(ReservedName.prefix) }
 
     /// Whether a file system may take one name for the other.
     static func areAlike(_ one: some Collection<UInt8>, _ other: some Collection<UInt8>) -> Bool {
         let (first, second) = (NameKey(one), NameKey(other))
         if first.isText == second.isText { return first == second }
-        // Where one is no UTF-8, the file system has letters of one byte, and may know any two of them for one.
+        // If one is not UTF-8, the file system uses a single-byte character set, and may take any two of its letters
+        // for one.
         return kept(bytewise(one)) == kept(bytewise(other))
     }
 
-    /// A name with nothing that only tells spellings apart; letters that are no UTF-8 are all alike.
+    /// A name without what merely distinguishes spellings; bytes that are not UTF-8 all become the same letter.
     static func folded(_ name: some Collection<UInt8>) -> (text: String, isText: Bool) {
         if name.allSatisfy({ $0 < 0x80 }) { return (String(decoding: name.map(lowered), as: UTF8.self), true) }
         guard let text = String(validating: name, as: UTF8.self) else { return (bytewise(name), false) }
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars where !scalar.properties.isDefaultIgnorableCodePoint { shown.append(scalar) }
-        // There and back: letters with one form only in one direction (ß, ſ, ς) end as their equals do.
+        // Both ways: letters with a mapping in one direction only (ß, ſ, ς) end up equal to their counterparts.
         return (String(shown).uppercased().lowercased(), true)
     }
 
-    /// The part of a name that names a file where `:` begins a stream of it, and where a network file system writes
-    /// what Windows has no letters for in others; without the dots and blanks at its end.
+    /// The part of a name that identifies a file: cut at `:`, which begins a stream's name, and at the characters that
+    /// a network file system substitutes for those that Windows can't store; without trailing dots and blanks.
     static func kept(_ folded: String) -> String {
         let scalars = folded.unicodeScalars
         var end = scalars.firstIndex { mark in
@@ -51,7 +52,7 @@ struct NameKey: Hashable {
         return String(scalars[..<end])
     }
 
-    /// Whether the key leaves out what stands at the end of a name.
+    /// Whether the key leaves out characters at the end of a name.
     static func isCut(_ name: some Collection<UInt8>) -> Bool {
         let text = folded(name).text
         return kept(text) != text
@@ -61,12 +62,12 @@ struct NameKey: Hashable {
         String(String.UnicodeScalarView(name.map { $0 < 0x80 ? Unicode.Scalar(lowered($0)) : "\u{FFFD}" }))
     }
 
-    /// A byte without the case of an ASCII letter.
+    /// A byte with the case of an ASCII letter folded.
     static func lowered(_ byte: UInt8) -> UInt8 {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
-    /// The name with every ASCII letter in its other case; the same where it has none.
+    /// The name with the case of every ASCII letter swapped; the same name when it has none.
     static func swapped(_ name: some Collection<UInt8>) -> [UInt8] {
         name.map { byte in
             let letter = lowered(byte)
@@ -75,7 +76,7 @@ struct NameKey: Hashable {
         }
     }
 
-    /// Whether a byte belongs to what a key may leave out or take for something else, other than an ASCII letter.
+    /// Whether a byte, other than an ASCII letter, belongs to something that a key may leave out or fold.
     static func isOdd(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x80..., UInt8(ascii: "."), UInt8(ascii: " "), UInt8(ascii: ":"), UInt8(ascii: "*"), UInt8(ascii: "?"),

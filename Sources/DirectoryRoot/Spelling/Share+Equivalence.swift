@@ -1,10 +1,10 @@
 extension Share {
-    /// Where what `path` means is listed, if its letters are put together otherwise there: Finder asks for the name of
-    /// every file in parts, whatever a listing said, and most other programs make names of whole letters.
+    /// Finds the listed path for a `path` whose names are listed in another Unicode normalization form: Finder requests
+    /// every name in NFD, whatever a listing contained, and most other programs create names in NFC.
     ///
-    /// A name that is there as it is written stands for itself. Waits for the disk.
+    /// A name that exists as written stands for itself. Waits for the disk.
     /// - Parameter path: as a client wrote it.
-    /// - Returns: the path with the names that are there, and the rest as it was; nil when it is the same.
+    /// - Returns: the path with the names that exist, and the rest unchanged; nil when it is the same.
     package func listedEquivalent(of path: SharePath) -> SharePath? {
         guard path.mayBeDecomposed, let full = try? absolute(path), let found = try? whatIsListed(of: full),
             found != full
@@ -12,8 +12,7 @@ extension Share {
         return found.relative(to: base)
     }
 
-    /// Whether nothing is at `path` as it is written, so that its folders have to be read for
-    /// ``listedEquivalent(of:)``.
+    /// Whether nothing is at `path` as written, so that ``listedEquivalent(of:)`` would have to read its folders.
     ///
     /// Waits for the disk.
     package func lacks(_ path: SharePath) -> Bool {
@@ -21,7 +20,7 @@ extension Share {
         return !isThere(full)
     }
 
-    /// The same of a path from the root; itself where nothing else is there.
+    /// The same for a path from the root; returns `path` itself when nothing else is there.
     private func whatIsListed(of path: SharePath) throws(RootError) -> SharePath {
         var known = SharePath.root
         var rest = path.components[...]
@@ -39,7 +38,7 @@ extension Share {
         return known
     }
 
-    /// Whether anything is at a path from the root, or may be.
+    /// Whether something is at a path from the root; also true when unknown.
     private func isThere(_ path: SharePath) -> Bool {
         do throws(RootError) {
             _ = try look(at: path, waiting: true)

@@ -1,17 +1,17 @@
 import CSyscalls
 
-/// A shell pattern that takes a name in every spelling that a file system may know it by.
+/// A shell pattern that matches a name in every spelling by which a file system may know it.
 struct SpellingPattern: Sendable {
     private let pattern: String
-    /// The letters beyond ASCII that the pattern has, each as a byte of its own: the C library compares bytes, and one
-    /// letter may be composed of several.
+    /// The pattern's characters beyond ASCII, each encoded as one byte: the C library compares bytes, and one character
+    /// may consist of several code points.
     private let letters: [Character: UInt8]
-    /// Whether the pattern takes nothing else than it does as written, of names that have one spelling only.
+    /// Whether the pattern matches nothing more than it does as written, among names that have one spelling only.
     let isPlain: Bool
 
     init(_ pattern: String) {
         var folded = NameKey.folded(pattern.utf8).text
-        // A letter's case is gone.
+        // After folding, a letter's case is lost.
         for name in ["[:upper:]", "[:lower:]"] { folded = folded.replacing(name, with: "[:alpha:]") }
         var letters: [Character: UInt8] = [:]
         for letter in folded where !letter.isASCII && letters[letter] == nil {
@@ -22,7 +22,7 @@ struct SpellingPattern: Sendable {
         self.pattern = Self.encoded(folded, letters)
     }
 
-    /// Whether the pattern takes a name that ``NameKey/folded(_:)`` gave.
+    /// Whether the pattern matches a name that was folded by ``NameKey/folded(_:)``.
     func takes(_ folded: String) -> Bool {
         let name = Array(Self.encoded(folded, letters).utf8)
         return unsafe name.withUnsafeBytes { unsafe sys_matches(pattern, $0.baseAddress, $0.count) == 1 }
@@ -35,7 +35,7 @@ struct SpellingPattern: Sendable {
     }
 }
 
-/// All patterns of hidden names, for names in other spellings.
+/// All patterns of hidden names, for matching names in other spellings.
 struct HiddenSpellings: Sendable {
     private let patterns: [SpellingPattern]
     private let arePlain: Bool
@@ -45,8 +45,8 @@ struct HiddenSpellings: Sendable {
         arePlain = patterns.allSatisfy(\.isPlain)
     }
 
-    /// Whether some name in `path` that is shown as it is written is hidden in another spelling, which may be the same
-    /// to the disk.
+    /// Whether some name in `path` that is not hidden as written is hidden in another spelling, which the disk may take
+    /// for the same.
     func mayHave(_ path: SharePath) -> Bool {
         !patterns.isEmpty && path.components.contains { mayHave(name: $0) }
     }
@@ -60,7 +60,7 @@ struct HiddenSpellings: Sendable {
         return patterns.contains { $0.takes(folded) || $0.takes(kept) }
     }
 
-    /// A name of such bytes is compared with patterns that are alike as it is, and that was done.
+    /// A name of such bytes folds to itself, and was already compared with plain patterns.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte == NameKey.lowered(byte) && (byte == UInt8(ascii: ".") || !NameKey.isOdd(byte))
     }

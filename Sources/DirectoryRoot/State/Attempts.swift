@@ -1,5 +1,4 @@
-/// Steps that don't depend on each other: when one fails, the others are done all the same, and the first failure is
-/// thrown at the end.
+/// Runs independent steps: when one fails, the others still run, and the first failure is thrown at the end.
 struct Attempts {
     private var failure: RootError?
 

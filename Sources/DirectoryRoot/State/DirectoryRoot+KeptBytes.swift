@@ -1,23 +1,23 @@
 extension DirectoryRoot {
-    /// Something small that the server made once and wants to find again, such as its own certificate.
+    /// Something small that the server created once and needs again later, such as its own certificate.
     ///
     /// - Parameter name: of a file in the state folder.
-    /// - Returns: nil when there is none, or none that can be read.
+    /// - Returns: nil when there is none, or it can't be read.
     package func kept(_ name: String) -> [UInt8]? {
         let file = StateFile(state: state.folder, name: name)
         return (try? file.read())?.envelope.payload
     }
 
-    /// What is kept under a name, or what `make` gives, kept from now on: of several processes that ask at a time, all
-    /// get the same.
+    /// What is stored under a name, or else what `make` returns, stored from now on: several processes that ask
+    /// concurrently all get the same.
     ///
     /// Only this process's user can read it.
     /// - Parameters:
     ///   - name: of a file in the state folder.
-    ///   - isGood: whether what is there can be used; if not, it is replaced.
+    ///   - isGood: whether the stored bytes are usable; if not, they are replaced.
     ///   - make: makes a new one.
-    /// - Returns: what is kept.
-    /// - Throws: ``RootError/readOnly`` on a read-only share; what the disk says.
+    /// - Returns: the stored bytes.
+    /// - Throws: ``RootError/readOnly`` on a read-only share; what the disk reports.
     package func kept(
         _ name: String, isGood: ([UInt8]) -> Bool, orMake make: () -> [UInt8]
     ) throws(RootError) -> [UInt8] {

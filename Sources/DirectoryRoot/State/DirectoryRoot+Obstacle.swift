@@ -7,9 +7,10 @@
 #endif
 
 extension DirectoryRoot {
-    /// Why most changes will fail, of what can be told beforehand: the directory or its state is closed to this user.
+    /// Why most changes will fail, as far as it can be told beforehand: this user has no access to the directory or its
+    /// state.
     ///
-    /// Nil when both are open, or nothing shall change.
+    /// Nil when both are accessible, or nothing is to be changed.
     package var obstacle: (place: String, errno: Int32)? {
         guard !policy.isReadOnly else { return nil }
         for place in [".", StateFolder.name] {

@@ -1,19 +1,20 @@
 import Synchronization
 
-/// The sessions that somebody ended before their time, in one file of the state folder.
+/// The sessions that somebody ended before they expired, in one file of the state folder.
 ///
-/// A session itself is kept nowhere: its cookie proves it. What is over before its time must be known to every process
-/// on the share, though; asking costs one `fstatat` a second.
+/// A session itself is not stored: its cookie proves it. But every process on the share must know which ones have been
+/// ended; that costs one `fstatat` a second.
 package final class EndedSessions: Sendable {
     private struct Ended {
         var begun: Timestamp
-        /// From then on it would be over anyway.
+        /// When it would have expired.
         var until: Timestamp
     }
 
     private struct List {
         var sessions: [[UInt8]: Ended] = [:]
-        /// Sessions begun until then are over: what was forgotten for want of room, or was lost.
+        /// Sessions begun up to then are over: records of ended sessions from that time were dropped for lack of space,
+        /// or lost.
         var floor: Timestamp?
 
         func holds(_ id: [UInt8], _ begun: Timestamp) -> Bool {
@@ -22,15 +23,15 @@ package final class EndedSessions: Sendable {
     }
 
     private struct Known {
-        /// What this process ended itself, whether or not it could be written.
+        /// What this process ended itself, whether it could be written or not.
         var own = List()
         var all = List()
         var identity: StateFile.Identity?
-        /// When the file was looked at, by the time that only moves forward.
+        /// When the file was last checked, by uptime.
         var looked: Duration?
     }
 
-    /// For so long, what was known a moment ago is good enough.
+    /// How long what is known counts as fresh.
     static let freshness: Duration = .seconds(1)
     private static let limit = 10_000
 
@@ -45,12 +46,12 @@ package final class EndedSessions: Sendable {
 
     /// Whether a session was ended.
     /// - Parameters:
-    ///   - id: what tells it from others.
+    ///   - id: identifies the session.
     ///   - begun: when it began.
     ///   - now: the time of day.
-    ///   - waiting: false to throw ``RootError/wouldBlock`` where the disk would have to be asked.
-    /// - Returns: true when it is over.
-    /// - Throws: what the disk says.
+    ///   - waiting: false to throw ``RootError/wouldBlock`` if the disk would have to be asked.
+    /// - Returns: true when it was ended.
+    /// - Throws: what the disk reports.
     package func contains(
         _ id: [UInt8], begun: Timestamp, now: Timestamp, waiting: Bool
     ) throws(RootError) -> Bool {
@@ -68,13 +69,13 @@ package final class EndedSessions: Sendable {
         return known.withLock { $0.own.holds(id, begun) || $0.all.holds(id, begun) }
     }
 
-    /// Ends a session, here at once and for every other process within a second.
+    /// Ends a session, in this process immediately and for every other process within a second.
     /// - Parameters:
-    ///   - id: what tells it from others.
+    ///   - id: identifies the session.
     ///   - begun: when it began.
-    ///   - until: when it would be over anyway.
+    ///   - until: when it would expire.
     ///   - now: the time of day.
-    /// - Throws: what the disk says; this process knows it as ended all the same.
+    /// - Throws: what the disk reports; this process knows that it was ended all the same.
     package func end(_ id: [UInt8], begun: Timestamp, until: Timestamp, now: Timestamp) throws(RootError) {
         let ended = Ended(begun: begun, until: until)
         known.withLock { known in
@@ -85,8 +86,8 @@ package final class EndedSessions: Sendable {
         try file.state.usingSpareRoom { () throws(RootError) in try change(now) }
     }
 
-    /// Writes what this process ended and could not write then, as on a full disk: a restart would know nothing of it.
-    /// - Throws: what the disk says, still.
+    /// Writes what this process ended and could not write at the time, as on a full disk: a restart would forget it.
+    /// - Throws: what the disk still reports.
     func settle() throws(RootError) {
         guard !file.state.isReadOnly else { return }
         let now = clock.wall()
@@ -115,12 +116,12 @@ package final class EndedSessions: Sendable {
                 known.looked = uptime
             }
         } catch  where error.isDamage {
-            // Nobody knows who had logged out: everybody has to log in again.
+            // It is unknown who had logged out: everybody has to log in again.
             try change(now)
         }
     }
 
-    /// Writes all that this process ended to what others wrote.
+    /// Merges what this process ended with what others wrote, and writes the result.
     private func change(_ now: Timestamp) throws(RootError) {
         try file.state.exclusively { (lock) throws(RootError) in
             var list = List()
@@ -145,7 +146,7 @@ package final class EndedSessions: Sendable {
         }
     }
 
-    /// Forgets what is over anyway; when that is not enough, the half that began first, and all that began with them.
+    /// Forgets what has expired; if that is not enough, the half that began first, and all that began no later.
     private static func makeRoom(_ list: inout List, _ now: Timestamp) {
         list.sessions = list.sessions.filter { $0.value.until > now }
         guard list.sessions.count > limit else { return }

@@ -8,11 +8,11 @@ import CSyscalls
     import Glibc
 #endif
 
-/// A user of this machine, to whom files belong.
+/// A user of this machine, as the owner of files.
 package struct FileOwner: Equatable, Sendable {
     package let user: UInt32
     package let group: UInt32
-    /// The groups that they are in: the share may be open to one of these alone.
+    /// The user's groups: the share may be accessible through one of them only.
     private let groups: [UInt32]
 
     private static let mostGroups = 1_024
@@ -33,8 +33,8 @@ package struct FileOwner: Equatable, Sendable {
         self.init(user: user, group: group)
     }
 
-    /// Runs `body` with files as this user has them, neither theirs nor opened with more than their rights; in a
-    /// process that is not root's, as ever.
+    /// Runs `body` with this user's file access rights, and with the user as owner of new files; in a process that does
+    /// not run as root, without any change.
     func acting<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         guard geteuid() == 0 else { return try body() }
         var own = [UInt32](repeating: 0, count: max(0, Int(getgroups(0, nil))))

@@ -1,12 +1,12 @@
 import CSyscalls
 
-/// The two clocks that state lives by, passed in so that tests can turn them.
+/// The two clocks that state depends on, passed in so that tests can set them.
 public struct RootClock: Sendable {
-    /// The time of day: what is written into files, and what survives a restart.
+    /// The time of day: it is written into files, and survives a restart.
     ///
     /// May be set back or forward.
     public var wall: @Sendable () -> Timestamp
-    /// Time that only moves forward, from an unknown start: what a running process counts by.
+    /// Time that only moves forward, from an unknown start: a running process counts by it.
     public var uptime: @Sendable () -> Duration
 
     /// Joins two clocks.

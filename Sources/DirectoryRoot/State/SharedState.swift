@@ -1,7 +1,7 @@
 import CSyscalls
 import Synchronization
 
-/// All state that lives in the share's `.shareserve/`: one of each store, over one folder, lock and clock.
+/// All state in the share's `.shareserve/`: one of each store, sharing one folder, lock and clock.
 package final class SharedState: Sendable {
     package let folder: StateFolder
     package let clock: RootClock
@@ -13,7 +13,7 @@ package final class SharedState: Sendable {
     package let feed: ChangeFeed
     package let links: LinkStore
     let endedSessions: EndedSessions
-    /// When properties of what went long ago were last looked for, by the time that only moves forward.
+    /// When properties of deleted resources were last looked for, by uptime.
     fileprivate let propertySweep = Mutex<Duration?>(nil)
 
     /// - Parameters:
@@ -21,7 +21,7 @@ package final class SharedState: Sendable {
     ///   - rootDevice: of the root's file system.
     ///   - policy: limits, and whether anything may be written.
     ///   - abilities: what may be tried before the fallbacks.
-    ///   - clock: what time-outs count by.
+    ///   - clock: by which time-outs count.
     init(root: Int32, rootDevice: UInt64, policy: RootPolicy, abilities: Abilities, clock: RootClock) {
         folder = StateFolder(
             root: root, isReadOnly: policy.isReadOnly, waitsForDisk: policy.waitsForDisk, owner: policy.stateOwner)
@@ -39,20 +39,20 @@ package final class SharedState: Sendable {
 }
 
 extension DirectoryRoot {
-    /// Removes what is over: uploads that nobody went on with, what was in the trash long enough, and what killed
-    /// processes left of trees and files that they were removing, replacing or making.
+    /// Removes what has expired: uploads without progress, what was in the trash long enough, and what killed processes
+    /// left of trees and files that they were removing, replacing or creating.
     ///
-    /// At the start, and from time to time: every minute is not too often.
+    /// Called at the start, and from time to time: every minute is not too often.
     public func sweep() throws(RootError) {
         if !policy.isReadOnly {
             RemovalNote.finishAll(in: self)
             try? RenameJournal.finishAll(in: self)
             scratch.removeLeftovers(at: state.clock.wall())
         }
-        // What can't be read of one store is no reason to leave the others as they are.
+        // If one store can't be read, the others are swept all the same.
         var attempts = Attempts()
         attempts.run { () throws(RootError) in
-            // They keep the root open for as long as it takes.
+            // These closures keep the root open while they run.
             try state.uploads.settle { [self] in
                 try? resolver.open($0, flags: sys_o_path).descriptor.status()
             } securing: { [self] path throws(RootError) in
@@ -61,7 +61,8 @@ extension DirectoryRoot {
         }
         attempts.run { () throws(RootError) in try state.uploads.sweep() }
         attempts.run { () throws(RootError) in try state.trash.purge(under: commitLock) }
-        // First what ended while there was no room to say so; what there still is no room for is tried again.
+        // First record what ended while there was no disk space for it; what still can't be written is tried again
+        // later.
         try? state.locks.settle()
         try? state.endedSessions.settle()
         state.folder.fillSpareRoom()
@@ -76,7 +77,7 @@ extension DirectoryRoot {
         for name in try StateFolder.names(in: folder) { StateFolder.removeStray(name, in: folder, at: now) }
     }
 
-    /// At the start and once a day: each file of them is read, and a disk that nobody uses shall sleep.
+    /// At the start and once a day only: it reads every property file, and a disk that nobody uses should sleep.
     private func sweepProperties() throws(RootError) {
         let now = state.clock.uptime()
         let isDue = state.propertySweep.withLock { last in
@@ -90,11 +91,11 @@ extension DirectoryRoot {
         }
     }
 
-    /// Whether what is deleted now could go to the trash as far as room on the disk is concerned; does not wait.
+    /// Whether there is enough disk space for what is deleted now to go to the trash; does not wait.
     ///
-    /// As of the last ``sweep()``, or the last try.
+    /// As of the last ``sweep()``, or the last attempt.
     public var hasRoomForTrash: Bool { !state.folder.hasNoRoom.load(ordering: .relaxed) }
 
-    /// What went wrong with the state in the share since somebody last asked: for the log.
+    /// What went wrong with the share's state since the last call: for the log.
     public func takeIncidents() -> [StateIncident] { state.folder.incidents.take() }
 }

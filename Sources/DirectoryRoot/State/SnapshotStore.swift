@@ -1,9 +1,9 @@
 import CSyscalls
 
-/// What collections looked like when synchronising clients last asked, so that only changes need be told.
+/// What collections contained when synchronising clients last asked, so that only changes need be reported.
 ///
-/// Kept under names that are made of the content, so that every process that sees the same gives out the same token.
-/// The oldest go when there are too many: their clients begin anew. RFC 6578 §3.8.
+/// Stored under names derived from the content, so that all processes that see the same content issue the same token.
+/// The oldest are removed when there are too many: their clients start over. RFC 6578 §3.8.
 package struct SnapshotStore: Sendable {
     private let state: StateFolder
     private let clock: RootClock
@@ -17,11 +17,11 @@ package struct SnapshotStore: Sendable {
         self.clock = clock
     }
 
-    /// Keeps `content`; keeping the same again makes it young.
+    /// Stores `content`; storing the same again renews its age.
     /// - Parameters:
-    ///   - content: what to keep.
-    ///   - name: hexadecimal digits that stand for this content alone.
-    /// - Throws: ``RootError/readOnly`` on a read-only share, or what the disk says.
+    ///   - content: the snapshot.
+    ///   - name: hexadecimal digits that identify this content.
+    /// - Throws: ``RootError/readOnly`` on a read-only share, or what the disk reports.
     package func keep(_ content: [UInt8], as name: String) throws(RootError) {
         try state.exclusively { (_) throws(RootError) in
             guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
@@ -31,29 +31,29 @@ package struct SnapshotStore: Sendable {
                 temporary, in: folder, StateEnvelope(generation: 0, payload: content).encoded(), generation: 0,
                 waitsForDisk: false)
             let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
-            // What stays goes as all others do, when there are too many.
+            // If it can't be removed, it is removed like all others when there are too many.
             if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
             try check(renamed, "rename a snapshot")
             try evict(from: folder)
         }
     }
 
-    /// What was kept under this name; nil when it is gone, or never was, or is more than `limit` bytes.
+    /// The content stored under this name; nil when it was removed, never existed, or is more than `limit` bytes.
     package func content(_ name: String, upTo limit: UInt64 = Self.maxBytes) throws(RootError) -> [UInt8]? {
         guard let folder = try folder(for: name) else { return nil }
         guard let bytes = try StateFile.bytes(of: name, in: folder, upTo: limit) else { return nil }
-        // A torn one is as good as none.
+        // A torn file counts as none.
         return try? StateEnvelope(file: bytes).payload
     }
 
-    /// Whether more than `limit` bytes are kept under this name.
+    /// Whether more than `limit` bytes are stored under this name.
     package func isLarge(_ name: String, over limit: UInt64) throws(RootError) -> Bool {
         guard let folder = try folder(for: name) else { return false }
         var found = sys_attributes()
         return unsafe sys_statat(folder.number, name, &found) == 0 && found.size > limit
     }
 
-    /// Where what has this name would be; nil for what is no name of ours, as it came from outside.
+    /// The folder that would contain this name; nil when it can't be one of ours, since it comes from a client.
     private func folder(for name: String) throws(RootError) -> IdentifiedDescriptor? {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else {
             return nil
@@ -79,11 +79,11 @@ package struct SnapshotStore: Sendable {
         kept.sort { $0.age > $1.age }
         var bytes: UInt64 = 0
         for (index, item) in kept.enumerated() {
-            // Another program can leave files here, and sparse ones are as large as a number goes.
+            // Another program can leave files here, and sparse ones may have any size.
             let (sum, overflow) = bytes.addingReportingOverflow(item.size)
             bytes = overflow ? .max : sum
             guard index >= Self.maxCount || index > 0 && bytes > Self.maxBytes else { continue }
-            // What can't be removed is the first to go the next time.
+            // What can't be removed is the first to be removed the next time.
             _ = unsafe sys_unlinkat(folder.number, item.name, 0)
         }
     }

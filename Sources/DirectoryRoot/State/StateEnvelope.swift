@@ -1,8 +1,8 @@
-/// What stands around the payload of every state file, so that a torn or foreign one is known for what it is.
+/// The frame around the payload of every state file, by which a torn or foreign file is recognised.
 ///
-///     shareserve 1 <generation> <payload bytes> <check sum><LF><payload><padding>
+/// shareserve 1 <generation> <payload bytes> <checksum><LF><payload><padding>
 ///
-/// The numbers are 16 hexadecimal digits. The padding's length follows the generation, so that two versions written
+/// The numbers are 16 hexadecimal digits. The padding's length depends on the generation, so that two versions written
 /// within one tick of a coarse clock differ in size too.
 struct StateEnvelope {
     var generation: UInt64
@@ -49,9 +49,9 @@ struct StateEnvelope {
         return file
     }
 
-    /// Not against malice: whoever can write here can write anything.
+    /// Not protected against malice: whoever can write here can write anything.
     ///
-    /// Eight bytes a step, so that it costs next to nothing.
+    /// Processes eight bytes per step, so that it costs next to nothing.
     static func sum(_ bytes: [UInt8]) -> UInt64 {
         unsafe bytes.withUnsafeBytes { buffer in
             var sum: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(buffer.count)

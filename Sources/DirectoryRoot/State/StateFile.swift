@@ -1,12 +1,12 @@
 import CSyscalls
 
-/// One file of state: read whole, replaced whole by a temporary file and a rename, never torn.
+/// One file of state: read whole, and replaced whole by a temporary file and a rename, never torn.
 struct StateFile: Sendable {
     let state: StateFolder
     /// Its name inside the state folder.
     let name: String
 
-    /// What one `fstatat` says, which changes with every replacement.
+    /// The result of one `fstatat`, which changes with every replacement.
     struct Identity: Equatable, Sendable {
         var inode: UInt64
         var size: UInt64
@@ -26,12 +26,12 @@ struct StateFile: Sendable {
         var envelope: StateEnvelope
     }
 
-    /// What is there now, by one `fstatat` and nothing else; nil when there is no such file.
+    /// Identifies what is there now, by one `fstatat` only; nil when there is no such file.
     ///
-    /// This one call goes by two names and would follow a link in place of the folder: it only ever tells an unchanged
-    /// file from a changed one. What is read is read by descriptor.
-    /// - Throws: what the disk says; ``RootError/busy`` when it was replaced each time we looked. A folder that is
-    ///   not ours to look into counts as none, as it does everywhere.
+    /// This one call uses two path components and would follow a link in place of the folder: its result is used only
+    /// to distinguish a changed file from an unchanged one. Everything that is read is read by descriptor.
+    /// - Throws: what the disk reports; ``RootError/busy`` when it was replaced during each attempt. A folder that
+    ///   this process may not search counts as none, as it does everywhere.
     func identity() throws(RootError) -> Identity? {
         var found = sys_attributes()
         for _ in 0..<3 {
@@ -39,7 +39,7 @@ struct StateFile: Sendable {
             switch -answer {
             case 0: return Identity(found)
             case ENOENT, ENOTDIR, ELOOP, EACCES: return nil
-            // Replaced on a network file system while we looked.
+            // It was replaced on a network file system meanwhile.
             case ESTALE: continue
             default: throw RootError(answer, "statat a state file")
             }
@@ -47,10 +47,10 @@ struct StateFile: Sendable {
         throw .busy
     }
 
-    /// As ``identity()``, where nobody has to be waited for.
-    /// - Parameter isInMemory: whether the root's file system is, where to look never waits.
+    /// As ``identity()``, without waiting.
+    /// - Parameter isInMemory: whether the root's file system is in memory, where looking never waits.
     /// - Returns: the same.
-    /// - Throws: ``RootError/wouldBlock`` where the disk would have to be asked, or something is not as usual.
+    /// - Throws: ``RootError/wouldBlock`` when the disk would have to be asked, or something is unusual.
     func identityAtOnce(isInMemory: Bool) throws(RootError) -> Identity? {
         guard !isInMemory else { return try identity() }
         let resolve =
@@ -63,7 +63,7 @@ struct StateFile: Sendable {
     }
 
     /// The content; nil when there is no such file.
-    /// - Throws: ``RootError/damaged`` when it does not hold what we would have written.
+    /// - Throws: ``RootError/damaged`` when it does not hold what this program would have written.
     func read() throws(RootError) -> Contents? {
         guard let folder = try state.descriptor(creating: false) else { return nil }
         return try read(in: folder)
@@ -72,7 +72,7 @@ struct StateFile: Sendable {
     private func read(in folder: IdentifiedDescriptor) throws(RootError) -> Contents? {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         var opened = unsafe sys_openat(folder.number, name, flags, 0)
-        // Replaced on a network file system while we looked.
+        // It was replaced on a network file system meanwhile.
         if opened == -ESTALE { opened = unsafe sys_openat(folder.number, name, flags, 0) }
         if opened == -ENOENT { return nil }
         // A link or a folder in its place is not ours.
@@ -88,28 +88,28 @@ struct StateFile: Sendable {
         }
     }
 
-    /// All bytes of a file that is read once, and not kept in memory.
+    /// All bytes of a file that is read once, and not cached.
     /// - Parameters:
     ///   - name: in `folder`, which may be a folder in the state folder.
-    ///   - folder: where.
-    ///   - limit: bytes; a longer file counts as none.
+    ///   - folder: the folder that contains it.
+    ///   - limit: the most bytes; a longer file counts as missing.
     /// - Returns: nil when there is no such file.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     static func bytes(
         of name: String, in folder: IdentifiedDescriptor, upTo limit: UInt64 = .max
     ) throws(RootError) -> [UInt8]? {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let opened = unsafe sys_openat(folder.number, name, flags, 0)
-        // A name that is too long came from outside.
+        // A name that is too long comes from a client.
         if opened == -ENOENT || opened == -ENAMETOOLONG { return nil }
         let file = try Descriptor(opened, "open a state file")
         let size = try file.status().size
         return size <= limit ? try readAll(file.number, expecting: size) : nil
     }
 
-    /// The content under the lock.
+    /// The content, read under the lock.
     ///
-    /// A damaged file is kept under another name, reported, and counts as none.
+    /// A damaged file is kept under another name, reported, and counts as missing.
     func readForChange(_ lock: StateLock) throws(RootError) -> Contents? {
         do throws(RootError) {
             return try read(in: lock.folder)
@@ -119,7 +119,7 @@ struct StateFile: Sendable {
         }
     }
 
-    /// Puts a damaged file out of the way, for a person to look at.
+    /// Moves a damaged file aside, for a person to look at.
     func setAside(_ lock: StateLock) throws(RootError) {
         let kept = "\(name).damaged-\(Self.randomName())"
         let status = unsafe sys_renameat(lock.folder.number, name, lock.folder.number, kept)
@@ -128,8 +128,8 @@ struct StateFile: Sendable {
         state.incidents.report(.damagedFile(name: name, keptAs: kept))
     }
 
-    /// Replaces the file, given that it is still what `previous` says.
-    /// - Throws: ``RootError/busy`` when another host changed it although we held the lock.
+    /// Replaces the file, provided that it is still what `previous` describes.
+    /// - Throws: ``RootError/busy`` when another host changed it although this process held the lock.
     func replace(
         _ previous: Contents?, with payload: [UInt8], _ lock: StateLock
     ) throws(RootError) -> Identity {
@@ -154,26 +154,26 @@ struct StateFile: Sendable {
             let renamed = unsafe sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
             try check(renamed, "rename a state file")
         } catch {
-            // What stays is a stray, which goes when it is a day old.
+            // If it can't be removed, it is removed as a leftover when it is a day old.
             _ = unsafe sys_unlinkat(lock.folder.number, temporary, 0)
             throw error
         }
         if state.waitsForDisk { try WriteBack.waitForNames(in: lock.folder.number) }
-        // A rename changes the change time, on most file systems.
+        // On most file systems, a rename changes the change time.
         var found = sys_attributes()
         return unsafe sys_statat(lock.folder.number, name, &found) == 0 ? Identity(found) : identity
     }
 
     /// Writes a new file, stamped so that its modification time differs with every generation.
     /// - Parameters:
-    ///   - name: free.
-    ///   - folder: where.
+    ///   - name: a free name.
+    ///   - folder: the folder to write to.
     ///   - bytes: the whole file.
     ///   - generation: goes into the stamp.
-    ///   - waitsForDisk: whether the policy wants every change to be on the disk.
-    ///   - survivesPowerCut: whether its bytes are to be on the disk before its name is, whatever the policy says.
-    /// - Returns: what it looks like now.
-    /// - Throws: what the disk says.
+    ///   - waitsForDisk: whether the policy requires every change to be on the disk.
+    ///   - survivesPowerCut: whether its bytes must be on the disk before its name is, whatever the policy says.
+    /// - Returns: the identity of the new file.
+    /// - Throws: what the disk reports.
     static func create(
         _ name: String, in folder: IdentifiedDescriptor, _ bytes: [UInt8], generation: UInt64, waitsForDisk: Bool,
         survivesPowerCut: Bool = true
@@ -189,7 +189,7 @@ struct StateFile: Sendable {
             if survivesPowerCut || waitsForDisk { try WriteBack.wait(for: opened, durably: waitsForDisk) }
             return Identity(try sys_attributes(of: opened, "fstat a state file"))
         } catch {
-            // A name that stays is nobody's: each is made of a new random number.
+            // If it can't be removed, the name is never used again: each has a new random number.
             _ = unsafe sys_unlinkat(folder.number, name, 0)
             throw error
         }

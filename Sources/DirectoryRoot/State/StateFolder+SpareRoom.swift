@@ -1,30 +1,31 @@
 import CSyscalls
 import Synchronization
 
-/// Room that is kept for the notes that go with making room: on a full disk nothing could go to the trash otherwise,
-/// and no lock, link or session could be ended.
+/// Disk space reserved for the notes that belong to freeing space: on a full disk, nothing could be moved to the trash
+/// otherwise, and no lock, link or session could be ended.
 ///
-/// `.shareserve/spare/` holds sixteen files of 16 KiB. Whenever such a note finds no room one of them goes, which frees
-/// blocks and an inode. From then on until they are all there again uploads leave some room free, which they would use
-/// up otherwise. That the first is missing tells so to every process on the share, and to those that start later: it
-/// goes before all others, and comes back after them.
+/// `.shareserve/spare/` holds sixteen files of 16 KiB. When there is no space for such a note, one of them is removed,
+/// which frees blocks and an inode. Until all sixteen exist again, uploads leave some space free, which they would use
+/// up otherwise. The first file shows this to every process on the share, and to those that start later: it is removed
+/// before all others, and created again after them.
 extension StateFolder {
     private static let spareFolder = "spare"
     private static let spareCount = 16
     private static let spareSize = 16_384
     private static let firstSpareFile = "0"
-    /// With less than this left on the disk, also a share that was never changed gets them: it may be full any minute.
+    /// With less than this free, a share that was never changed gets spare files too: the disk may be full any minute.
     private static let lowRoom: UInt64 = 1 << 30
-    /// With less than this, no more than one is made.
+    /// With less than this free, only one is created.
     private static let ampleRoom: UInt64 = 1 << 20
-    /// For how long a disk with much room has enough, in milliseconds.
+    /// How long a disk with much free space is assumed to have enough, in milliseconds.
     private static let roomLasts: Int64 = 100
 
-    /// Runs `body`, and again after giving up one spare file after the other, as long as the disk has no room for it.
+    /// Runs `body`, and runs it again after giving up one spare file after the other while the disk has no space for
+    /// it.
     ///
-    /// - Parameter body: what leads to more room, or ends something; leaves nothing behind where it throws.
-    /// - Returns: what `body` gives.
-    /// - Throws: what `body` throws; ``RootError/noSpace`` when there is nothing left to give up.
+    /// - Parameter body: frees space or ends something; must leave nothing behind when it throws.
+    /// - Returns: the result of `body`.
+    /// - Throws: what `body` throws; ``RootError/noSpace`` when no spare file is left.
     func usingSpareRoom<T>(_ body: () throws(RootError) -> T) throws(RootError) -> T {
         while true {
             do throws(RootError) {
@@ -38,10 +39,10 @@ extension StateFolder {
         }
     }
 
-    /// Makes the spare files that are missing, as far as the disk has room for them, and finds out whether it has any.
+    /// Creates the missing spare files, as far as the disk has space, and finds out whether it has any.
     ///
-    /// Of a disk with much room only where there is a state folder, which is made by whatever first changes something.
-    /// At the start and from time to time.
+    /// On a disk with much free space, only if a state folder exists, which the first change creates. Called at the
+    /// start and from time to time.
     func fillSpareRoom() {
         guard !isReadOnly else { return }
         var space = sys_space()
@@ -60,10 +61,10 @@ extension StateFolder {
             return
         }
         guard let spare, var names = try? Self.names(in: spare) else { return }
-        // What somebody else has put there is no room of ours.
+        // What somebody else has put there is not ours to use.
         let own = (0..<Self.spareCount).map(String.init)
         names.removeAll { !own.contains($0) }
-        // What was given up is made again as soon as that can be, whoever the room that is left is for.
+        // What was given up is created again as soon as possible, whoever the remaining space is meant for.
         let wanted = free >= Self.ampleRoom || isTight ? Self.spareCount : 1
         var isFull = false
         do throws(RootError) {
@@ -77,13 +78,13 @@ extension StateFolder {
         hasNoRoom.store(isFull, ordering: .relaxed)
     }
 
-    /// Bytes of the disk that uploads leave free.
+    /// Bytes of disk space that uploads must leave free.
     var heldBack: Int64 { isTight ? Int64(Self.ampleRoom) : 0 }
 
-    /// Whether a spare file was given up, by any process, and is not made again yet: what that frees is not for
+    /// Whether a spare file was given up, by any process, and not created again yet: the space freed by that is not for
     /// uploads.
     ///
-    /// Asked before each upload: of a disk with much room, nothing is looked at most of the time.
+    /// Checked before each upload: on a disk with much free space, usually without any system call.
     private var isTight: Bool {
         let now = sys_coarse_milliseconds()
         guard !isReadOnly, now - hadMuchRoom.load(ordering: .relaxed) >= Self.roomLasts else { return false }
@@ -102,26 +103,26 @@ extension StateFolder {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         let file = try unsafe Descriptor(sys_openat(spare.number, name, flags, 0o600), "create a spare file")
         do throws(RootError) {
-            // Random bytes: a file system that compresses would keep no room for zeros.
+            // Random bytes: a file system that compresses would reserve no space for zeros.
             var bytes: [UInt8] = []
             while bytes.count < spareSize {
                 unsafe withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { unsafe bytes += $0 }
             }
             try StateFile.writeAll(file.number, bytes)
-            // Some say only then that they have no room.
+            // Some file systems report only now that they have no space.
             try WriteBack.wait(for: file.number, durably: false)
         } catch {
-            // One that is too short to be of use counts as one until it is given up.
+            // A file that is too short to be useful would count as one until it is given up.
             _ = unsafe sys_unlinkat(spare.number, name, 0)
             throw error
         }
     }
 
-    /// Whether there was one.
+    /// Gives up one spare file; returns whether there was one.
     private func giveUpSpareFile() -> Bool {
         guard let spare = try? subfolder(Self.spareFolder, creating: false), let names = try? Self.names(in: spare)
         else { return false }
-        // Another process may have taken the first of them at this moment.
+        // Another process may have removed the first of them at this moment.
         return names.sorted().contains { unsafe sys_unlinkat(spare.number, $0, 0) == 0 }
     }
 }

@@ -1,32 +1,33 @@
 import CSyscalls
 import Synchronization
 
-/// `.shareserve/` in the root: where all state lives, as small files that are replaced and never rewritten.
+/// `.shareserve/` in the root: holds all state, as small files that are replaced and never rewritten.
 ///
-/// Made on first need, never on a read-only share, and only reached through descriptors: a symbolic link or a file in
-/// its place is refused, so nobody who can write to the root can send our writes elsewhere.
+/// Created on first need, never on a read-only share, and accessed through descriptors only: a symbolic link or a file
+/// in its place is refused, so nobody who can write to the root can redirect our writes.
 package final class StateFolder: Sendable {
-    /// The name that no door shows.
+    /// Its name, which no requester can see.
     package static let name = ReservedName.folder
 
     /// The root's descriptor; the root outlives this object.
     let root: Int32
     let isReadOnly: Bool
-    /// Wait for the disk before a change counts as made.
+    /// Whether a change counts as made only once it is on the disk.
     let waitsForDisk: Bool
-    /// Who makes what is made here; nil for the process's own user.
+    /// The owner of what is created here; nil for the process's own user.
     private let owner: FileOwner?
     package let incidents = StateIncidents()
 
     private let folder = Mutex<IdentifiedDescriptor?>(nil)
     private let subfolders = Mutex<[String: IdentifiedDescriptor]>([:])
     private let lockFile = Mutex<IdentifiedDescriptor?>(nil)
-    /// Whether the disk had no room left for a note, and no spare file: what is deleted now can't be had back.
+    /// Whether the disk had no space for a note, and no spare file was left: what is deleted now can't be restored.
     let hasNoRoom = Atomic<Bool>(false)
-    /// When the disk was last seen to have much room, in milliseconds.
+    /// When the disk was last seen to have much free space, in milliseconds.
     let hadMuchRoom = Atomic<Int64>(.min / 2)
 
-    /// Whether it may be there and closed to us, most likely another user's: then nobody knows what is locked in it.
+    /// Whether the folder may exist but be inaccessible, most likely because it is another user's: then the locks in it
+    /// are unknown.
     private let mayBeClosed = Atomic<Bool>(true)
 
     /// How long to wait for another process that holds the lock.
@@ -40,7 +41,7 @@ package final class StateFolder: Sendable {
     }
 
     /// The open folder; nil when there is none and `creating` is false, or when what is there can't be trusted.
-    /// - Throws: ``RootError/readOnly`` when it would have to be made on a read-only share;
+    /// - Throws: ``RootError/readOnly`` when it would have to be created on a read-only share;
     ///   ``RootError/system(errno:call:)`` when `creating` and something else has its name.
     func descriptor(creating: Bool) throws(RootError) -> IdentifiedDescriptor? {
         if creating && isReadOnly { throw .readOnly }
@@ -55,7 +56,7 @@ package final class StateFolder: Sendable {
                 mayBeClosed.store(false, ordering: .relaxed)
                 guard creating else { return nil }
                 let made = unsafe sys_mkdirat(root, Self.name, 0o700)
-                // Nothing can be made in a directory that was removed.
+                // Nothing can be created in a directory that was removed.
                 if made == -ENOENT { throw .rootGone }
                 if made != -EEXIST { try check(made, "mkdirat .shareserve") }
             }
@@ -74,7 +75,7 @@ package final class StateFolder: Sendable {
         }
     }
 
-    /// Refuses to change anything while what is locked can't be read.
+    /// Refuses any change while the locks can't be read.
     /// - Throws: ``RootError/forbidden``.
     func requireOpen() throws(RootError) {
         guard mayBeClosed.load(ordering: .relaxed) else { return }
@@ -107,14 +108,15 @@ package final class StateFolder: Sendable {
         return descriptor
     }
 
-    /// Has the disk know the name of a folder that may be new, whoever made it: what stands in it would be lost, too.
+    /// Makes the name of a folder that may be new durable, whoever created it: otherwise its contents would be lost
+    /// too.
     private func settle(_ parent: Int32) throws(RootError) {
         if waitsForDisk, !isReadOnly { try WriteBack.waitForNames(in: parent) }
     }
 
     /// The names in one of our folders, without `.` and `..`.
     static func names(in folder: IdentifiedDescriptor) throws(RootError) -> [String] {
-        // A position of its own, whoever else reads the folder.
+        // Opened anew to have its own read position, whoever else reads the folder.
         let reading = try unsafe Descriptor(
             sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0), "open a folder in .shareserve")
         var reader = DirectoryReader(descriptor: reading.number)
@@ -125,22 +127,22 @@ package final class StateFolder: Sendable {
         return names
     }
 
-    /// Removes a temporary file that nobody touched for a day: of a process that was killed while it wrote.
+    /// Removes a temporary file that was not touched for a day: a process was killed while it wrote it.
     /// - Parameters:
-    ///   - name: in `folder`; any other file's is left alone.
-    ///   - folder: the state folder, or one inside.
-    ///   - now: the time of day, compared with times that the kernel gives.
+    ///   - name: in `folder`; any file that is not temporary is left alone.
+    ///   - folder: the state folder, or one inside it.
+    ///   - now: the time of day by the kernel's clock.
     static func removeStray(_ name: String, in folder: IdentifiedDescriptor, at now: Timestamp) {
         var status = sys_attributes()
         guard name.contains(".new-"), unsafe sys_statat(folder.number, name, &status) == 0,
             now.since(Timestamp(seconds: status.changed)) > .seconds(86_400)
         else { return }
-        // What can't be removed is there the next time.
+        // What can't be removed is tried again the next time.
         _ = unsafe sys_unlinkat(folder.number, name, 0)
     }
 
     /// Runs `body` while no other thread, process or host changes state.
-    /// - Throws: ``RootError/busy`` when another process keeps the lock for too long.
+    /// - Throws: ``RootError/busy`` when another process holds the lock for too long.
     func exclusively<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
         guard let owner else { return try locked(body) }
         return try owner.acting { () throws(RootError) -> T in try locked(body) }

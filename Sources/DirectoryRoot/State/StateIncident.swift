@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Something wrong with the state in the share that a person should hear of; nothing was lost silently.
+/// Something wrong with the share's state that a person should know of; nothing was lost silently.
 public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
-    /// A state file did not hold what we would have written; it stays where it is, or it stands under another name and
-    /// counts as empty.
+    /// A state file did not hold what this program would have written; it stays where it is, or is kept under another
+    /// name and counts as empty.
     case damagedFile(name: String, keptAs: String? = nil)
     /// `.shareserve` is not a directory that can be used, so there are no locks, properties or uploads.
     case unusableFolder(errno: Int32)
@@ -21,11 +21,11 @@ public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The incidents since somebody last asked; only the first hundred are held.
+/// The incidents since the last ``take()``; only the first hundred are kept.
 package final class StateIncidents: Sendable {
     private let waiting = Mutex<[StateIncident]>([])
 
-    /// Those that nobody has taken yet.
+    /// The incidents that were not taken yet.
     package func take() -> [StateIncident] {
         waiting.withLock { waiting in
             defer { waiting = [] }

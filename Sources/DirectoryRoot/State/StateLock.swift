@@ -11,24 +11,24 @@ import CSyscalls
 /// An advisory lock on one file of the state folder, which excludes threads, processes and, on a distributed file
 /// system, hosts.
 ///
-/// Gone with its holder.
+/// Released when its holder ends.
 ///
-/// Every change of state is made under the one called `lock`; names change under `commit`, which is taken first.
+/// Every change of state is made under the lock file `lock`; names change under `commit`, which is taken first.
 struct StateLock {
     let folder: IdentifiedDescriptor
     private let file: IdentifiedDescriptor
     /// Whether the lock file is not empty, and nobody else can hold the lock; see ``CommitLock/mark()``.
     let isMarked: Bool
 
-    /// Waits for the lock, for as long as `patience` lasts.
+    /// Waits for the lock, at most for `patience`.
     ///
     /// - Parameters:
     ///   - name: of the lock file.
-    ///   - folder: that holds it.
+    ///   - folder: the folder that holds it.
     ///   - kept: the lock file that the last holder in this process left open.
-    ///   - creating: whether a lock file that is not there is made.
+    ///   - creating: whether a missing lock file is created.
     ///   - patience: how long to wait.
-    /// - Throws: ``RootError/busy`` when another process keeps the lock for longer; ``RootError/notFound`` without a
+    /// - Throws: ``RootError/busy`` when another process holds the lock for longer; ``RootError/notFound`` without a
     ///   lock file.
     init(
         named name: String, folder: IdentifiedDescriptor, kept: inout IdentifiedDescriptor?, creating: Bool = true,
@@ -41,7 +41,7 @@ struct StateLock {
             if let kept { file = kept } else { file = try Self.open(name, in: folder, creating: creating) }
             kept = file
             let isHeld = try Self.acquire(file, until: deadline)
-            // Whoever removed the file while we waited has made our lock one on nothing.
+            // If somebody removed the file meanwhile, our lock is on a file that nobody else uses.
             var found = sys_attributes()
             if unsafe sys_statat(folder.number, name, &found) == 0, file.isSame(as: found) {
                 self.file = file
@@ -53,14 +53,14 @@ struct StateLock {
         }
     }
 
-    /// Takes the lock without waiting, on a file that is known to have its name as long as `isUnchanged` says so; nil,
-    /// without the lock, when it does not.
+    /// Takes the lock without waiting, on a file that is known to still have its name while `isUnchanged` returns true;
+    /// nil, without the lock, when it returns false.
     ///
     /// - Parameters:
     ///   - name: of the lock file.
-    ///   - folder: that holds it.
+    ///   - folder: the folder that holds it.
     ///   - file: the lock file, left open by the last holder.
-    ///   - isUnchanged: asked with the lock held.
+    ///   - isUnchanged: called with the lock held.
     /// - Throws: ``RootError/busy`` when another process holds the lock.
     init?(
         named name: String, folder: IdentifiedDescriptor, file: IdentifiedDescriptor, while isUnchanged: () -> Bool
@@ -74,7 +74,7 @@ struct StateLock {
         return nil
     }
 
-    /// Asks for the lock once more: a host that was cut off may have lost it without noticing.
+    /// Takes the lock once more: a host that was cut off from the file system may have lost it without noticing.
     func reassert() throws(RootError) {
         let status = sys_lock(file.number, sys_lock_exclusive, 0)
         if status < 0 && !Self.meansUnsupported(status) { throw .busy }
@@ -91,8 +91,8 @@ struct StateLock {
         return try IdentifiedDescriptor(adopting: opened, "fstat state")
     }
 
-    /// Waits for the lock on any file of the state.
-    /// - Returns: false on a file system without locks, which leaves the exclusion of this process's own threads.
+    /// Waits for a lock on any file of the state.
+    /// - Returns: false on a file system without locks, where only this process's own threads exclude each other.
     /// - Throws: ``RootError/busy`` when another process still holds it at `deadline`.
     @discardableResult
     static func acquire(_ file: IdentifiedDescriptor, until deadline: ContinuousClock.Instant) throws(RootError) -> Bool

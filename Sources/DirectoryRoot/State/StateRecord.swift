@@ -6,11 +6,11 @@
     import Glibc
 #endif
 
-/// One line of a state file: named fields, whose values are any bytes.
+/// One line of a state file: named fields, whose values may be any bytes.
 ///
 ///     token=urn:uuid:…<TAB>path=a/b<LF>
 ///
-/// A backslash, a tab, a line feed and a NUL inside a value are escaped, so that a line is always a line. Unknown
+/// A backslash, a tab, a line feed and a NUL inside a value are escaped, so that a record is always one line. Unknown
 /// fields are ignored, so that an older program can read what a newer one wrote.
 struct StateRecord {
     private(set) var fields: [(key: String, value: [UInt8])] = []
@@ -47,7 +47,7 @@ struct StateRecord {
 
     func flag(_ key: String) -> Bool { self[key] == [UInt8(ascii: "1")] }
 
-    /// A moment, written as `seconds.nanoseconds`.
+    /// A timestamp, written as `seconds.nanoseconds`.
     func time(_ key: String) -> Timestamp? {
         guard let parts = text(key)?.split(separator: "."), parts.count == 2, let seconds = Int64(parts[0]),
             let nanoseconds = Int32(parts[1]), (0..<1_000_000_000).contains(nanoseconds)
@@ -120,7 +120,7 @@ struct StateRecord {
 struct DamagedState: Error {}
 
 extension RootError {
-    /// The same among the errors of this room.
+    /// The same as one of this module's errors.
     static var damaged: RootError { .system(errno: EBADMSG, call: "read a damaged state file") }
 
     var isDamage: Bool { self == .damaged }

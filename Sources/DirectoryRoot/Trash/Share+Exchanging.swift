@@ -1,20 +1,20 @@
 import CSyscalls
 
-/// Replacing what goes to the trash, which may have no second name there, as no folder has, so that its own name is
-/// never empty. All of it under the commit lock.
+/// Replacing something that goes to the trash and can't have a second name there (as no folder can), so that its own
+/// name is never free. All of it is done under the commit lock.
 extension Share {
-    /// Puts a finished file where something is that goes to the trash, whose name is never empty.
+    /// Puts a finished file in the place of something that goes to the trash, so that the name is never free.
     /// - Parameters:
     ///   - file: with all its bytes.
-    ///   - location: where something is.
-    /// - Returns: what the trash has now; nil where nothing is to be kept, or only by taking it away first: then
-    ///   nothing has happened.
-    /// - Throws: what the disk says.
+    ///   - location: the place of what is replaced.
+    /// - Returns: what the trash has now; nil when nothing is to be kept, or it can only be kept by moving it away
+    ///   first: then nothing has changed.
+    /// - Throws: what the disk reports.
     func replaceThroughTrash(
         _ file: TemporaryFile, at location: borrowing Location
     ) throws(RootError) -> Trash.Kept? {
         guard root.policy.trashDays > 0, let old = location.status else { return nil }
-        // Where the file's owner or its disk allows no second name, as Linux does for a stranger's, it takes two steps.
+        // A second name may be refused by the disk, or by Linux for a file of another owner: then it takes two steps.
         if old.isFile, let record = root.state.trash.keep(location, user: user) {
             do throws(RootError) {
                 try file.place(at: location, of: root)
@@ -30,16 +30,16 @@ extension Share {
         return kept
     }
 
-    /// Puts a tree or file without a name of its own where something is that goes to the trash.
+    /// Puts a hidden tree or file in the place of something that goes to the trash.
     ///
-    /// It waits in the trash under the name that the other will have there, and the two change places: a kill in
-    /// between leaves the old thing in its place, and a copy in the trash.
+    /// It is first moved into the trash under the name that the old thing will have there, and then the two are
+    /// exchanged: a kill in between leaves the old thing in its place, and a copy in the trash.
     /// - Parameters:
-    ///   - place: where it stands.
-    ///   - location: where it shall be.
-    /// - Returns: what the trash has now; nil where nothing is to be kept or there is no such exchange: then nothing
-    ///   has happened.
-    /// - Throws: what the disk says.
+    ///   - place: where it is.
+    ///   - location: where it is to be.
+    /// - Returns: what the trash has now; nil when nothing is to be kept, or such an exchange is not supported: then
+    ///   nothing has changed.
+    /// - Throws: what the disk reports.
     func exchangeThroughTrash(
         _ place: ScratchPlace, with location: borrowing Location
     ) throws(RootError) -> Trash.Kept? {
@@ -58,12 +58,12 @@ extension Share {
         return .moved(reserved.record)
     }
 
-    /// Puts what is at one place where something is that goes to the trash.
+    /// Moves what is at one place over something that goes to the trash.
     ///
-    /// The two change places, and what was replaced goes on to the trash: a kill in between is made good before the
-    /// next write.
+    /// The two are exchanged, and what was replaced is then moved to the trash: a kill in between is repaired before
+    /// the next write.
     /// - Returns: as ``exchangeThroughTrash(_:with:)``.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     func exchangeAndKeep(
         _ from: borrowing Location, with to: borrowing Location
     ) throws(RootError) -> Trash.Kept? {
@@ -83,7 +83,7 @@ extension Share {
             return nil
         }
         guard root.rename(source, to: reserved.place) == 0 else {
-            // All as it was; if that can't be either, the note tells the next write.
+            // Puts everything back; if that fails too, the note tells the next write.
             try check(root.exchange(source, with: to), "renameat2")
             journal.end()
             root.state.trash.release(reserved)
@@ -93,9 +93,9 @@ extension Share {
         return .moved(reserved.record)
     }
 
-    /// Lets go on in two steps only where the two could not change places in one: the second step may fail as the one
-    /// did, and then the name would be empty.
-    /// - Throws: whatever else was in the way.
+    /// Allows to proceed in two steps only if the file system can't exchange two names: after any other error, the
+    /// second step might fail too, and leave the name free.
+    /// - Throws: any other error.
     static func requireLackOfExchange(_ answer: Int32) throws(RootError) {
         guard [EINVAL, ENOSYS, ENOTSUP, EXDEV].contains(-answer) else { throw RootError(answer, "renameat2") }
     }

@@ -1,10 +1,10 @@
 import CSyscalls
 
 extension Share {
-    /// Deletes a file or tree so that it can be had back: by one rename into the share's trash.
+    /// Deletes a file or tree so that it can be restored: by one rename into the share's trash.
     ///
-    /// What was put there waits for a minute, or for ``RootPolicy/trashDays``.
-    /// - Parameter path: must exist; of a link, the link itself goes.
+    /// It is kept for a minute, or for ``RootPolicy/trashDays``.
+    /// - Parameter path: must exist; a link is deleted itself.
     /// - Returns: the item; nil when it is on another file system than the trash: then nothing was done, and
     ///   ``remove(_:when:)`` deletes it for good.
     /// - Throws: as ``remove(_:when:)``.
@@ -22,13 +22,13 @@ extension Share {
             if root.policy.waitsForDisk { try syncDirectory(of: location, .moved(record)) }
             return (record, status)
         }
-        // What is known of it, whatever has become of it since: who hears of nothing deletes what has the name then.
+        // Returned whatever has become of the item since: a caller that got nil would delete what has the name by then.
         guard let taken else { return nil }
         tell(.delete(path))
         return seen(taken)
     }
 
-    /// What is in the trash from where this requester may look, the newest first.
+    /// The items in the trash that this requester may see, the newest first.
     public func trashItems() throws(RootError) -> [TrashItem] {
         try root.state.trash.all()
             .filter { mayReach($0.record) }
@@ -36,14 +36,14 @@ extension Share {
             .sorted { ($0.deleted, $0.id) > ($1.deleted, $1.id) }
     }
 
-    /// Puts an item back where it was, with the folders that led there.
+    /// Puts an item back where it was, with the folders above it.
     ///
     /// - Parameters:
     ///   - id: of the item.
-    ///   - conflict: what to do when the name is taken again.
+    ///   - conflict: what to do when the name is in use again.
     /// - Returns: where it is now.
-    /// - Throws: ``RootError/unknownToken`` when it is not there, or no more; ``RootError/exists``; and what forbids to
-    ///   create it there.
+    /// - Throws: ``RootError/unknownToken`` when it is not in the trash (any more); ``RootError/exists``; and what
+    ///   forbids to create it there.
     public func restore(_ id: String, onConflict conflict: TrashConflict = .fail) throws(RootError) -> SharePath {
         guard !root.policy.isReadOnly else { throw .readOnly }
         guard let item = try root.state.trash.find(id), mayReach(item.record),
@@ -54,7 +54,7 @@ extension Share {
         for number in 0..<1_000 {
             let candidate =
                 conflict == .keepBoth ? try path.numbered(number, isDirectory: item.status.isDirectory) : path
-            // Under another name, rules about places in it would not hold any more.
+            // Under another name, the rules for places inside it would no longer apply.
             guard number == 0 || allows(.read, throughout: item.record.path) else { throw .forbidden }
             do throws(RootError) {
                 try restore(id, to: candidate, isDirectory: item.status.isDirectory, replacing: conflict == .replace)
@@ -68,7 +68,8 @@ extension Share {
     }
 
     /// Removes an item for good.
-    /// - Throws: ``RootError/unknownToken`` when it is not there; ``RootError/forbidden`` without the right to delete.
+    /// - Throws: ``RootError/unknownToken`` when it is not in the trash; ``RootError/forbidden`` without the right to
+    ///   delete.
     public func deleteFromTrash(_ id: String) throws(RootError) {
         try erase(id)
         if root.policy.waitsForDisk { try root.state.trash.settle() }
@@ -76,7 +77,8 @@ extension Share {
 
     private func erase(_ id: String) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
-        // Not while what is to take the place of something else, or what was there, waits under the item's name.
+        // The lock keeps this from happening while a replacement, or what was replaced, has the item's name for a
+        // moment.
         try root.commitLock.withLock { () throws(RootError) in
             guard let item = try root.state.trash.find(id), mayReach(item.record) else { throw .unknownToken }
             guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
@@ -87,8 +89,9 @@ extension Share {
         try root.state.trash.removeCondemned(id)
     }
 
-    /// Removes everything from the trash that this requester could delete where it was.
-    /// - Throws: ``RootError/forbidden`` when that is nothing of what is there; what the disk says.
+    /// Removes from the trash everything that this requester could delete where it was.
+    /// - Throws: ``RootError/forbidden`` when there are items, but the requester may delete none of them; what the disk
+    ///   reports.
     public func emptyTrash() throws(RootError) {
         var kept = 0
         let items = try trashItems()
@@ -139,16 +142,17 @@ extension Share {
                 replaced.end()
             }
             if replaced.isMoved { root.dropLocks(below: location.path) }
-            // The item is back: a record without one is nothing.
+            // The item is back, and a record without an item is ignored.
             try? root.state.trash.forget(id)
             if root.policy.waitsForDisk { try syncDirectory(of: location, replaced, atOnce: isDirectory) }
         }
     }
 
-    /// Puts an item where something is that goes to the trash, so that the name is never empty.
+    /// Exchanges an item with something that goes to the trash, so that the name is never free.
     ///
     /// A kill in between leaves what was replaced in the trash under the item's own record.
-    /// - Returns: the record of what was replaced; nil where there is no such exchange: then nothing has happened.
+    /// - Returns: the record of what was replaced; nil when such an exchange is not supported: then nothing has
+    ///   changed.
     private func exchange(_ id: String, with location: borrowing Location) throws(RootError) -> TrashRecord? {
         guard root.abilities.renameFlags, let reserved = try root.state.trash.reserve(location, user: user) else {
             return nil

@@ -1,18 +1,18 @@
 import CSyscalls
 
-/// What was deleted or replaced and can still be had back.
+/// What was deleted or replaced and can still be restored.
 ///
-/// It stands as `.shareserve/trash/<id>.item`, with what is known of it in `<id>.record`. Going there is one
-/// rename; the record is written first, and one without an item is nothing.
+/// An item is `.shareserve/trash/<id>.item`, with its description in `<id>.record`. Moving something there is one
+/// rename; the record is written first, and is ignored without an item.
 package final class Trash: Sendable {
     private static let folder = "trash"
-    /// What an item's name ends in, behind its id.
+    /// The suffix of an item's name, after its id.
     private static let item = ".item"
-    /// What the name of its record ends in.
+    /// The suffix of its record's name.
     private static let record = ".record"
-    /// What an item's name ends in while it is removed for good.
+    /// The suffix of an item's name while it is being removed for good.
     private static let doomed = ".doomed"
-    /// How long the page's deletes can be undone when nothing else is kept.
+    /// How long deletions on the page can be undone when nothing else is kept.
     static let undo: Duration = .seconds(60)
 
     private let state: StateFolder
@@ -29,25 +29,25 @@ package final class Trash: Sendable {
 
     /// Moves what is at a place into the trash.
     /// - Parameters:
-    ///   - location: where something is.
-    ///   - user: who deletes it.
+    ///   - location: the place of what is deleted.
+    ///   - user: who deletes it; nil when the requester gave no name.
     /// - Returns: the item's record; nil when it is on another file system than the trash, and stays where it is.
-    /// - Throws: what forbids to rename it.
+    /// - Throws: what prevents the rename.
     func take(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
         try state.usingSpareRoom { () throws(RootError) in try move(location, user: user) }
     }
 
-    /// The same of what is about to be replaced: when a kill comes before something is in its place, it has its name
-    /// again before the next write.
+    /// The same for what is about to be replaced: if the process is killed before the replacement is in place, it gets
+    /// its name back before the next write.
     ///
-    /// What comes is to find its room itself: what is kept for deleting, with uploads to a full disk, would be used up
+    /// The spare disk space is not used for this: uploads to a full disk would use up what is reserved for deletions.
     /// when somebody deletes.
     /// - Parameters:
-    ///   - location: where something is.
-    ///   - user: who replaces it.
+    ///   - location: the place of what is replaced.
+    ///   - user: who replaces it; nil when the requester gave no name.
     ///   - root: whose trash this is.
-    /// - Returns: what the trash has now; nothing of what is on another file system.
-    /// - Throws: what forbids to rename it.
+    /// - Returns: what the trash has now; nothing when it is on another file system.
+    /// - Throws: what prevents the rename.
     func takeReplaced(
         _ location: borrowing Location, user: String?, of root: DirectoryRoot
     ) throws(RootError) -> Kept {
@@ -63,7 +63,7 @@ package final class Trash: Sendable {
         return .nothing
     }
 
-    /// Tells `note` of the rename before it is made.
+    /// Calls `note` before the rename is made.
     private func move(
         _ location: borrowing Location, user: String?, _ note: (TakenNote) -> Void = { _ in }
     ) throws(RootError) -> TrashRecord? {
@@ -75,9 +75,9 @@ package final class Trash: Sendable {
         }
     }
 
-    /// Keeps a file that is about to be replaced, which has its name until then.
-    /// - Returns: the item's record; nil when it can't have a second name there, for whatever reason: the caller moves
-    ///   it away first then, and hears why that fails, too.
+    /// Gives a file that is about to be replaced a second name in the trash; it keeps its own until then.
+    /// - Returns: the item's record; nil when it can't have a second name there, for whatever reason: the caller then
+    ///   moves it away first, and gets the error if that fails too.
     func keep(_ location: borrowing Location, user: String?) -> TrashRecord? {
         let kept = try? add(location, user: user) { (directory, id) in
             unsafe location.withName {
@@ -87,12 +87,13 @@ package final class Trash: Sendable {
         return kept.flatMap { $0 }
     }
 
-    /// What the trash has of something that is about to be replaced.
+    /// What the trash holds of something that is about to be replaced.
     enum Kept {
         case nothing
-        /// It has its own name, too.
+        /// It has its own name too.
         case linked(TrashRecord)
-        /// It is nowhere else; with the note of that, where its name is empty until something comes in its place.
+        /// It exists only in the trash; with a note about that while its own name is free, until something takes its
+        /// place.
         case moved(TrashRecord, RenameJournal? = nil)
 
         /// Whether its own name is free.
@@ -106,7 +107,7 @@ package final class Trash: Sendable {
             return false
         }
 
-        /// Something is in its place now.
+        /// Ends the note: something has taken its place.
         func end() {
             if case .moved(_, let journal?) = self { journal.end() }
         }
@@ -131,19 +132,19 @@ package final class Trash: Sendable {
             }
         }
         guard answer == 0 else { return }
-        // It is back: a record without an item is nothing.
+        // It is back, and a record without an item is ignored.
         _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
         kept.end()
     }
 
-    /// Undoes a replacement that is made: what is kept has its name again, and what took its place stands out of sight.
+    /// Undoes a completed replacement: what was kept has its name again, and what took its place is hidden.
     /// - Parameters:
     ///   - kept: what was replaced.
     ///   - location: where it was.
-    ///   - place: where its replacement is to go; free.
+    ///   - place: where the replacement is to be moved; free.
     ///   - root: whose trash this is.
-    /// - Returns: false where nothing is kept, or the two can't change places; then nothing has happened.
-    /// - Throws: what the disk says.
+    /// - Returns: false when nothing was kept, or the two can't be exchanged; then nothing has changed.
+    /// - Throws: what the disk reports.
     func exchangeBack(
         _ kept: Kept, with location: borrowing Location, to place: ScratchPlace, of root: DirectoryRoot
     ) throws(RootError) -> Bool {
@@ -156,28 +157,29 @@ package final class Trash: Sendable {
         let item = try self.place(of: record.id)
         guard root.exchange(item, with: location) == 0 else {
             guard case .linked = kept, root.rename(item, to: try location.place()) == 0 else { return false }
-            // In one step, too: two files.
+            // One rename suffices here too: both are files.
             try? forget(record.id)
             return true
         }
         kept.end()
-        // Where it can't leave the trash, people find it there.
+        // If it can't be moved out of the trash, people find it there.
         if root.rename(item, to: place) == 0 { try? forget(record.id) }
         return true
     }
 
-    /// A place for something that is about to be replaced: its record is there, and makes an item of what comes.
+    /// A place for something that is about to be replaced: its record exists already, and makes whatever is put there
+    /// an item.
     struct Reserved {
         let record: TrashRecord
         let place: ScratchPlace
     }
 
-    /// Makes a place for what is at `location`.
+    /// Reserves a place for what is at `location`.
     /// - Parameters:
-    ///   - location: where something is.
-    ///   - user: who replaces it.
+    ///   - location: the place of what is replaced.
+    ///   - user: who replaces it; nil when the requester gave no name.
     /// - Returns: where to move it; nil when it is on another file system than the trash.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     func reserve(_ location: borrowing Location, user: String?) throws(RootError) -> Reserved? {
         guard let trash = try state.subfolder(Self.folder, creating: true), location.status?.device == trash.device
         else { return nil }
@@ -185,7 +187,7 @@ package final class Trash: Sendable {
         return Reserved(record: record, place: try place(of: record.id))
     }
 
-    /// Nothing came: a record that stays without an item is nothing.
+    /// Gives up a place that was not used; if its record stays, it is ignored.
     func release(_ reserved: Reserved) {
         let directory = reserved.place.directory.number
         _ = unsafe sys_unlinkat(directory, reserved.record.id + Self.record, 0)
@@ -211,13 +213,13 @@ package final class Trash: Sendable {
         let record = try newRecord(of: location, user: user, in: trash)
         let answer = call(trash.number, record.id)
         if answer == 0 { return record }
-        // A record without an item is nothing.
+        // A record without an item is ignored.
         _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
         if answer == -EXDEV { return nil }
         throw RootError(answer, "renameat to the trash")
     }
 
-    /// All that is there, in no order, without what is over.
+    /// All items, in no order, except those that have expired.
     func all() throws(RootError) -> [(record: TrashRecord, status: sys_attributes)] {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return [] }
         var items: [(TrashRecord, sys_attributes)] = []
@@ -233,7 +235,7 @@ package final class Trash: Sendable {
         return try find(id, in: trash)
     }
 
-    /// Where an item stands.
+    /// The place of an item.
     func place(of id: String) throws(RootError) -> ScratchPlace {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { throw .unknownToken }
         return ScratchPlace(
@@ -241,51 +243,51 @@ package final class Trash: Sendable {
             name: Array((id + Self.item).utf8))
     }
 
-    /// An item has left the trash.
+    /// Removes the record of an item that has left the trash.
     func forget(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let status = unsafe sys_unlinkat(trash.number, id + Self.record, 0)
         if status != -ENOENT { try check(status, "unlink a trash record") }
     }
 
-    /// Waits until the disk has the names in the trash.
+    /// Waits until the names in the trash are on the disk.
     func settle() throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
         try WriteBack.waitForNames(in: trash.number)
     }
 
-    /// Hides an item that is to be removed for good: nobody has it back while it is taken apart.
+    /// Hides an item that is to be removed for good: nobody can restore it while it is being removed.
     ///
-    /// Under the commit lock. ``removeCondemned(_:)`` does the rest.
+    /// Called under the commit lock; ``removeCondemned(_:)`` does the rest.
     func condemn(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        // Another name may take another block of the folder.
+        // The new name may take another block of the folder.
         try state.usingSpareRoom { () throws(RootError) in
             let hidden = unsafe sys_renameat(trash.number, id + Self.item, trash.number, id + Self.doomed)
             if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
         }
     }
 
-    /// Removes for good what was hidden for that.
-    /// - Throws: the first thing that could not be removed; the item is back then.
+    /// Removes for good what ``condemn(_:)`` has hidden.
+    /// - Throws: the error of the first thing that could not be removed; the item is in the trash again then.
     func removeCondemned(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
-        // What is not forgotten is told apart from a later file by its birth time.
+        // Stored properties that remain are distinguished from those of a later file by its birth time.
         let forgetting = try? properties.forgetting()
         let failures = TreeRemoval.remove(Array((id + Self.doomed).utf8), in: trash.number, forget: forgetting)
         if let failure = failures.first {
-            // Where that fails, too, the next purge goes on with it.
+            // If that fails too, the next purge continues with it.
             _ = unsafe sys_renameat(trash.number, id + Self.doomed, trash.number, id + Self.item)
             throw failure.error
         }
         try forget(id)
     }
 
-    /// Removes what has been there long enough, and records without an item.
+    /// Removes items that have expired, and records without an item.
     ///
-    /// At the start, and every minute.
-    /// - Parameter lock: under which names change.
-    /// - Throws: what the disk says of the first record that could not be read, once all others are done.
+    /// Called at the start, and every minute.
+    /// - Parameter lock: the lock under which names change.
+    /// - Throws: what the disk reports for the first record that could not be read, after all others are done.
     func purge(under lock: CommitLock) throws(RootError) {
         guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let now = clock.wall()
@@ -296,7 +298,7 @@ package final class Trash: Sendable {
                 do throws(RootError) {
                     try tidy(name, in: trash, now, under: lock)
                 } catch .busy {
-                    // Another process changes names: there is another minute.
+                    // Another process is changing names: try again in a minute.
                     isHeld = true
                 }
             }
@@ -309,7 +311,7 @@ package final class Trash: Sendable {
     ) throws(RootError) {
         let id = String(name.prefix { $0 != "." })
         if name.hasSuffix(Self.doomed) {
-            // Of a process that was killed; one that still works on it is done the sooner.
+            // Left by a killed process; if another process is still working on it, this only helps.
             _ = try? removeCondemned(id)
             return
         }
@@ -320,7 +322,8 @@ package final class Trash: Sendable {
                 isNamelessOver(name, in: trash, now)
             }
         guard isOver else { return }
-        // One that can't be removed stays, and is tried again. Nobody takes back what is over, so no second look.
+        // If it can't be removed, it is tried again later. An expired item can't be restored, so it need not be checked
+        // again.
         do throws(RootError) {
             try lock.withLock(patience: .zero) { () throws(RootError) in try condemn(id) }
             try removeCondemned(id)
@@ -329,15 +332,16 @@ package final class Trash: Sendable {
         }
     }
 
-    /// When an item is over: as it was promised, or later where things are kept for longer now.
+    /// When an item expires: as it was promised, or later if things are kept for longer now.
     ///
-    /// Who starts the server once without `--trash` has not said to lose what is there.
+    /// Starting the server once without `--trash` must not lose what is there.
     func expires(_ record: TrashRecord) -> Timestamp {
         let promised = record.expires ?? record.deleted.advanced(by: .seconds(86_400))
         return max(promised, record.deleted.advanced(by: keeps))
     }
 
-    /// An item whose record is lost or damaged is kept as long as any other, from its last change; so is such a record.
+    /// An item whose record is lost or damaged is kept as long as any other, counted from its last change; so is a
+    /// damaged record.
     private func isNamelessOver(_ name: String, in trash: IdentifiedDescriptor, _ now: Timestamp) -> Bool {
         var status = sys_attributes()
         guard name.hasSuffix(Self.item) || name.hasSuffix(Self.record),
@@ -365,7 +369,7 @@ package final class Trash: Sendable {
         guard let envelope = try? StateEnvelope(file: bytes),
             let record = try? TrashRecord(id: id, payload: envelope.payload)
         else {
-            // Of a process that was killed before it wrote the record, of what has gone nowhere then.
+            // Left by a process that was killed before it wrote the record: the item was not moved then.
             let isUnwritten =
                 unsafe bytes.allSatisfy { $0 == 0 } && sys_statat(trash.number, id + Self.item, &status) == -ENOENT
             if !isUnwritten { state.incidents.report(.damagedFile(name: id + Self.record)) }

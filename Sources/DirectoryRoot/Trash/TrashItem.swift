@@ -1,22 +1,22 @@
-/// Something that was deleted or replaced, and can be had back.
+/// Something that was deleted or replaced, and can be restored.
 public struct TrashItem: Equatable, Sendable {
     /// 32 hexadecimal digits.
     public let id: String
-    /// Where it was, in the asking share's terms.
+    /// Where it was, in the terms of the share that asks.
     public var path: SharePath
     /// When it was deleted.
     public var deleted: Timestamp
-    /// Who deleted it; nil for everybody.
+    /// Who deleted it; nil when the requester gave no name.
     public var user: String?
-    /// Whether it is a folder with all that was in it.
+    /// Whether it is a folder, with everything in it.
     public var isDirectory: Bool
-    /// Bytes of a file; of a folder, whatever the file system says.
+    /// The size of a file in bytes; for a folder, whatever the file system reports.
     public var size: Int64
-    /// When it goes for good.
+    /// When it is removed for good.
     public var expires: Timestamp
 }
 
-/// What to do when the name is taken again.
+/// What to do when the name is in use again.
 public enum TrashConflict: Sendable {
     /// Throw ``RootError/exists``.
     case fail
@@ -26,13 +26,13 @@ public enum TrashConflict: Sendable {
     case replace
 }
 
-/// What is written down of an item; the rest is looked up.
+/// What is stored about an item; the rest is looked up.
 struct TrashRecord {
     var id: String
     /// From the root.
     var path: SharePath
     var deleted: Timestamp
-    /// Until then it was promised to be kept; nil in records of earlier versions.
+    /// When its promised time ends; nil in records of earlier versions.
     var expires: Timestamp?
     var user: String?
 

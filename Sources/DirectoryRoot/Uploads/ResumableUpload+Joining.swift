@@ -1,7 +1,7 @@
 import CSyscalls
 
 extension ResumableUpload {
-    /// Appends all the bytes of another upload, inside the kernel where it can.
+    /// Appends all the bytes of another upload, inside the kernel where possible.
     func append(_ piece: ResumableUpload) throws(RootError) {
         try part.owned { () throws(RootError) in
             try FileCopy.append(0..<piece.offset, of: piece.part.file.number, to: part.file.number, at: offset)
@@ -9,7 +9,7 @@ extension ResumableUpload {
         }
     }
 
-    /// Lets the upload expire within the hour: its bytes are part of another one now.
+    /// Makes the upload expire within the hour: its bytes are part of another one now.
     func giveUpSoon() throws(RootError) {
         let store = part.store
         guard store.expiry > UploadStore.remembersFinished else { return }
@@ -26,14 +26,14 @@ extension ResumableUpload {
 }
 
 extension Share {
-    /// The copy of an upload's bytes that will get their name, where that is on another file system below the root; nil
-    /// where the part itself will.
+    /// The copy of an upload's bytes that will get its name, when that is on another file system below the root; nil
+    /// when the part file itself will.
     /// - Parameters:
-    ///   - part: all of the upload.
+    ///   - part: the complete upload.
     ///   - target: from the root.
-    ///   - replacing: what may be there.
+    ///   - replacing: what may be at the target.
     /// - Returns: the copy.
-    /// - Throws: what forbids the name, before anything is copied; ``RootError/noSpace``; what the disks say.
+    /// - Throws: what forbids the name, before anything is copied; ``RootError/noSpace``; what the disks report.
     func copyAcross(
         _ part: UploadPart, for target: SharePath, replacing: Replacement
     ) throws(RootError) -> TemporaryFile? {
@@ -54,7 +54,7 @@ extension Share {
     /// Whether an upload's bytes have to be copied to get their name.
     ///
     /// Waits for the disk.
-    /// - Returns: false where they need not, and where there is no place for the name.
+    /// - Returns: false when they need not be, and when the target's folder does not exist.
     func isAcross(_ part: UploadPart, for target: SharePath) -> Bool {
         do throws(RootError) {
             return try isAcross(part, locateTarget(target, followsLink: true))
@@ -63,13 +63,13 @@ extension Share {
         }
     }
 
-    /// Gives an upload's bytes their name by the one way by which a file's content changes; what has come stays where
-    /// it is when that fails.
+    /// Gives an upload's bytes their name, by the one way in which a file's content changes; if that fails, the
+    /// received bytes stay where they are.
     /// - Parameters:
-    ///   - part: all of the upload.
-    ///   - copy: of ``copyAcross(_:for:)``.
+    ///   - part: the complete upload.
+    ///   - copy: the result of ``copyAcross(_:for:)``.
     ///   - target: from the root.
-    ///   - replacing: what may be there.
+    ///   - replacing: what may be at the target.
     ///   - modified: nil for now.
     /// - Returns: the new attributes, and whether the name is new.
     /// - Throws: as ``PendingUpload/commit()``.
@@ -78,7 +78,7 @@ extension Share {
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let copy {
             let result = try commit(copy, to: target, replacing: replacing, modified: modified, isDurable: true)
-            // It has its name: what stays of the part goes with the record.
+            // The copy has its name: if the part can't be removed, it is removed with the record.
             _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
             return result
         }
@@ -91,8 +91,8 @@ extension Share {
             return try commit(file, to: target, replacing: replacing, modified: modified)
         } catch {
             file.giveUpName()
-            // It may have the bits of a file that nobody writes to already. The part is open, and can be gone on with
-            // here all the same.
+            // The file may have got the permission bits of one that nobody may write to. The part is open, so that the
+            // upload can be continued here all the same.
             _ = sys_chmod(part.file.number, 0o600)
             part.isDamaged = file.isDamaged
             throw error

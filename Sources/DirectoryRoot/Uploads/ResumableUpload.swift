@@ -1,27 +1,28 @@
 import CSyscalls
 
-/// An upload that can be gone on with after a lost connection, a killed server, or on another process.
+/// An upload that can be continued after a lost connection, a killed server, or on another process.
 ///
-/// Used by one task at a time. What was written stays when this object goes; only ``Share/removeUpload(id:)``, expiry
-/// and ``finish(to:replacing:)`` end an upload. Somebody who resumes it takes it over: then every call here throws
-/// ``RootError/takenOver``.
+/// Used by one task only at any moment. What was written stays when this object is released; only
+/// ``Share/removeUpload(id:)``, expiry and ``finish(to:replacing:)`` end an upload. A client that resumes it takes it
+/// over: then every call here throws ``RootError/takenOver``.
 public final class ResumableUpload: @unchecked Sendable {
-    /// What is known of it.
+    /// The upload's metadata and state.
     public internal(set) var record: UploadRecord
-    /// The bytes that have come, all of them in the file.
+    /// The number of bytes received, all of them in the file.
     public internal(set) var offset: Int64
 
     let share: Share
     let part: UploadPart
-    /// Up to here the kernel was told to write back.
+    /// The kernel was asked to write back everything before this offset.
     private var flushed: Int64
-    /// Up to here, but for the beginning, memory was given back.
+    /// Up to this offset, except for the beginning of the file, page cache was released.
     private var released: Int64
     private var settledAt: Duration
     /// Whether bytes are still counted of which the disk may have lost some.
     private var mayLack = false
 
-    /// What a killed server has to be sent again is no more than this, about, and did not take longer to come.
+    /// About the most that a client has to send again after the server was killed, and the longest time that receiving
+    /// it took.
     private static let settleInterval: (bytes: Int64, time: Duration) = (32 << 20, .seconds(5))
 
     init(share: Share, part: UploadPart, record: UploadRecord) throws(RootError) {
@@ -37,18 +38,18 @@ public final class ResumableUpload: @unchecked Sendable {
     /// 32 hexadecimal digits that nobody can guess.
     public var id: String { record.id }
 
-    /// The moment at which the upload is given up when nobody goes on with it.
+    /// When the upload expires if nobody continues it.
     public var expires: Timestamp { part.store.expires(record, in: part.folder) }
 
-    /// So many bytes are there whatever becomes of this process.
+    /// The number of bytes that are safe whatever happens to this process.
     public var settled: Int64 { record.settled ?? 0 }
 
-    /// Whether all the bytes have come.
+    /// Whether all the bytes were received.
     public var isComplete: Bool { record.length == offset }
 
-    /// Says how many bytes will come in all, when that was not known before.
+    /// Sets the total number of bytes, if it was not known before.
     ///
-    /// - Throws: ``RootError/preconditionFailed`` when another number was said, or more has come;
+    /// - Throws: ``RootError/preconditionFailed`` when another number was set, or more was received;
     ///   ``RootError/overLimit(_:)``; ``RootError/noSpace``.
     public func declareLength(_ length: Int64) throws(RootError) {
         if record.length == length { return }
@@ -62,7 +63,7 @@ public final class ResumableUpload: @unchecked Sendable {
 
     /// Appends the bytes; waits for the disk.
     ///
-    /// What fitted before an error stays.
+    /// What was written before an error stays.
     ///
     /// - Throws: ``RootError/tooLarge`` for more than was announced, ``RootError/overLimit(_:)`` for more than is
     ///   allowed, before anything is written; ``RootError/noSpace``; ``RootError/takenOver`` when the upload was taken
@@ -79,29 +80,29 @@ public final class ResumableUpload: @unchecked Sendable {
             flushed = offset
             try share.root.requireSpace(for: 0, at: part.file.number)
         }
-        // None that a check sum has yet to prove.
+        // Bytes that a checksum has yet to verify are not settled.
         guard record.vouched == nil else { return }
         if part.store.clock.uptime() - settledAt >= Self.settleInterval.time {
             try settle()
         } else if flushed - (record.settled ?? 0) >= Self.settleInterval.bytes + WriteBehind.interval {
-            // But for the bytes that were set in motion last, so that the disk is kept busy.
+            // Except for the bytes whose writing was started last, so that the disk stays busy.
             try settle(upTo: flushed - WriteBehind.interval)
         }
     }
 
-    /// Reads what has come, to hash it; 0 at the end.
+    /// Reads received bytes, to hash them; 0 at the end.
     /// - Parameters:
-    ///   - buffer: where to.
-    ///   - position: from where.
+    ///   - buffer: the memory to read into.
+    ///   - position: the offset to read from.
     /// - Returns: the number of bytes.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) throws(RootError) -> Int {
         guard unsafe !buffer.isEmpty else { return 0 }
         return try unsafe check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
     }
 
-    /// Notes that what comes next counts only when ``settle()`` says so: whoever goes on with the upload before, on
-    /// whichever process, finds it as it is now.
+    /// Notes that what comes next counts only after ``settle()``: if the upload is resumed before, on whichever
+    /// process, it continues from where it is now.
     public func awaitProof() throws(RootError) { try note(vouched: offset) }
 
     private func note(vouched: Int64?) throws(RootError) {
@@ -115,7 +116,7 @@ public final class ResumableUpload: @unchecked Sendable {
         record = changed
     }
 
-    /// Drops what came after the first `length` bytes: a piece whose check sum was wrong.
+    /// Drops what came after the first `length` bytes: a chunk whose checksum was wrong.
     public func truncate(to length: Int64) throws(RootError) {
         guard length >= 0, length <= offset else { throw .preconditionFailed }
         if let settled = record.settled, settled > length {
@@ -132,14 +133,15 @@ public final class ResumableUpload: @unchecked Sendable {
         if record.vouched != nil { try note(vouched: nil) }
     }
 
-    /// Has the disk take what has come, and notes it: at the end of each request, before the offset is told.
+    /// Waits until what was received is on the disk, and notes it: at the end of each request, before the offset is
+    /// reported.
     ///
-    /// Where the policy says so, it is waited for that a power cut can't undo it; otherwise a power cut may take the
-    /// note back, but leaves none of bytes that are not there. What a check sum had to prove is proven.
+    /// If the policy says so, waits until a power cut can't undo it; otherwise a power cut may lose the note, but never
+    /// leaves one about bytes that are not there. Bytes that awaited a checksum count as verified.
     public func settle() throws(RootError) { try settle(upTo: offset) }
 
     private func settle(upTo end: Int64) throws(RootError) {
-        // What the disk could not keep is said to one that asks: it must be the one who goes on.
+        // The kernel reports a write error only once: it must be this owner who asks, and continues accordingly.
         guard part.isOwn() else { throw .takenOver }
         try requireNothingLost()
         do throws(RootError) {
@@ -160,25 +162,25 @@ public final class ResumableUpload: @unchecked Sendable {
         try replace(changed)
     }
 
-    /// Gives back the memory of what the disk has; see ``WriteBehind``.
+    /// Releases the page cache of what is on the disk; see ``WriteBehind``.
     private func release(upTo end: Int64) {
         guard end > released else { return }
-        // Only a comfort.
+        // An optimisation only: errors do not matter.
         _ = sys_will_not_need(part.file.number, released, end - released)
         released = end
     }
 
-    /// Drops what was not waited for when the disk could not keep all of it: asked again, the system would not say so.
+    /// Drops what was not synced when the disk could not keep all of it: the kernel would not report the error again.
     private func dropUnsettled() {
         let kept = min(settled, offset)
         let dropped: Void? = try? part.owned { () throws(RootError) in
-            // Under another name it is no part of an upload any more, but somebody's file.
+            // If it has another name, it is no longer part of an upload but somebody's file.
             guard part.isNamed() else { throw .unknownToken }
             _ = try check(sys_truncate(part.file.number, kept), "ftruncate a part")
         }
         mayLack = dropped == nil
         if mayLack {
-            // Who goes on with it, in whichever process, does so from where it is whole.
+            // Whoever continues it, in whichever process, then does so from where it is intact.
             if part.isNamed() { try? note(vouched: min(record.vouched ?? kept, kept)) }
             return
         }
@@ -186,26 +188,26 @@ public final class ResumableUpload: @unchecked Sendable {
         flushed = min(flushed, kept)
     }
 
-    /// - Throws: the error of a disk where bytes that it lost could not be dropped before.
+    /// - Throws: an I/O error if bytes that the disk lost could not be dropped before.
     private func requireNothingLost() throws(RootError) {
         guard mayLack else { return }
         dropUnsettled()
         throw .system(errno: EIO, call: "write back a part")
     }
 
-    /// Whether ``finish(to:replacing:)`` takes as long as a copy of all that has come, since the name is on another
-    /// file system.
+    /// Whether ``finish(to:replacing:)`` takes as long as copying all the bytes, because the target is on another file
+    /// system.
     ///
     /// Waits for the disk.
     public func isCopiedToFinish() -> Bool { record.target.map { share.isAcross(part, for: $0) } ?? false }
 
-    /// Puts the content under its name: as the commit of a PUT, with the same rules.
+    /// Puts the content under its name: like the commit of a PUT, with the same rules.
     ///
-    /// On a failure everything that has come stays, but for what the disk could not keep, and finishing can be tried
+    /// On a failure, all received bytes stay, except those that the disk could not keep, and finishing can be tried
     /// again.
     /// - Parameters:
-    ///   - path: another name than the one announced (to keep both); nil for that one.
-    ///   - replacing: what may be there.
+    ///   - path: another name than the announced one (to keep both); nil for the announced one.
+    ///   - replacing: what may be at the target.
     /// - Returns: the new attributes, and whether the name is new.
     /// - Throws: ``RootError/preconditionFailed`` when bytes are missing or the upload is partial; and as
     ///   ``PendingUpload/commit()``.
@@ -228,9 +230,9 @@ public final class ResumableUpload: @unchecked Sendable {
         do throws(RootError) {
             return try finish(as: target, replacing: replacing)
         } catch {
-            // The name of a copy stays until its disk can say whether it has it.
+            // The named copy stays until its disk can tell whether it has it.
             guard part.isNamed(), !record.isCopy else { throw error }
-            // For another process, too, all of it is there.
+            // Other processes must also know that all the bytes are there.
             if part.isDamaged { dropUnsettled() } else if settled < offset { try? settle() }
             throw error
         }
@@ -244,11 +246,12 @@ public final class ResumableUpload: @unchecked Sendable {
             ending.target = target
             ending.length = offset
             let copy = try share.copyAcross(part, for: target, replacing: replacing)
-            // By this it is known for done when it has its name and nobody is left to say so.
+            // This shows that the upload is done if it has its name and this process was killed before it recorded
+            // that.
             let status = if let copy { try copy.status() } else { try part.status() }
             ending.phase = .committing(
                 inode: status.inode, device: status.device, born: status.birthTime, isCopy: copy != nil)
-            // What takes its time, and was told to have come, must be known after a power cut.
+            // What takes long to receive, and was acknowledged, must still be known after a power cut.
             try part.write(ending, isEnding: copy == nil && offset <= WriteBehind.interval)
             do throws(RootError) {
                 let (attributes, created) = try share.commit(
@@ -256,12 +259,13 @@ public final class ResumableUpload: @unchecked Sendable {
                 ending.phase = .finished(entityTag: attributes.entityTag.text, created: created)
                 ending.touched = part.store.clock.wall()
                 record = ending
-                // The file has its name whatever happens now: a record that could not be replaced is one of a commit
-                // that the inode shows to be done.
+                // The file has its name whatever happens now: if the record can't be replaced, it says that the upload
+                // is being committed, and the inode shows that this was completed.
                 _ = try? part.write(ending, isEnding: true)
                 return (attributes, created)
             } catch {
-                // What has its name already is finished for whoever asks, whatever other name it has.
+                // What has its name already is finished for every later request, even if the part file's name still
+                // exists.
                 if ending.doneTag({ try? share.look(at: $0, waiting: true).status }) != nil {
                     if copy == nil {
                         _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)

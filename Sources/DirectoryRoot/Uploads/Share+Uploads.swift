@@ -1,28 +1,28 @@
 import CSyscalls
 
 extension Share {
-    /// Begins an upload that can be gone on with later.
+    /// Begins an upload that can be continued later.
     ///
-    /// Asks everything that its end will ask, so that a hopeless one does not begin.
+    /// Checks everything that its end will check, so that a hopeless upload does not begin.
     /// - Parameter spec: what the client wants.
     /// - Returns: the empty upload.
-    /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooManyUploads`` for who has as many as
-    ///   there are places left; ``RootError/overLimit(_:)``; ``RootError/noSpace``; and as
+    /// - Throws: ``RootError/tooMany`` at the limit of uploads; ``RootError/tooManyUploads`` when the requester has as
+    ///   many as there are places left; ``RootError/overLimit(_:)``; ``RootError/noSpace``; and as
     ///   ``beginUpload(to:replacing:size:)``.
     public func createUpload(_ spec: UploadSpec) throws(RootError) -> ResumableUpload {
         try createUpload(spec, parts: [])
     }
 
-    /// Begins an upload with the bytes of finished partial ones, in their order.
+    /// Begins an upload with the concatenated bytes of finished partial ones.
     ///
-    /// They are given up within the hour.
+    /// The partial uploads expire within the hour.
     ///
     /// - Parameters:
     ///   - parts: the ids of the partial uploads.
-    ///   - spec: what shall become of them; its length is theirs.
+    ///   - spec: what the client wants; the length is the sum of the parts.
     /// - Returns: the complete upload, ready to be finished.
-    /// - Throws: ``RootError/unknownToken`` when a part is not there; ``RootError/preconditionFailed`` when one is not
-    ///   complete or not partial; and as ``createUpload(_:)``.
+    /// - Throws: ``RootError/unknownToken`` when a part does not exist; ``RootError/preconditionFailed`` when one is
+    ///   incomplete or not partial; and as ``createUpload(_:)``.
     public func joinUploads(_ parts: [String], as spec: UploadSpec) throws(RootError) -> ResumableUpload {
         var pieces: [ResumableUpload] = []
         var length: Int64 = 0
@@ -48,17 +48,17 @@ extension Share {
         return upload
     }
 
-    /// Goes on with an upload, and takes it over from a connection that may still hold it.
+    /// Continues an upload, and takes it over from a connection that may still hold it.
     ///
-    /// Waits until all that has come will stay: who is told how much that is need not keep it.
-    /// - Parameter id: as ``createUpload(_:)`` gave it.
+    /// Waits until all received bytes are safe: a client that is told how many there are need not keep them.
+    /// - Parameter id: as returned by ``createUpload(_:)``.
     /// - Returns: the upload.
-    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, finished (see ``upload(id:)``), or somebody
-    ///   else's.
+    /// - Throws: ``RootError/unknownToken`` when there is none, or it has expired, is finished (see ``upload(id:)``),
+    ///   or belongs to somebody else.
     public func resumeUpload(id: String) throws(RootError) -> ResumableUpload {
         guard !root.policy.isReadOnly else { throw .readOnly }
         try requireRoomToKeepOpen()
-        // Bytes that have their name are a file, whatever other name they may still have.
+        // Bytes that have their name are a file, even if the part file's name still exists.
         let (part, record) = try root.state.uploads.open(id) { record throws(RootError) in
             guard mayTouch(record) else { return false }
             return try asking(about: record) { named(record) == nil }
@@ -68,11 +68,11 @@ extension Share {
         return upload
     }
 
-    /// What is known of an upload, without taking it over; the only way to ask for a finished one.
+    /// The state of an upload, without taking it over; the only way to ask about a finished one.
     ///
-    /// Of one that is known for done since its name is on another disk, waits until that has it.
-    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's; what that disk
-    ///   says; ``RootError/tooMany`` while it is asked already.
+    /// If an upload whose copy is on another disk is found to have its name, waits until that disk has it.
+    /// - Throws: ``RootError/unknownToken`` when there is none, or it has expired or belongs to somebody else; what
+    ///   that disk reports; ``RootError/tooMany`` while another request waits for it.
     public func upload(id: String) throws(RootError) -> UploadProgress {
         guard let (folder, found) = try root.state.uploads.find(id), mayTouch(found) else { throw .unknownToken }
         if let finished = try settled(found) { return UploadProgress(record: finished, offset: finished.length ?? 0) }
@@ -84,16 +84,17 @@ extension Share {
         throw .unknownToken
     }
 
-    /// Gives an upload up, with all that has come.
-    /// - Throws: ``RootError/unknownToken`` when there is none, it is over, or it is somebody else's.
+    /// Removes an upload, with all its bytes.
+    /// - Throws: ``RootError/unknownToken`` when there is none, or it has expired or belongs to somebody else.
     public func removeUpload(id: String) throws(RootError) {
         guard !root.policy.isReadOnly else { throw .readOnly }
         guard let found = try root.state.uploads.find(id)?.record, mayTouch(found) else { throw .unknownToken }
         try root.state.uploads.remove(id)
     }
 
-    /// The uploads that go on below a folder where this requester may look, with targets from ``base``: the resumable
-    /// ones of every process that have got bytes within the last minute, and what this process takes in one request.
+    /// The uploads in progress below a folder where this requester may read, with targets relative to ``base``: the
+    /// resumable ones of all processes that received bytes within the last minute, and those that this process receives
+    /// in one request.
     public func uploadsInProgress(below path: SharePath) throws(RootError) -> [UploadProgress] {
         let folder = try absolute(path)
         return try (root.state.uploads.all(within: .seconds(60)) + root.writes.all()).compactMap { progress in
@@ -117,11 +118,11 @@ extension Share {
             let location = try locateTarget(full, followsLink: true)
             try requireFileTarget(location, asked: full, spec.replacing)
             try ask(.upload(full))
-            // It may be another disk than the one that takes the bytes until they are complete.
+            // It may be on another disk than the one that holds the bytes until they are complete.
             try root.requireSpace(for: spec.length ?? 0, at: location.directory.number)
             target = full
         } else {
-            // A partial upload takes room as others do: only for those who may write somewhere.
+            // A partial upload takes space as others do: only for requesters who may write somewhere.
             guard rights.rules.contains(where: { !$0.rights.isDisjoint(with: [.create, .overwrite]) }) else {
                 throw .forbidden
             }
@@ -137,13 +138,13 @@ extension Share {
         return try ResumableUpload(share: self, part: root.state.uploads.create(record), record: record)
     }
 
-    /// Refuses what is too much, or would not fit.
+    /// Refuses an upload that is over the limit, or would not fit.
     func requireUploadRoom(_ length: Int64, alreadyHere: Int64, at descriptor: Int32) throws(RootError) {
         try root.policy.requireSize(length)
         try root.requireSpace(for: length - alreadyHere, at: descriptor)
     }
 
-    /// ``writable(_:orElse:)`` for a path that is from the root already.
+    /// ``writable(_:orElse:)`` for a path that is already relative to the root.
     func writableFromRoot(_ path: SharePath) throws(RootError) -> SharePath {
         guard let own = path.relative(to: base) else { throw .forbidden }
         return try writable(own, orElse: .isDirectory)
@@ -154,10 +155,10 @@ extension Share {
         return record.target.map { base.contains($0) } ?? true
     }
 
-    /// The record of an upload whose bytes have their name: finished, or, when we were killed between the rename and
-    /// the last word about it, found out to be; nil of all others.
-    /// - Throws: what a disk says that has the name of a copy, and can't keep it; ``RootError/tooMany`` while it is
-    ///   asked already.
+    /// The record of an upload whose bytes have their name: finished or, when a process was killed between the rename
+    /// and recording it, found to be; nil for all others.
+    /// - Throws: what the copy's disk reports if it can't keep it; ``RootError/tooMany`` while another request waits
+    ///   for that disk.
     private func settled(_ record: UploadRecord) throws(RootError) -> UploadRecord? {
         try asking(about: record) { () throws(RootError) in
             guard let settled = named(record) else { return nil }
@@ -170,19 +171,20 @@ extension Share {
         do throws(RootError) {
             return try asking(about: record) { named(record) == nil }
         } catch {
-            // Its disk has yet to say.
+            // The copy's disk has not confirmed it yet.
             return true
         }
     }
 
-    /// Runs what asks the disk that an upload's bytes are copied to, if they are.
+    /// Runs `body`, which waits for the disk of an upload's copy, within the limit for that; without a copy, just runs
+    /// it.
     private func asking<Answer>(
         about record: UploadRecord, _ body: () throws(RootError) -> Answer
     ) throws(RootError) -> Answer {
         record.isCopy ? try root.state.uploads.asking(about: record.id, body) : try body()
     }
 
-    /// The same, whether or not the disk has the name already.
+    /// The same, whether or not the name is durable already.
     private func named(_ record: UploadRecord) -> UploadRecord? {
         if record.isFinished { return record }
         guard let tag = record.doneTag({ try? look(at: $0, waiting: true).status }) else { return nil }

@@ -1,14 +1,14 @@
 import CSyscalls
 
-/// The bytes of one upload, open for whoever stamped the record last.
+/// The bytes of one upload, opened by whoever last stamped the record.
 ///
-/// Used by one task at a time, like the ``ResumableUpload`` that it is part of.
+/// Used by one task only at any moment, like the ``ResumableUpload`` that it is part of.
 final class UploadPart: @unchecked Sendable {
     let store: UploadStore
     let folder: IdentifiedDescriptor
     let id: String
     let file: IdentifiedDescriptor
-    /// Whether the disk could not keep all of it when the upload was to be finished.
+    /// Whether the disk could not keep all of it when the upload was being finished.
     var isDamaged = false
     private var stamp = Timestamp(seconds: -1)
     private var generation: UInt64 = 0
@@ -22,13 +22,13 @@ final class UploadPart: @unchecked Sendable {
 
     var name: String { id + UploadStore.part }
 
-    /// What the file is now.
+    /// The file's status.
     func status() throws(RootError) -> sys_attributes { try sys_attributes(of: file.number, "fstat a part") }
 
-    /// What has come.
+    /// The number of bytes received.
     func length() throws(RootError) -> Int64 { Int64(clamping: try status().size) }
 
-    /// Whether the open file still is the one under the part's name.
+    /// Whether the open file is still the one under the part's name.
     func isNamed() -> Bool {
         var status = sys_attributes()
         return unsafe sys_statat(folder.number, name, &status) == 0 && file.isSame(as: status)
@@ -41,7 +41,7 @@ final class UploadPart: @unchecked Sendable {
         return try body()
     }
 
-    /// The same, given that nobody has taken the upload over.
+    /// The same, provided that nobody has taken the upload over.
     /// - Throws: ``RootError/takenOver`` when somebody has, or has removed it.
     func owned<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
         try locked { () throws(RootError) in
@@ -50,26 +50,27 @@ final class UploadPart: @unchecked Sendable {
         }
     }
 
-    /// Whether we are the last who took the upload.
+    /// Whether this object was the last to take the upload.
     func isOwn() -> Bool {
         var status = sys_attributes()
         return unsafe sys_statat(folder.number, id + UploadStore.record, &status) == 0
             && status.modificationTime == stamp
     }
 
-    /// Makes the upload ours: whoever had it before sees that at the next write.
+    /// Takes the upload: its previous owner notices that at the next write.
     ///
-    /// Under the lock.
+    /// Called under the lock.
     func take(_ record: UploadRecord) throws(RootError) {
         stamp = Timestamp(
             seconds: Int64.random(in: 1_000_000...2_000_000_000), nanoseconds: Int32.random(in: 0..<1_000_000_000))
         try write(record)
     }
 
-    /// Replaces the record and stays its owner.
+    /// Replaces the record without changing the owner.
     ///
-    /// Under the lock. Waits for the disk where the policy says so. But after a power cut a small upload that was
-    /// ending may be unknown, though its bytes are there: not worth waiting for the disk with every small file.
+    /// Called under the lock. Waits for the disk if the policy says so. But after a power cut, a small upload that was
+    /// ending may be unknown although its bytes are there: that is not worth waiting for the disk with every small
+    /// file.
     func write(_ record: UploadRecord, isEnding: Bool = false) throws(RootError) {
         generation &+= 1
         stamp = try store.replace(record, generation: generation, stamp: stamp, isEnding: isEnding, in: folder)
@@ -77,15 +78,15 @@ final class UploadPart: @unchecked Sendable {
 }
 
 extension UploadStore {
-    /// Replaces an upload's record whole; under the lock of its part, where that is there.
+    /// Replaces an upload's whole record; under the lock of its part, if that exists.
     /// - Parameters:
-    ///   - record: what it says now.
+    ///   - record: the new content.
     ///   - generation: of the record.
-    ///   - stamp: its modification time, by which its owner knows it.
-    ///   - isEnding: whether it need not outlive a power cut.
-    ///   - folder: of the uploads.
+    ///   - stamp: its modification time, by which its owner recognises it.
+    ///   - isEnding: whether it need not survive a power cut.
+    ///   - folder: the folder of all uploads.
     /// - Returns: the stamp as the file system keeps it, which may be coarser.
-    /// - Throws: what the disk says.
+    /// - Throws: what the disk reports.
     func replace(
         _ record: UploadRecord, generation: UInt64, stamp: Timestamp, isEnding: Bool, in folder: IdentifiedDescriptor
     ) throws(RootError) -> Timestamp {
@@ -106,7 +107,7 @@ extension UploadStore {
                 sys_renameat(folder.number, temporary, folder.number, record.id + Self.record),
                 "rename an upload record")
         } catch {
-            // What stays is a stray, which the next sweep finds.
+            // What can't be removed is a leftover, which the next sweep finds.
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
             throw error
         }

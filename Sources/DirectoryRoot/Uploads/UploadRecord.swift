@@ -1,14 +1,16 @@
-/// What is known of a resumable upload besides its bytes.
+/// The metadata and state of a resumable upload.
 public struct UploadRecord: Equatable, Sendable {
-    /// How far it has come.
+    /// How far the upload has come.
     public enum Phase: Equatable, Sendable {
-        /// Its bytes are still to come, some or all.
+        /// Some or all of its bytes are still to come.
         case receiving
-        /// The name was about to change when the record was written; what has it now tells whether it did, also by when
-        /// it was made, where that is known: another file can have the inode later. What is a copy, on another disk,
-        /// counts once that disk has it and its name: until then the upload's own bytes stay.
+        /// Written just before the rename.
+        ///
+        /// Whether the rename happened is seen from the file at the target: same inode, device and, where known, birth
+        /// time (inodes are reused). A copy on another file system counts only once it and its name are durable; until
+        /// then the upload's bytes are kept.
         case committing(inode: UInt64, device: UInt64, born: Timestamp?, isCopy: Bool)
-        /// Done: the record stays a while, for a client that did not get the answer.
+        /// Done: the record is kept for a while, for a client that did not get the response.
         case finished(entityTag: String, created: Bool)
     }
 
@@ -19,43 +21,42 @@ public struct UploadRecord: Equatable, Sendable {
         /// What it keeps.
         public var value: String
 
-        /// Makes a pair.
+        /// Creates a pair.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// 32 hexadecimal digits that nobody can guess: who knows them may go on with the upload.
+    /// 32 hexadecimal digits that nobody can guess: whoever knows them may continue the upload.
     public let id: String
-    /// Where the file shall be, or is, from the root; nil for a partial upload.
+    /// Where the file will be, or is, from the root; nil for a partial upload.
     public var target: SharePath?
-    /// All the bytes that will come; nil while the client has not said.
+    /// The total number of bytes; nil while the client has not announced it.
     public var length: Int64?
     /// What the service that takes the upload keeps with it; ``DirectoryRoot`` does not look at it.
     public var notes: [Note]
-    /// The modification time that the file shall have.
+    /// The modification time that the file will get.
     public var modified: Timestamp?
     /// The media type that the client named.
     public var mediaType: String?
-    /// A piece that becomes part of another upload, and no file of its own.
+    /// Whether it becomes part of another upload, instead of a file of its own.
     public var isPartial: Bool
-    /// The pieces that this upload was joined of; empty for all others.
+    /// The ids of the partial uploads that it was joined from; empty for all others.
     public var parts: [String]
-    /// Who began it; nil for everybody.
+    /// Who began it; nil when the requester gave no name.
     public var user: String?
-    /// Whose place it takes when nobody's name is known: the network that it was begun from; nil where that is not
-    /// known.
+    /// The network that it was begun from, which stands for the requester when no name is known; nil when unknown.
     public var client: String?
-    /// So many bytes are vouched for while more come that a check sum has yet to prove; nil when all are.
+    /// The number of verified bytes while more are received whose checksum is still to be checked; nil when all count.
     public var vouched: Int64?
-    /// So many bytes are on the disk, and not only in memory; nil in records of older versions, which did not say.
+    /// The number of bytes that are on the disk, and not only in memory; nil in records of older versions.
     public var settled: Int64?
-    /// The process that took the upload last: it knows of every byte that has come, and whether the disk took it.
+    /// The process that last took the upload: it knows of every byte received, and whether the disk has it.
     var writer: String?
     /// When it began.
     public var created: Timestamp
-    /// When it was last gone on with.
+    /// When it was last continued.
     public var touched: Timestamp
     /// How far it has come.
     public var phase: Phase
@@ -76,7 +77,7 @@ extension UploadRecord {
         client = record.text("client")
         vouched = record.number("vouched")
         settled = record.number("settled")
-        // What is less than nothing is another program's, and no sum with it is safe.
+        // Negative numbers are not ours, and adding to them might overflow.
         guard [length, vouched, settled].allSatisfy({ $0 ?? 0 >= 0 }) else { throw DamagedState() }
         writer = record.text("writer")
         parts = record.fields.filter { $0.key == "part" }.map { String(decoding: $0.value, as: UTF8.self) }
@@ -133,17 +134,17 @@ extension UploadRecord {
         return record
     }
 
-    /// How many of the bytes that have come can be gone on from.
+    /// How many of the received bytes can be relied on when the upload continues.
     /// - Parameters:
     ///   - length: of the part file.
-    ///   - reader: the process that asks. To any other than the one that wrote them, bytes that were not waited for may
-    ///     be nothing but a length: the power may have been cut between.
-    /// - Returns: so many from the start.
+    ///   - reader: the process that asks. For any other process than the one that wrote them, bytes that were not
+    ///     synced may be nothing but a length: there may have been a power cut in between.
+    /// - Returns: the number of bytes from the start.
     func proven(of length: Int64, for reader: String) -> Int64 {
         min(length, vouched ?? .max, writer == reader ? .max : settled ?? .max)
     }
 
-    /// Whether its name was about to go to a copy of its bytes.
+    /// Whether a copy of its bytes, on another file system, was about to get its name.
     var isCopy: Bool {
         if case .committing(_, _, _, isCopy: true) = phase { return true }
         return false
@@ -156,28 +157,28 @@ extension UploadRecord {
     }
 }
 
-/// What a client asks for when it begins a resumable upload.
+/// What a client requests when it begins a resumable upload.
 public struct UploadSpec: Sendable {
-    /// Where the file shall be; nil for a partial upload.
+    /// Where the file will be; nil for a partial upload.
     public var target: SharePath?
-    /// All the bytes that will come, where known.
+    /// The total number of bytes, if known.
     public var length: Int64?
-    /// What may be at the target now; asked again at the end.
+    /// What may be at the target now; checked again at the end.
     public var replacing: Replacement
     /// What the service that takes the upload keeps with it; ``DirectoryRoot`` does not look at it.
     public var notes: [UploadRecord.Note]
-    /// The modification time that the file shall have.
+    /// The modification time that the file will get.
     public var modified: Timestamp?
     /// The media type that the client named.
     public var mediaType: String?
-    /// The network that it comes from, in any form that tells one from another: who has no name shares the places for
-    /// uploads by it.
+    /// The network that it comes from, in any form that identifies it: requesters without a name in one network share
+    /// their places for uploads.
     public var client: String?
 
     /// Describes an upload.
     /// - Parameters:
-    ///   - target: where the file shall be, in the share's terms; nil for a partial upload.
-    ///   - length: all the bytes, where known.
+    ///   - target: where the file will be, in the share's terms; nil for a partial upload.
+    ///   - length: the total number of bytes, if known.
     ///   - replacing: what may be at the target.
     ///   - notes: what the service that takes the upload keeps with it.
     ///   - modified: the modification time that the file shall have.
@@ -197,10 +198,10 @@ public struct UploadSpec: Sendable {
     }
 }
 
-/// An upload that others can see going on.
+/// The progress of an upload, as others can see it.
 public struct UploadProgress: Equatable, Sendable {
-    /// What is known of it.
+    /// The upload's metadata and state.
     public var record: UploadRecord
-    /// The bytes that have come.
+    /// The number of bytes received.
     public var offset: Int64
 }

@@ -3,15 +3,15 @@ import Dispatch
 import Synchronization
 
 extension UploadStore {
-    /// Says the last word about uploads whose bytes have their name, where a process was killed before it did.
+    /// Completes the records of uploads whose bytes have their name, if a process was killed before it recorded that.
     ///
-    /// At the start, and every minute: sooner or later another file has the name. For those whose name is on another
-    /// disk, which may hang, waits no longer than most disks take; they are gone on with.
+    /// At the start, and every minute: sooner or later another file will have the name. For copies on another disk,
+    /// which may hang, waits no longer than most disks take; the work continues in the background.
     /// - Parameters:
-    ///   - look: what is at a path from the root; nil for nothing.
-    ///   - secure: waits until the disk has what is there, and its name.
-    /// - Throws: what the disk says of the first that could not be read or written, once all others are done; of
-    ///   another disk maybe the next time.
+    ///   - look: the status of what is at a path from the root; nil for nothing.
+    ///   - secure: waits until what is there, and its name, are on the disk.
+    /// - Throws: what the disk reports for the first record that could not be read or written, after all others are
+    ///   done; errors of another disk may only be thrown by the next call.
     func settle(
         _ look: @escaping @Sendable (SharePath) -> sys_attributes?,
         securing secure: @escaping @Sendable (SharePath) throws(RootError) -> Void
@@ -38,8 +38,8 @@ extension UploadStore {
         try attempts.finish()
     }
 
-    /// Runs `settle` for each of these uploads on a thread of its own, unless that is at some already.
-    /// - Throws: what went wrong since somebody last heard of it.
+    /// Runs `settle` for each of these uploads on a thread of its own, unless that thread is still busy.
+    /// - Throws: what went wrong since the last time that an error was thrown.
     private func aside(
         _ ids: [String], _ settle: @escaping @Sendable (String) throws(RootError) -> Void
     ) throws(RootError) {
@@ -72,32 +72,32 @@ extension UploadStore {
         _ id: String, in folder: IdentifiedDescriptor, _ look: (SharePath) -> sys_attributes?,
         _ secure: (SharePath) throws(RootError) -> Void
     ) throws(RootError) {
-        // Where the bytes have their name and another one, who ends the upload may live, and has the lock.
+        // If the bytes have both names, whoever is finishing the upload may still be alive, and holds the lock.
         let opened = Self.openPart(id, in: folder)
         guard opened >= 0 || opened == -ENOENT else { return }
         let part = opened < 0 ? nil : try IdentifiedDescriptor(adopting: opened, "fstat state")
         if let part, sys_lock(part.number, sys_lock_exclusive, 0) != 0 { return }
         defer { if let part { _ = sys_lock(part.number, sys_lock_none, 0) } }
         guard var record = try read(id, in: folder), let entityTag = record.doneTag(look) else { return }
-        // What the other disk can't keep is here still, and looked at again.
+        // What the other disk can't keep is still here, and is checked again later.
         if record.isCopy, part != nil, let target = record.target { try secure(target) }
         record.phase = .finished(entityTag: entityTag, created: false)
         record.touched = clock.wall()
         _ = try replace(record, generation: 1, stamp: record.touched, isEnding: true, in: folder)
-        // What stays goes with the record.
+        // What can't be removed now is removed with the record.
         _ = unsafe sys_unlinkat(folder.number, id + Self.part, 0)
     }
 }
 
 extension UploadRecord {
     /// Whether an upload that was about to get its name when the record was written has it.
-    /// - Parameter look: what is at a path from the root; nil for nothing.
-    /// - Returns: its entity tag then; nil of all others.
+    /// - Parameter look: the status of what is at a path from the root; nil for nothing.
+    /// - Returns: its entity tag if so; nil for all others.
     func doneTag(_ look: (SharePath) -> sys_attributes?) -> String? {
         guard case .committing(let inode, let device, let born, let isCopy) = phase, let target,
             let status = look(target), status.inode == inode, born == nil || born == status.birthTime
         else { return nil }
-        // Another disk may have another number after it was mounted again.
+        // Another disk may have another device number after it was mounted again.
         let isSame = isCopy && born != nil && length == Int64(clamping: status.size)
         guard status.device == device || isSame else { return nil }
         return FileAttributes(status)?.entityTag.text

@@ -1,42 +1,43 @@
 import CSyscalls
 import Synchronization
 
-/// Resumable uploads: `.shareserve/uploads/<id>.record` and the bytes beside it in `<id>.part`.
+/// Resumable uploads: `.shareserve/uploads/<id>.record`, and the bytes in `<id>.part`.
 ///
-/// The length of the part file is what has come, whenever the process ends. After a power cut it may count bytes that
-/// never reached the disk, so another process than the one that wrote them trusts only those that the record calls
-/// settled. Who writes is whoever stamped the record last: a record's modification time is a random number, made anew
-/// by everyone who goes on with the upload, and looked at before each write under a lock on the part file. So a client
-/// that comes back takes its upload over from its own lost connection at once, also on another process or host.
+/// The length of the part file is the number of bytes received, whenever the process ends. After a power cut it may
+/// include bytes that never reached the disk, so any process but the one that wrote them trusts only those that the
+/// record calls settled. The upload belongs to whoever last stamped its record: the record's modification time is a
+/// random number, chosen anew by everyone who continues the upload, and checked before each write under a lock on the
+/// part file. So a client that comes back immediately takes its upload over from its own lost connection, also on
+/// another process or host.
 package final class UploadStore: Sendable {
     static let folder = "uploads"
-    /// What the name of an upload's bytes ends in, behind its id.
+    /// The suffix of the name of an upload's bytes, after its id.
     static let part = ".part"
-    /// What the name of its record ends in.
+    /// The suffix of its record's name.
     static let record = ".record"
     /// How long a finished upload is remembered.
     static let remembersFinished: Duration = .seconds(3_600)
 
-    /// More finished uploads than this are not remembered.
+    /// The most finished uploads that are remembered.
     private static let mostFinished = 1_000
 
     let state: StateFolder
     let clock: RootClock
-    /// Tells this process from every other and from those before it.
+    /// Distinguishes this process from all others, and from earlier ones.
     let process = StateFile.randomName()
     let expiry: Duration
     private let limit: Int
-    /// When a full store was last swept, by the time that only moves forward.
+    /// When a full store was last swept, by uptime.
     private let swept = Mutex<Duration?>(nil)
-    /// Whose the uploads are, once that was asked: each is a file to read.
+    /// The owners of the uploads, as far as already read: each is in a file.
     private let owners = Mutex<[String: Owner]>([:])
-    /// Those whose copy's disk is being asked about them, by their ids.
+    /// The ids of uploads whose copy's disk is being waited for.
     private let asked = Mutex<Set<String>>([])
-    /// So many at a time: of the threads that everybody waits for, a disk that hangs keeps no more.
+    /// The most such waits at once: a disk that hangs must not block more of the threads that everybody needs.
     private static let mostAsked = 2
-    /// Whether a thread says the last word about copies, and what went wrong that nobody has heard of yet.
+    /// Whether a thread is completing records of copies, and an error of it that was not reported yet.
     let settling = Mutex<(isUnderWay: Bool, failure: RootError?)>((false, nil))
-    /// A full store is swept no more often than this, however many uploads are refused: each record is a file to read.
+    /// How often a full store is swept at most, however many uploads are refused: each record is a file to read.
     static let sweepInterval: Duration = .seconds(10)
 
     init(state: StateFolder, policy: RootPolicy, clock: RootClock) {
@@ -46,14 +47,14 @@ package final class UploadStore: Sendable {
         limit = max(0, policy.maxUploads)
     }
 
-    /// Makes an empty upload.
+    /// Creates an empty upload.
     /// - Throws: ``RootError/tooMany`` at the limit; ``RootError/tooManyUploads``.
     func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
         var (parts, records) = try count(in: folder)
         if parts >= limit || records > parts + Self.mostFinished {
             if isTimeToSweep() {
-                // What is counted then decides, not what could not be tidied.
+                // The count afterwards decides, not whether everything could be swept.
                 try? sweep()
                 (parts, records) = try count(in: folder)
             }
@@ -67,7 +68,7 @@ package final class UploadStore: Sendable {
             try? sweep()
             try requireFairness(to: record, among: count(in: folder).parts, in: folder)
         }
-        // The permissions that an ordinary new file has: this very file will be the user's. The folder hides it.
+        // The permissions of an ordinary new file: this very file will be the user's. The folder hides it.
         let opened = unsafe sys_openat(
             folder.number, record.id + Self.part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
         let part = UploadPart(
@@ -82,13 +83,15 @@ package final class UploadStore: Sendable {
         return part
     }
 
-    /// Leaves places for others: nobody begins an upload who has as many already as there are places left.
+    /// Leaves places for others: a requester who already has as many uploads as there are places left can't begin
+    /// another.
     ///
-    /// So one alone gets half of them, two a third each, and who has none yet finds one, whatever a few others do.
+    /// So one requester alone gets half of the places, two get a third each, and one who has none yet finds a place,
+    /// whatever a few others do.
     private func requireFairness(
         to record: UploadRecord, among parts: Int, in folder: IdentifiedDescriptor
     ) throws(RootError) {
-        // Who had all of them would still have fewer.
+        // Even a requester who had all of them would have fewer than there are places left.
         guard parts >= limit - parts else { return }
         let ids = try Self.parts(in: folder)
         let known = owners.withLock { $0 }
@@ -111,7 +114,7 @@ package final class UploadStore: Sendable {
         }
     }
 
-    /// Who takes a place: a user, or a network of those without a name.
+    /// Who occupies a place: a user, or a network of requesters without a name.
     private struct Owner: Equatable {
         var user: String?
         var client: String?
@@ -131,8 +134,8 @@ package final class UploadStore: Sendable {
         }
     }
 
-    /// Takes an upload over from whoever wrote to it before.
-    /// - Throws: ``RootError/unknownToken`` when there is none, or no more.
+    /// Takes an upload over from its previous owner.
+    /// - Throws: ``RootError/unknownToken`` when there is none (any more).
     func open(
         _ id: String, allowing isAllowed: (UploadRecord) throws(RootError) -> Bool
     ) throws(RootError) -> (UploadPart, UploadRecord) {
@@ -143,13 +146,13 @@ package final class UploadStore: Sendable {
             store: self, folder: folder, id: id,
             file: try IdentifiedDescriptor(adopting: check(opened, "open a part"), "fstat state"))
         return try part.locked { () throws(RootError) in
-            // Read again: whoever had it may have finished it just now.
+            // Read again: its previous owner may have finished it just now.
             guard var record = try self.find(id)?.record, part.isNamed(), try isAllowed(record) else {
                 throw .unknownToken
             }
             record.touched = clock.wall()
             if case .committing = record.phase { record.phase = .receiving }
-            // Nobody has seen whether what came behind is what its check sum says, or is on the disk at all.
+            // Bytes after the verified ones may not match their checksum, or may not be on the disk at all.
             let length = try part.length()
             let proven = record.proven(of: length, for: process)
             if length > proven { try check(sys_truncate(part.file.number, proven), "ftruncate a part") }
@@ -166,7 +169,8 @@ package final class UploadStore: Sendable {
         let flags = O_NOFOLLOW | O_NONBLOCK
         let opened = unsafe sys_openat(folder.number, id + part, O_RDWR | flags, 0)
         guard opened == -EACCES else { return opened }
-        // Killed when it was about to get a name, and had the bits of a file that nobody writes to.
+        // A process was killed when it was about to name it: it has the permission bits of a file that nobody may write
+        // to.
         let reading = unsafe sys_openat(folder.number, id + part, O_RDONLY | flags, 0)
         guard reading >= 0 else { return opened }
         let file = Descriptor(owning: reading)
@@ -174,7 +178,7 @@ package final class UploadStore: Sendable {
         return unsafe sys_openat(folder.number, id + part, O_RDWR | flags, 0)
     }
 
-    /// The record, unless it is over.
+    /// The upload's folder and record, unless it has expired.
     func find(_ id: String) throws(RootError) -> (folder: IdentifiedDescriptor, record: UploadRecord)? {
         guard Self.isID(id), let folder = try state.subfolder(Self.folder, creating: false),
             let record = try read(id, in: folder), !isOver(record, in: folder)
@@ -182,12 +186,11 @@ package final class UploadStore: Sendable {
         return (folder, record)
     }
 
-    /// All uploads that are not over, in no order, with what has come; but for those whose records can't be read, as
-    /// those of an earlier start as another user.
-    /// - Parameter age: how long ago those that wait for somebody to go on with them got their last bytes at most; nil
-    ///   for all.
+    /// All unexpired uploads, in no order, with the number of bytes received; except those whose records can't be read,
+    /// such as those of an earlier start as another user.
+    /// - Parameter age: how long ago unfinished uploads may have received their last bytes; nil for all.
     /// - Returns: the uploads.
-    /// - Throws: what the disk says of their folder.
+    /// - Throws: what the disk reports for their folder.
     func all(within age: Duration? = nil) throws(RootError) -> [UploadProgress] {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return [] }
         var found: [UploadProgress] = []
@@ -196,7 +199,7 @@ package final class UploadStore: Sendable {
             guard Self.isID(id), let record = try? read(id, in: folder), !isOver(record, in: folder) else { continue }
             var status = sys_attributes()
             let isThere = unsafe sys_statat(folder.number, id + Self.part, &status) == 0
-            // Without bytes and without a last word: killed in its last moment, and done.
+            // Without bytes and not marked as finished: a process was killed at the very end, and the upload is done.
             guard isThere || record.isFinished else { continue }
             if let age, isThere, !goesOn(record, status, within: age), !isHeld(id, in: folder) { continue }
             let offset = isThere ? record.proven(of: Int64(clamping: status.size), for: process) : 0
@@ -205,7 +208,7 @@ package final class UploadStore: Sendable {
         return found
     }
 
-    /// Whether somebody is about to end it, which may take a while: by a copy to another disk.
+    /// Whether somebody is finishing it, which may take a while: by a copy to another disk.
     private func isHeld(_ id: String, in folder: IdentifiedDescriptor) -> Bool {
         let opened = unsafe sys_openat(folder.number, id + Self.part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         guard opened >= 0 else { return false }
@@ -215,22 +218,22 @@ package final class UploadStore: Sendable {
 
     private func goesOn(_ record: UploadRecord, _ part: sys_attributes, within age: Duration) -> Bool {
         let now = clock.wall()
-        // Bytes that were refused their name have the time that the file was to have.
+        // Bytes that could not get their name have the modification time that the file was to get.
         let written = part.modificationTime <= now ? part.modificationTime : record.touched
         return max(record.touched, written).advanced(by: age) >= now
     }
 
-    /// Removes an upload with all that has come.
+    /// Removes an upload with all its bytes.
     func remove(_ id: String) throws(RootError) {
         guard let (folder, _) = try find(id) else { throw .unknownToken }
         try remove(id, in: folder)
         if state.waitsForDisk { try WriteBack.waitForNames(in: folder.number) }
     }
 
-    /// Removes what is over, and what a crash left behind.
+    /// Removes expired uploads, and what a crash left behind.
     ///
-    /// At the start, and every minute.
-    /// - Throws: what the disk says of the first that could not be read or removed, once all others are done.
+    /// Called at the start, and every minute.
+    /// - Throws: what the disk reports for the first that could not be read or removed, after all others are done.
     package func sweep() throws(RootError) {
         guard !state.isReadOnly, let folder = try state.subfolder(Self.folder, creating: false) else { return }
         var attempts = Attempts()
@@ -246,17 +249,18 @@ package final class UploadStore: Sendable {
             guard let record = try read(id, in: folder) else { return }
             if isOver(record, in: folder) { try remove(id, in: folder) }
         } else if isStray(name, of: id, in: folder) {
-            // What can't be removed is there the next time.
+            // What can't be removed now is tried again the next time.
             _ = unsafe sys_unlinkat(folder.number, name, 0)
         }
     }
 
-    /// Runs what asks the disk that an upload was copied to, which may take its time, or hang.
+    /// Runs `body`, which waits for the disk that an upload was copied to and may take long, or hang.
     /// - Parameters:
     ///   - id: of the upload.
-    ///   - body: what asks.
-    /// - Returns: what `body` gives.
-    /// - Throws: ``RootError/tooMany`` while it is asked about that upload, or about too many; what `body` throws.
+    ///   - body: waits for the disk.
+    /// - Returns: the result of `body`.
+    /// - Throws: ``RootError/tooMany`` while another call waits for that upload's copy, or too many wait; what `body`
+    ///   throws.
     func asking<Answer>(about id: String, _ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
         let isFree = asked.withLock { $0.count < Self.mostAsked && $0.insert(id).inserted }
         guard isFree else { throw .tooMany }
@@ -264,15 +268,15 @@ package final class UploadStore: Sendable {
         return try body()
     }
 
-    /// The moment at which an upload is given up when nobody goes on with it.
+    /// When an upload expires if nobody continues it.
     func expires(_ record: UploadRecord, in folder: IdentifiedDescriptor) -> Timestamp {
         var last = record.touched
         if record.isFinished { return last.advanced(by: min(expiry, Self.remembersFinished)) }
         var status = sys_attributes()
         if unsafe sys_statat(folder.number, record.id + Self.part, &status) == 0 {
             let written = status.modificationTime
-            // Bytes that were refused their name have the time that the file was to have: some clients' clocks are
-            // years ahead.
+            // Bytes that could not get their name have the modification time that the file was to get: some clients'
+            // clocks are years ahead.
             if written <= clock.wall().advanced(by: expiry) { last = max(last, written) }
         }
         return last.advanced(by: expiry)
@@ -286,16 +290,16 @@ package final class UploadStore: Sendable {
             }
             return try UploadRecord(line, id: id)
         } catch {
-            // The last word about an upload is not waited for: after a power cut there may be nothing in it.
+            // The final record of an upload is not synced: after a power cut it may contain only zeros.
             if !state.isReadOnly, bytes.allSatisfy({ $0 == 0 }) {
-                // One that stays says nothing to the next who reads it either.
+                // If it can't be removed, it is ignored the next time too.
                 _ = unsafe sys_unlinkat(folder.number, id + Self.record, 0)
                 return nil
             }
             let kept = "\(id).damaged"
             let isKept =
                 unsafe !state.isReadOnly && sys_renameat(folder.number, id + Self.record, folder.number, kept) == 0
-            // What stays under its name is looked at again, and another process may have put it away.
+            // If it keeps its name, it is examined again; or another process may have moved it.
             if isKept { state.incidents.report(.damagedFile(name: id + Self.record, keptAs: kept)) }
             return nil
         }
@@ -305,7 +309,7 @@ package final class UploadStore: Sendable {
         expires(record, in: folder) <= clock.wall()
     }
 
-    /// A part without a record, or a temporary file, that nobody touched for long.
+    /// Whether it is a part without a record, or a temporary file, that was not touched for a day.
     private func isStray(_ name: String, of id: String, in folder: IdentifiedDescriptor) -> Bool {
         var status = sys_attributes()
         if name.hasSuffix(Self.part), unsafe sys_statat(folder.number, id + Self.record, &status) == 0 { return false }
@@ -313,7 +317,7 @@ package final class UploadStore: Sendable {
         return clock.wall().since(Timestamp(seconds: status.changed)) > .seconds(86_400)
     }
 
-    /// The uploads that go on, and all that are remembered.
+    /// The number of unfinished uploads, and of all records.
     private func count(in folder: IdentifiedDescriptor) throws(RootError) -> (parts: Int, records: Int) {
         let names = try StateFolder.names(in: folder)
         return (names.count { $0.hasSuffix(Self.part) }, names.count { $0.hasSuffix(Self.record) })
@@ -325,7 +329,7 @@ package final class UploadStore: Sendable {
         for record in finished.dropLast(Self.mostFinished / 2) { try remove(record.id, in: folder) }
     }
 
-    /// The record first: a part without one is nothing.
+    /// Removes the record first: a part without one is ignored.
     private func remove(_ id: String, in folder: IdentifiedDescriptor) throws(RootError) {
         for name in [id + Self.record, id + Self.part] {
             let status = unsafe sys_unlinkat(folder.number, name, 0)

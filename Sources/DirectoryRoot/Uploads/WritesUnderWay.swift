@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The larger contents that this process is writing and that get their names when they are whole, for those who look
-/// on.
+/// The larger contents that this process is receiving and that get their names when they are complete, for showing
+/// their progress.
 final class WritesUnderWay: Sendable {
     /// One of them.
     struct Write {
         /// Where it will be, from the root.
         var target: SharePath
-        /// All the bytes that will come, where that is known.
+        /// The total number of bytes, if known.
         var length: Int64?
         var offset: Int64
         var user: String?
@@ -16,17 +16,17 @@ final class WritesUnderWay: Sendable {
 
     private let writes = Mutex<[ObjectIdentifier: Write]>([:])
 
-    /// Notes how far a content has come.
+    /// Records how far an upload has come.
     func note(_ write: Write, of upload: PendingUpload) {
         writes.withLock { $0[ObjectIdentifier(upload)] = write }
     }
 
-    /// Forgets a content that has its name or is given up.
+    /// Forgets an upload that has its name or was given up.
     func end(_ upload: PendingUpload) {
         writes.withLock { $0[ObjectIdentifier(upload)] = nil }
     }
 
-    /// All of them, as uploads that nobody can go on with.
+    /// All of them, as uploads that can't be resumed.
     func all() -> [UploadProgress] {
         writes.withLock { Array($0.values) }.map { write in
             let record = UploadRecord(

@@ -2,12 +2,12 @@ import CSyscalls
 import Synchronization
 
 extension CommitLock {
-    /// Runs `body` as the only one, where nobody has to be waited for.
+    /// Runs `body` under the lock, without waiting for anything.
     ///
     /// - Parameters:
     ///   - root: whose lock this is.
-    ///   - body: told what is known of locks and properties. But where there is no state folder, no other process comes
-    ///     between what it looks at and what it does.
+    ///   - body: gets what is known about locks and properties. Unless there is no state folder, no other process can
+    ///     interfere between what it checks and what it does.
     /// - Returns: nil when another thread holds the lock.
     /// - Throws: what `body` throws; ``RootError/busy`` when another process holds the lock;
     ///   ``RootError/notFound`` when there is a state folder without a lock file;
@@ -27,11 +27,11 @@ extension CommitLock {
                 if let before { kept.glance.noteNothing(before, at: root.state.clock.wall()) }
                 return try body(.nothing)
             }
-            // On a full disk the last room is for the file, not for the lock.
+            // On a full disk, the last free space is for the upload, not for a lock file.
             let lock = try StateLock(
                 named: Self.name, folder: folder, kept: &kept.file, creating: false, patience: .zero)
             defer { lock.release() }
-            // What is to be done first may wait for the disk.
+            // What has to be finished first may wait for the disk.
             guard !lock.isMarked else { throw .wouldBlock }
             let seen = Self.stamp(of: folder, in: root)
             let answer = try body(.tables)
@@ -43,8 +43,8 @@ extension CommitLock {
         }
     }
 
-    /// The lock in a folder that has not changed since a table of locks was looked for in it.
-    /// - Returns: nil when it has.
+    /// Takes the lock in a folder that has not changed since a lock table was looked for in it.
+    /// - Returns: nil when it has changed.
     private static func lock(
         _ folder: IdentifiedDescriptor, in root: DirectoryRoot, _ kept: Kept
     ) throws(RootError) -> StateLock? {
@@ -54,7 +54,7 @@ extension CommitLock {
         }
     }
 
-    /// What the root is; nil where it was never in memory.
+    /// The root's current stamp; nil when it was never in memory.
     private static func status(of root: DirectoryRoot) throws(RootError) -> StateGlance.Stamp? {
         guard root.isInMemory else { return nil }
         let found = try sys_attributes(of: root.descriptor)
@@ -62,7 +62,7 @@ extension CommitLock {
         return StateGlance.Stamp(found)
     }
 
-    /// What has the folder's name now; nil when it is not the folder, or not in memory.
+    /// The current stamp of what has the folder's name; nil when that is not the folder, or not in memory.
     private static func stamp(of folder: IdentifiedDescriptor, in root: DirectoryRoot) -> StateGlance.Stamp? {
         var found = sys_attributes()
         guard unsafe sys_statat(root.descriptor, StateFolder.name, &found) == 0, folder.isSame(as: found),

@@ -1,14 +1,14 @@
 import CSyscalls
 import Synchronization
 
-/// Held while a write looks at its precondition and the locks and then changes a name, so that no other write comes
-/// between: not of another thread, and not of another process on the same root.
+/// Held while a write checks its precondition and the locks and then changes a name, so that no other write interferes:
+/// neither one of another thread, nor one of another process on the same root.
 final class CommitLock: Sendable {
     static let name = "commit"
     let state: StateFolder
     let inProcess = Mutex(Kept())
     private let finishing = Mutex<(@Sendable () -> Bool)?>(nil)
-    /// What the holder has yet to wait for; empty where nobody holds the lock.
+    /// What the holder still has to sync; empty when nobody holds the lock.
     private let owed = Mutex<[NameSync]>([])
 
     /// What the last holder in this process left for the next.
@@ -21,26 +21,26 @@ final class CommitLock: Sendable {
         self.state = state
     }
 
-    /// Runs `body` as the only one.
+    /// Runs `body` under the lock.
     /// - Parameters:
     ///   - patience: how long to wait for another process.
-    ///   - body: what is done.
-    /// - Returns: what `body` gives.
-    /// - Throws: what `body` throws; ``RootError/busy`` when another process keeps the lock for too long.
+    ///   - body: the work.
+    /// - Returns: the result of `body`.
+    /// - Throws: what `body` throws; ``RootError/busy`` when another process holds the lock for too long.
     func withLock<Answer>(
         patience: Duration = StateFolder.patience, _ body: () throws(RootError) -> Answer
     ) throws(RootError) -> Answer {
         try withLock(creating: true, patience: patience) { (_) throws(RootError) in try body() }
     }
 
-    /// As ``withLock(patience:_:)``, for what may do without keeping out other processes: a new name, which is never
-    /// made where there is one.
+    /// As ``withLock(patience:_:)``, for work that does not depend on excluding other processes: creating a name, which
+    /// never replaces an existing one.
     /// - Parameters:
-    ///   - creating: makes the state folder that other processes are kept out with, where that can be.
+    ///   - creating: creates the state folder, with which other processes are excluded, if possible.
     ///   - patience: how long to wait for another process.
-    ///   - body: told whether they are kept out.
-    /// - Returns: what `body` gives.
-    /// - Throws: what `body` throws; ``RootError/busy`` when another process keeps the lock for too long.
+    ///   - body: gets whether other processes are excluded.
+    /// - Returns: the result of `body`.
+    /// - Throws: what `body` throws; ``RootError/busy`` when another process holds the lock for too long.
     func withLock<Answer>(
         creating: Bool, patience: Duration = StateFolder.patience, _ body: (Bool) throws(RootError) -> Answer
     ) throws(RootError) -> Answer {
@@ -53,7 +53,7 @@ final class CommitLock: Sendable {
             do throws(RootError) {
                 lock = try StateLock(named: Self.name, folder: folder, kept: &kept.file, patience: patience)
             } catch .noSpace {
-                // A disk without room for one more file must still let files be removed.
+                // On a disk without space for one more file, removing files must still be possible.
                 return try body(false)
             }
             defer { lock.release() }
@@ -71,15 +71,15 @@ final class CommitLock: Sendable {
         }
     }
 
-    /// Waits until the disk has the names in a directory; under the lock.
+    /// Waits until the names in a directory are on the disk; called under the lock.
     ///
-    /// Where that takes as long as to write all that the file system has, it is put off until the lock is given back,
-    /// with what is to be waited for behind it: ``withLock(patience:_:)`` returns, or throws what the disk says, only
+    /// If that means to sync the whole file system, it is postponed until the lock is released, and so is every later
+    /// wait: ``withLock(patience:_:)`` returns, or throws what the disk reports, only after that.
     /// then.
     /// - Parameters:
-    ///   - directory: open for `*at` calls at least.
-    ///   - file: that just got one of the names, open; nil for none.
-    /// - Throws: what the disk says.
+    ///   - directory: open at least for `*at` calls.
+    ///   - file: open file that just got one of the names; nil for none.
+    /// - Throws: what the disk reports.
     func waitForNames(at directory: Int32, having file: Int32?) throws(RootError) {
         guard let names = try NameSync(of: directory, below: state.root, having: file) else { return }
         let isLater = owed.withLock { owed in
@@ -90,15 +90,15 @@ final class CommitLock: Sendable {
         if !isLater { try names.wait() }
     }
 
-    /// Sets what is done, under the lock, before anything else when a holder was killed that had marked the lock.
-    /// - Parameter finish: says whether nothing of it is left to do.
+    /// Sets what to do first, under the lock, when a holder that had marked the lock was killed.
+    /// - Parameter finish: returns whether everything was finished.
     func whenMarked(_ finish: @escaping @Sendable () -> Bool) {
         finishing.withLock { $0 = finish }
     }
 
-    /// Marks the lock: by the length of its file, which whoever takes it next looks at anyway.
+    /// Marks the lock: by the length of its file, which whoever takes it next examines anyway.
     ///
-    /// Under the lock. Where there is no room for it, all is as without a mark.
+    /// Called under the lock. If there is no disk space for the mark, everything works as without one.
     /// - Returns: whether it has a mark now and had none before.
     func mark() -> Bool {
         guard let folder = try? state.descriptor(creating: false),
@@ -108,16 +108,16 @@ final class CommitLock: Sendable {
         guard unsafe byte.withUnsafeBytes({ unsafe sys_write(file.number, $0.baseAddress, $0.count) }) == 1 else {
             return false
         }
-        // Who goes by an earlier look at the folder looks again, and so finds the mark.
-        // Where the folder lets us open what is in it and no more, who does not look again may write before what is
-        // noted is made good, which leaves alone what is not as noted any more.
+        // Whoever relies on an earlier look at the folder looks again after this, and so finds the mark. If this
+        // process may not change the folder's times, one that does not look again may write before what is noted was
+        // finished; finishing leaves alone what no longer matches the note.
         _ = sys_touch(folder.number)
         return true
     }
 
-    /// Takes the mark away, under the lock.
+    /// Removes the mark; called under the lock.
     ///
-    /// Where that fails, the next to take the lock finds nothing left to do.
+    /// If that fails, the next to take the lock finds nothing left to do.
     func unmark() {
         guard let folder = try? state.descriptor(creating: false) else { return }
         _ = try? open(in: folder, O_WRONLY | O_TRUNC)
@@ -128,7 +128,7 @@ final class CommitLock: Sendable {
     }
 
     private func folder(creating: Bool) throws(RootError) -> IdentifiedDescriptor? {
-        // Where none can be made, the exclusion of this process's own threads is all there is.
+        // If the folder can't be created, only this process's own threads exclude each other.
         if creating, let made = try? state.descriptor(creating: true) { return made }
         return try state.descriptor(creating: false)
     }

@@ -1,39 +1,39 @@
 import CSyscalls
 
-/// Writes a file from its beginning on, as is cheapest for its size: room is taken ahead of what is written, the disk
-/// is kept at work, and most of a large file that comes fast goes past memory.
+/// Writes a file from its beginning, in the cheapest way for its size: space is allocated ahead, the disk is kept busy,
+/// and most of a large file that arrives fast is written with direct I/O.
 ///
-/// Used by one task at a time.
+/// Used by one task only at any moment.
 final class ContentWriter {
-    /// Bytes that were taken so far; not all of them may be in the file before ``finish(_:)``.
+    /// The number of bytes accepted so far; not all of them may be in the file before ``finish(_:)``.
     private(set) var written: Int64 = 0
 
     private let root: DirectoryRoot
-    /// All the bytes that will come, where that is known.
+    /// The total number of bytes, if known.
     private let size: Int64?
     private var behind = WriteBehind()
-    /// Whether room is taken before the bytes come, and up to where it was, or may have been.
+    /// Whether space is allocated ahead, and up to which offset it was, or may have been.
     private var reserves: Bool
     private var reserved: Int64 = 0
-    /// What writes past memory now, and from where on it may be tried, again.
+    /// The direct writer in use, and the offset from which on direct I/O may be tried (again).
     private var direct: DirectWriter?
     private var directFrom: Int64
     private var isAsked = false
 
-    /// Room is taken from the first of these on, and for no more than the second at a time; more where it is written
-    /// past memory, since to take room waits for that.
+    /// Space is allocated ahead after the first of these, at most the second in one step; with direct I/O in larger
+    /// steps, since an allocation waits for the writes under way.
     private static let reserveStart: Int64 = 1 << 20
     private static let reserveInterval: Int64 = 16 << 20
     private static let directInterval: Int64 = 64 << 20
-    /// With less to come, and for smaller pieces, it is not worth to go past memory: who sends these is slower than the
+    /// With less than this to come, or in smaller chunks, direct I/O is not worth it: such clients are slower than the
     /// disk.
     private static let leastDirect: Int64 = 8 << 20
     private static let leastPiece = 128 << 10
 
     /// - Parameters:
-    ///   - root: of the file.
+    ///   - root: the root that the file is in.
     ///   - size: the number of bytes that will come, where known.
-    ///   - start: so many bytes stay in memory, whatever comes.
+    ///   - start: the number of bytes at the beginning that always stay in the page cache.
     init(in root: DirectoryRoot, size: Int64?, keeping start: Int64 = WriteBehind.keptInMemory) {
         self.root = root
         self.size = size
@@ -43,22 +43,23 @@ final class ContentWriter {
 
     deinit { abandon() }
 
-    /// Takes no more; waits for nothing.
+    /// Accepts no more; waits for nothing.
     func abandon() {
         if let direct { root.directWriters.giveBack(direct) }
         direct = nil
     }
 
-    /// Goes on behind what somebody else wrote to the file.
+    /// Continues after what was written to the file by other means.
     func skip(to offset: Int64) {
         written = offset
         behind = WriteBehind(from: offset)
     }
 
-    /// Where the next bytes may be received, so that ``write(_:to:)`` need not copy them; nil where it does not.
+    /// The memory to receive the next bytes in, so that ``write(_:to:)`` need not copy them; nil when it would not
+    /// help.
     ///
-    /// Only who has asked, and will ``pause(_:)``, has anything written past memory: others could keep for long what
-    /// there are few of.
+    /// Direct I/O is used only for callers that have asked for this, and will call ``pause(_:)``: others could hold one
+    /// of the few direct writers for long.
     func room() -> UnsafeMutableRawBufferPointer? {
         isAsked = true
         return unsafe direct?.room
@@ -66,9 +67,9 @@ final class ContentWriter {
 
     /// Appends the bytes; waits for the disk.
     /// - Parameters:
-    ///   - bytes: any, or those at the beginning of ``room()``.
+    ///   - bytes: any bytes, or those at the beginning of ``room()``.
     ///   - descriptor: of the file, always the same.
-    /// - Throws: what the disk has against these bytes, or earlier ones; no more can be written then.
+    /// - Throws: why the disk refused these bytes, or earlier ones; no more can be written then.
     func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(RootError) {
         reserve(bytes.count, in: descriptor)
         var rest = unsafe bytes
@@ -86,7 +87,8 @@ final class ContentWriter {
                 written += Int64(count)
                 unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[count...])
             }
-            // Without room, each piece would wait for the one before it. Not before: the bytes may be in its memory.
+            // Without allocated space, each piece would wait for the one before it. Only after the write: the bytes may
+            // be in the writer's memory.
             if !reserves { try pause(descriptor) }
         } else {
             try unsafe writeAll(rest, to: descriptor, at: &written)
@@ -95,8 +97,8 @@ final class ContentWriter {
         if behind.follow(to: written, in: descriptor) { try root.requireSpace(for: 0, at: descriptor) }
     }
 
-    /// Has all that was taken written, as before an end, or where no more may come for a while: what writes past memory
-    /// is for others then.
+    /// Writes all accepted bytes, before the end or when no more may come for a while: the direct writer is returned to
+    /// others.
     /// - Parameter descriptor: of the file.
     /// - Throws: as ``write(_:to:)``.
     func pause(_ descriptor: Int32) throws(RootError) {
@@ -107,21 +109,21 @@ final class ContentWriter {
         directFrom = written + Self.leastDirect
     }
 
-    /// Ends the file where its content ends, also when less came than was announced.
+    /// Truncates the file to its content, also when less came than was announced.
     /// - Parameter descriptor: of the file.
     /// - Throws: as ``write(_:to:)``.
     func finish(_ descriptor: Int32) throws(RootError) {
         try pause(descriptor)
         guard reserved > 0 else { return }
         let size = try Int64(clamping: sys_attributes(of: descriptor).size)
-        // Not all that was taken is there: no name for that.
+        // Not all accepted bytes are there: such a file must not get its name.
         guard size >= written else { throw .system(errno: EIO, call: "write") }
         if size > written { try check(sys_truncate(descriptor, written), "ftruncate") }
     }
 
-    /// Takes room ahead of what is written where that makes writing cheaper: it costs a third less then.
+    /// Allocates space ahead where that makes writing cheaper: it then costs a third less.
     ///
-    /// No more than has come already: an announced length alone takes nothing from anybody.
+    /// Never more than has been received already: an announced length alone takes no space from others.
     private func reserve(_ count: Int, in descriptor: Int32) {
         guard reserves, let size, written >= Self.reserveStart, written + Int64(count) > reserved else { return }
         let start = max(reserved, written)
@@ -130,9 +132,9 @@ final class ContentWriter {
             reserves = false
             return
         }
-        // Whatever comes of it: ext4 makes the file longer by what it found, also where that is not all.
+        // Also after a failure: ext4 extends the file by the space it found, even if that is not all.
         reserved = start + room
-        // Only a comfort: whether there is room is for the write to say.
+        // An optimisation only: a lack of space is reported by the write.
         if sys_allocate(descriptor, start, room) != 0 { reserves = false }
     }
 

@@ -1,30 +1,30 @@
 import CSyscalls
 import Synchronization
 
-/// Writes one large file past the kernel's memory of files: a piece that is whole goes to the disk by itself while the
-/// next one comes.
+/// Writes one large file with direct I/O, past the page cache: a complete piece is written asynchronously while the
+/// next one is received.
 ///
-/// To copy what comes into that memory, page by page, is most of what a large upload costs: 1 GiB takes half of the
-/// processor time so, and pushes nothing out that others read. Used by one task at a time.
+/// Copying the data into the page cache, page by page, is most of the cost of a large upload: without that, 1 GiB takes
+/// half the processor time, and evicts nothing that others read. Used by one task only at any moment.
 @safe final class DirectWriter: @unchecked Sendable {
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     ///
-    /// A disk is as fast with such as with what the kernel gathers, where it has more than one at a time.
+    /// A disk is as fast with such pieces as with what the kernel would gather, if it has more than one at once.
     static let piece = 2 << 20
-    /// One is filled while the others are written.
+    /// The number of pieces: one is filled while the others are being written.
     private static let pieces = 3
 
     private let queue: UInt64
     private let memory: UnsafeMutableRawBufferPointer
-    /// Where in the file the pieces belong that are being written; nil for the others.
+    /// For each piece that is being written, its offset in the file; nil for the others.
     private var inFlight = [Int64?](repeating: nil, count: pieces)
-    /// The piece that is filled, how far it is, and where in the file it will begin.
+    /// The piece that is being filled, how many bytes it has, and its offset in the file.
     private var current = 0
     private var filled = 0
     private var start: Int64 = 0
     private var descriptor: Int32 = -1
 
-    /// - Returns: nil where the system has no such writing, or no more of it.
+    /// - Returns: nil when the system has no asynchronous writes, or no more of them.
     init?() {
         var queue: UInt64 = 0
         guard unsafe sys_pieces_begin(UInt32(Self.pieces), &queue) == 0 else { return nil }
@@ -34,16 +34,16 @@ import Synchronization
     }
 
     deinit {
-        // Waits for what is being written.
+        // Waits for the writes under way.
         sys_pieces_end(queue)
         unsafe memory.deallocate()
     }
 
-    /// Takes a file on.
+    /// Begins with a file.
     /// - Parameters:
     ///   - descriptor: of the file, for which ``sys_likes_direct_writes(_:)`` holds.
-    ///   - offset: where the next byte goes; a multiple of ``piece``.
-    /// - Returns: false where the file cannot be written so.
+    ///   - offset: of the next byte; a multiple of ``piece``.
+    /// - Returns: false when the file can't be written with direct I/O.
     func begin(_ descriptor: Int32, at offset: Int64) -> Bool {
         guard offset % Int64(Self.piece) == 0, sys_write_directly(descriptor, true) == 0 else { return false }
         self.descriptor = descriptor
@@ -51,16 +51,16 @@ import Synchronization
         return true
     }
 
-    /// Where the next bytes belong: what is received here need not be copied.
+    /// The memory for the next bytes: what is received here need not be copied.
     var room: UnsafeMutableRawBufferPointer {
         let end = (current + 1) * Self.piece
         return unsafe UnsafeMutableRawBufferPointer(rebasing: memory[end - Self.piece + filled..<end])
     }
 
-    /// Takes the first of some bytes.
-    /// - Parameter bytes: any, or those that were put at the beginning of ``room``; not none.
-    /// - Returns: how many were taken, at least one.
-    /// - Throws: what the disk had against this piece, or an earlier one.
+    /// Accepts some of the given bytes, from their beginning.
+    /// - Parameter bytes: any bytes, or those at the beginning of ``room``; not empty.
+    /// - Returns: the number accepted, at least one.
+    /// - Throws: why the disk refused this piece, or an earlier one.
     func take(_ bytes: UnsafeRawBufferPointer) throws(RootError) -> Int {
         let room = unsafe room
         let count = min(bytes.count, room.count)
@@ -72,8 +72,8 @@ import Synchronization
         return count
     }
 
-    /// Has all the bytes written that were taken, waits for that, and lets go of the file.
-    /// - Throws: what the disk has against them.
+    /// Writes all accepted bytes, waits for that, and releases the file.
+    /// - Throws: why the disk refused them.
     func end() throws(RootError) {
         try awaitAll()
         defer { descriptor = -1 }
@@ -93,9 +93,9 @@ import Synchronization
         return true
     }
 
-    /// Gives back the memory until it is used again.
+    /// Gives the memory back to the system until it is used again.
     ///
-    /// What is being written keeps its pages.
+    /// Pages that are being written are kept.
     func rest() { unsafe sys_give_back_pages(memory.baseAddress, memory.count) }
 
     private func send() throws(RootError) {
@@ -136,7 +136,7 @@ import Synchronization
         }
     }
 
-    /// Writes the rest of a piece in the ordinary way, which also says why it could not be written in this one.
+    /// Writes the rest of a piece with ordinary I/O, which also reports the error if that fails too.
     private func writeAgain(piece index: Int, from count: Int, at offset: Int64) throws(RootError) {
         try check(sys_write_directly(descriptor, false), "fcntl")
         try write(piece: index, from: count, to: Self.piece, at: offset)
@@ -151,7 +151,7 @@ import Synchronization
     }
 }
 
-/// The few writers of a shared directory: each has memory of its own.
+/// The few direct writers of a root: each has memory of its own.
 final class DirectWriters: Sendable {
     private static let most = 4
 
@@ -162,10 +162,10 @@ final class DirectWriters: Sendable {
 
     private let state = Mutex(State())
 
-    /// One for a file, to be given back; nil where all are busy, or the system has none.
+    /// A writer for a file, to be given back; nil when all are busy, or the system has none.
     func take() -> DirectWriter? {
         state.withLock { state in
-            // One may have been given back in a hurry.
+            // A writer may have been given back while pieces were still being written.
             if let index = state.idle.firstIndex(where: { $0.isAtRest() }) { return state.idle.remove(at: index) }
             guard state.count < Self.most, let writer = DirectWriter() else { return nil }
             state.count += 1

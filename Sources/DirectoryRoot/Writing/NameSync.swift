@@ -1,25 +1,25 @@
 import CSyscalls
 
-/// What to wait for until the disk has the names in a directory.
+/// What must be synced so that a directory's entries survive a power cut.
 ///
-/// Found out as soon as they have changed, and waited for there or later. A folder that takes names and shows none
-/// can't be asked, but all that its file system has, which may be much: by whatever of it can be opened. Where that is
-/// nothing, there is nobody to ask, as on disks that have nothing to say about directories: a change that was made is
-/// not called refused.
+/// Normally the directory itself. A drop box (writable, not readable) can't be opened for fsync, so its whole file
+/// system is synced, through any file of it that opens. If none opens, nothing is waited for, as on file systems that
+/// can't sync directories: the change itself succeeded and must not be reported as refused. Determined as soon as the
+/// names have changed; waited for then or later.
 struct NameSync: Sendable {
     private let opened: SharedDescriptor
-    /// Whether it is for all that the file system has.
+    /// Whether the whole file system is synced.
     let isOfAll: Bool
 
-    /// Folders above that are tried.
+    /// The most folders above that are tried.
     private static let mostFolders = 64
 
     /// - Parameters:
-    ///   - directory: open for `*at` calls at least.
-    ///   - root: at or above it, beyond which nothing is opened; nil to open nothing above it.
-    ///   - file: on its file system, open in any way that is no path only; nil for none.
-    ///   - andAll: whether all that the file system has is to be waited for, too.
-    /// - Throws: what opening the directory met, but that it shows nothing.
+    ///   - directory: open at least for `*at` calls.
+    ///   - root: the folder, at or above `directory`, beyond which nothing is opened; nil to open nothing above it.
+    ///   - file: an open file on its file system, not opened with `O_PATH`; nil for none.
+    ///   - andAll: whether the whole file system is synced in any case.
+    /// - Throws: what opening the directory met, except that it can't be read.
     init?(
         of directory: Int32, below root: Int32? = nil, having file: Int32? = nil, andAll: Bool = false
     ) throws(RootError) {
@@ -34,14 +34,14 @@ struct NameSync: Sendable {
         isOfAll = true
     }
 
-    /// Waits for the disk.
-    /// - Throws: what it says.
+    /// Waits until the entries are on the disk.
+    /// - Throws: what the disk reports.
     func wait() throws(RootError) {
         guard isOfAll else { return try WriteBack.waitForNames(in: opened.number) }
         try check(sys_sync_all(opened.number), "syncfs")
     }
 
-    /// Anything open on a directory's file system; nil where nothing can be.
+    /// Anything that can be opened on a directory's file system; nil when nothing can.
     private static func anything(beside directory: Int32, _ root: Int32?, _ file: Int32?) -> SharedDescriptor? {
         if let file, let copy = try? Descriptor(sys_dup(file), "dup") { return SharedDescriptor(copy) }
         let unnamed = unsafe sys_openat(directory, ".", sys_o_tmpfile | O_RDWR, 0o600)
@@ -49,7 +49,7 @@ struct NameSync: Sendable {
         return root.flatMap { folder(above: directory, below: $0) }
     }
 
-    /// A folder above another one, on the same file system and not above the root, that lets itself be read.
+    /// A folder above another one, on the same file system and not above the root, that can be opened for reading.
     private static func folder(above directory: Int32, below root: Int32) -> SharedDescriptor? {
         var (own, top, here) = (sys_attributes(), sys_attributes(), sys_attributes())
         guard unsafe sys_fstat(directory, &own) == 0, unsafe sys_fstat(root, &top) == 0 else { return nil }

@@ -1,24 +1,24 @@
 import CSyscalls
 
-/// A new content on its way to a name.
+/// New content that has not got its name yet.
 ///
-/// Dropped without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file on
-/// the target's file system; the name changes by one rename.
+/// If released without ``commit()``, it leaves nothing behind. Used by one task only at any moment. Writes go to an
+/// unnamed file on the target's file system; the name changes by one rename.
 public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     private let share: Share
     private let path: SharePath
     private let replacing: Replacement
     private var file: TemporaryFile?
     private var modified: Timestamp?
-    /// The first thing that went wrong; whatever comes after it fails in the same way.
+    /// The first error; every later call fails with it.
     private var failure: RootError?
     private let writer: ContentWriter
-    /// All the bytes that will come, where that is known, and how far those who look on were told.
+    /// The total number of bytes, if known, and how many were reported as progress.
     private let size: Int64?
     private var told: Int64 = 0
     private let began: Timestamp
 
-    /// How much is written before it is told: small files are there before anybody could look.
+    /// How many bytes are written between two progress reports: small files are complete before anybody could look.
     private static let toldInterval: Int64 = 256 << 10
 
     init(share: Share, path: SharePath, replacing: Replacement, size: Int64?, file: TemporaryFile) {
@@ -38,8 +38,8 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
 
     /// Appends all the bytes, or throws; waits for the disk.
     ///
-    /// - Throws: ``RootError/noSpace``, ``RootError/overLimit(_:)`` and whatever else the disk has against it; the
-    ///   upload can't go on then.
+    /// - Throws: ``RootError/noSpace``, ``RootError/overLimit(_:)`` and whatever else the disk reports; the upload
+    ///   can't continue then.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(RootError) {
         try guarded { (file) throws(RootError) in
             try self.admit(Int64(bytes.count))
@@ -56,10 +56,10 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         told = 0
     }
 
-    /// Where the next bytes may be put; see ``ReceivingPlace``.
+    /// The memory for the next bytes; see ``ReceivingPlace``.
     public func room() -> UnsafeMutableRawBufferPointer? { unsafe writer.room() }
 
-    /// Keeps nothing in memory until more comes; waits for the disk.
+    /// Writes out what is held in memory until more comes; waits for the disk.
     ///
     /// - Throws: as ``write(_:)-(UnsafeRawBufferPointer)``.
     public func pause() throws(RootError) {
@@ -74,13 +74,13 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         try outcome.get()
     }
 
-    /// Begins with the first bytes of another file; what is written next comes behind them.
+    /// Begins with the first bytes of another file; what is written next is appended.
     ///
-    /// Where the file system can share blocks between files, nothing is copied.
+    /// If the file system can share blocks between files, nothing is copied.
     /// - Parameters:
-    ///   - count: so many of them.
-    ///   - entry: an open file that has them.
-    /// - Throws: ``RootError/preconditionFailed`` when it has become shorter; and as
+    ///   - count: the number of bytes.
+    ///   - entry: the open file to take them from.
+    /// - Throws: ``RootError/preconditionFailed`` when that file has become shorter; and as
     ///   ``write(_:)-(UnsafeRawBufferPointer)``.
     public func begin(with count: Int64, of entry: Entry) throws(RootError) {
         try guarded { (file) throws(RootError) in
@@ -99,7 +99,7 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         }
     }
 
-    /// Goes on with what another file has behind as many bytes as were written here.
+    /// Appends what another file has after as many bytes as were written here.
     ///
     /// - Throws: as ``begin(with:of:)``.
     public func end(as entry: Entry) throws(RootError) {
@@ -114,7 +114,7 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         }
     }
 
-    /// The modification time that the file shall have instead of now.
+    /// Sets the modification time of the file; without it, the file gets the current time.
     public func setModified(_ time: Timestamp) { modified = time }
 
     /// Puts the content under the name: precondition, locks and rename under one lock.
@@ -130,11 +130,11 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         }
     }
 
-    /// Puts the content under another name than the one it was begun for.
+    /// Puts the content under another name than the one that it was begun for.
     ///
-    /// - Parameter other: a file's path, there or not.
+    /// - Parameter other: a file's path, which may exist or not.
     /// - Returns: the new attributes and whether the name is new.
-    /// - Throws: ``RootError/exists``, after which a further name may be tried; and as ``commit()``.
+    /// - Throws: ``RootError/exists``, after which another name may be tried; and as ``commit()``.
     public func commit(to other: SharePath) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let failure { throw failure }
         guard let file else { throw .notFound }
@@ -154,7 +154,7 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         }
     }
 
-    /// Drops the content at once instead of at the end of this object's life.
+    /// Drops the content now, instead of when this object is released.
     public func abandon() {
         writer.abandon()
         file = nil

@@ -1,13 +1,14 @@
-/// A content in the making that may have a place for its next bytes, so that they are received where they belong.
+/// Content being received that may offer memory for its next bytes, so that they need not be copied.
 public protocol ReceivingPlace: AnyObject, Sendable {
-    /// Where the next bytes may be put before they are written as any others, which are not copied then; nil where they
-    /// may not.
+    /// The memory to put the next bytes in before they are passed to the write function like any others; nil when there
+    /// is none.
     ///
-    /// Good until something is written. Who asks once calls ``pause()`` before any wait that may be long.
+    /// Valid until something is written. After the first call, ``pause()`` must be called before any wait that may be
+    /// long.
     func room() -> UnsafeMutableRawBufferPointer?
 
-    /// Keeps nothing in memory until more comes, which may take long; waits for the disk.
+    /// Writes out what is held in memory until more comes, which may take long; waits for the disk.
     ///
-    /// - Throws: what the disk has against what was written.
+    /// - Throws: why the disk refused what was written.
     func pause() throws(RootError)
 }

@@ -1,16 +1,16 @@
 import CSyscalls
 
-/// What every write asks before it changes a name.
+/// What every write checks before it changes a name.
 extension Share {
     /// The path from the root of something that may be written at all.
     ///
-    /// Waits for its disk where that is a far one below the root: a change holds up all others while it is made, so a
-    /// disk that hangs is met before.
+    /// Waits for its disk if that is a far one below the root: a change holds up all others while it is made, so a disk
+    /// that hangs must block before that.
     /// - Parameters:
     ///   - path: from ``base``.
     ///   - error: thrown for the shared directory itself.
     /// - Returns: the path from the root.
-    /// - Throws: ``RootError/readOnly``; ``RootError/forbidden`` for names that do not exist for anybody.
+    /// - Throws: ``RootError/readOnly``; ``RootError/forbidden`` for hidden and reserved names.
     package func writable(_ path: SharePath, orElse error: RootError) throws(RootError) -> SharePath {
         guard !root.policy.isReadOnly else { throw .readOnly }
         try root.state.folder.requireOpen()
@@ -21,9 +21,9 @@ extension Share {
         return path
     }
 
-    /// The path of something that shall be deleted, from the root.
-    /// - Throws: as ``writable(_:orElse:)``; ``RootError/selfReference`` for the root; ``RootError/forbidden`` where
-    ///   the share lets nothing be deleted.
+    /// The path from the root of something that is to be deleted.
+    /// - Throws: as ``writable(_:orElse:)``; ``RootError/selfReference`` for the root; ``RootError/forbidden`` if the
+    ///   policy forbids deleting.
     func deletable(_ path: SharePath) throws(RootError) -> SharePath {
         guard !path.isRoot else { throw root.policy.isReadOnly ? .readOnly : .selfReference }
         let path = try writable(path, orElse: .selfReference)
@@ -31,15 +31,15 @@ extension Share {
         return path
     }
 
-    /// The place of something that shall be written, there or not.
-    /// - Throws: ``RootError/forbidden`` to a requester without any right there, who must not learn what is there
-    ///   either, from a precondition that is looked at before the rights; and what keeps the place from being found.
+    /// The place of something that is to be written, whether it exists or not.
+    /// - Throws: ``RootError/forbidden`` for a requester without any right there, who must not learn what exists
+    ///   either, from a precondition that is checked before the rights; and what prevents finding the place.
     func locateTarget(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
         let location: Location
         do throws(RootError) {
             location = try locateShown(path, followsLink: followsLink)
         } catch .parentMissing where !granted(at: path).contains(.create) {
-            // To make the folder first would be refused, too.
+            // Creating the folder first would be refused too.
             throw .forbidden
         }
         let (real, isDirectory) = (location.path, location.status?.isDirectory == true)
@@ -47,7 +47,7 @@ extension Share {
         return location
     }
 
-    /// Whether the requester may do anything at `path`, or it is shown as the way to something.
+    /// Whether the requester has any right at `path`, or may see it as the way to something readable.
     private func mayKnow(_ path: SharePath, _ isDirectory: Bool) -> Bool {
         granted(at: path) != .none || isDirectory && rights.leadsToReadable(below: path)
     }
@@ -63,8 +63,8 @@ extension Share {
         }
         guard root.shows(location.path), base.contains(location.path) else { throw .forbidden }
         if let status = location.status, !status.isFile, !status.isDirectory {
-            // A FIFO or device does not exist, but its name is taken. So is that of a link, which a write that does not
-            // follow it replaces, when it leads to something.
+            // A FIFO or device does not exist for clients, but its name is taken. The same holds for a link; a write
+            // that does not follow links replaces one only if it leads to something.
             guard status.isLink, let found = try? look(at: location.path, waiting: true),
                 FileAttributes(found.status) != nil
             else { throw .forbidden }
@@ -72,7 +72,7 @@ extension Share {
         return location
     }
 
-    /// The place of something that must be there.
+    /// The place of something that must exist.
     func locateSource(_ path: SharePath, followsLink: Bool) throws(RootError) -> Location {
         let location: Location
         do throws(RootError) {
@@ -88,7 +88,7 @@ extension Share {
         return location
     }
 
-    /// Tells "you may not" from "there is no such thing".
+    /// Distinguishes "forbidden" from "not found".
     private func isForbiddenByFileSystem(_ path: SharePath) -> Bool {
         do throws(RootError) {
             _ = try look(at: path, waiting: true)
@@ -99,8 +99,8 @@ extension Share {
     }
 
     /// - Parameters:
-    ///   - wanted: the rights that it takes.
-    ///   - path: as asked for.
+    ///   - wanted: the required rights.
+    ///   - path: as requested.
     ///   - realPath: with links resolved.
     /// - Throws: ``RootError/forbidden``.
     func requireRights(_ wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
@@ -110,7 +110,7 @@ extension Share {
     }
 
     /// As ``requireRights(_:at:_:)`` for the path and everything below it.
-    /// - Throws: ``RootError/notFound`` to a requester without any right at one of the two, else
+    /// - Throws: ``RootError/notFound`` for a requester without any right at one of the two paths, else
     ///   ``RootError/forbidden``.
     func requireRights(throughout wanted: Rights, at path: SharePath, _ realPath: SharePath) throws(RootError) {
         guard allows(wanted, throughout: path), path == realPath || allows(wanted, throughout: realPath)
@@ -119,7 +119,7 @@ extension Share {
         }
     }
 
-    /// Applies a precondition to what is there; a link counts as what it points at.
+    /// Checks a precondition against what exists; for a link, against its target.
     func requireMatch(_ replacing: Replacement, _ status: sys_attributes?) throws(RootError) {
         switch replacing {
         case .nothing: if status != nil { throw .exists }
@@ -129,7 +129,7 @@ extension Share {
         }
     }
 
-    /// Everything that decides whether a file may be written at a place.
+    /// Checks everything that decides whether a file may be written at a place.
     func requireFileTarget(
         _ location: borrowing Location, asked path: SharePath, _ replacing: Replacement
     ) throws(RootError) {
@@ -140,7 +140,8 @@ extension Share {
             do throws(RootError) {
                 try requireReplaceable(location, asked: path)
             } catch {
-                // Whether a condition holds for another's file would tell about it: here it holds, or not, for any.
+                // The result of a condition on another user's file would reveal something about it: here it is the same
+                // for any file.
                 try requireMatch(replacing, Self.unknownFile)
                 throw error
             }
@@ -150,23 +151,23 @@ extension Share {
         try checkLocks(status == nil ? WriteUse(bindings: [location.path]) : WriteUse(changes: [location.path]))
     }
 
-    /// A file of which nothing is told.
+    /// The status of a file about which nothing is revealed.
     private static var unknownFile: sys_attributes {
         var status = sys_attributes()
         status.mode = 0o100000
         return status
     }
 
-    /// Rights and policy for a new or a replaced name.
+    /// Checks rights and policy for a new or replaced name.
     func requireReplaceable(_ location: borrowing Location, asked path: SharePath) throws(RootError) {
         guard location.status != nil else { return try requireNewName(path, location.path, isDirectory: false) }
         try requireRights(.overwrite, at: path, location.path)
         guard root.policy.refusesOverwrite, let old = location.status else { return }
-        // Mounted drives make a file before they fill it: nothing is lost by that.
+        // Mounted drives create a file before they fill it: replacing an empty file loses nothing.
         guard old.isFile, old.size == 0 else { throw .forbidden }
     }
 
-    /// Rights and policy for a new name, of which only files need an allowed extension.
+    /// Checks rights and policy for a new name; only files need an allowed extension.
     func requireNewName(_ path: SharePath, _ realPath: SharePath, isDirectory: Bool) throws(RootError) {
         try requireRights(.create, at: path, realPath)
         guard isDirectory || root.policy.allowsExtension(of: path.name) else {
@@ -176,11 +177,11 @@ extension Share {
 }
 
 extension DirectoryRoot {
-    /// Bytes that uploads to the root's own disk leave free.
+    /// Bytes that uploads to the root's own disk must leave free.
     var freeSpaceReserve: Int64 { max(0, policy.minFreeSpace, state.folder.heldBack) }
 
-    /// Refuses what would not fit, or would touch the reserve of free space; nothing where the file system does not
-    /// say.
+    /// Refuses what would not fit, or would use the reserve of free space; does nothing when the file system does not
+    /// report its space.
     func requireSpace(for size: Int64, at descriptor: Int32) throws(RootError) {
         var reserve = freeSpaceReserve
         if state.folder.heldBack > 0, scratch.isElsewhere(descriptor) { reserve = max(0, policy.minFreeSpace) }

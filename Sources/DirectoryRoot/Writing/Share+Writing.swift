@@ -4,9 +4,9 @@ extension Share {
     /// Creates one directory.
     ///
     /// - Parameters:
-    ///   - path: whose parent must exist.
-    ///   - replacing: nothing is ever replaced; the closure of ``Replacement/when(_:)`` is asked before the name is
-    ///     looked at.
+    ///   - path: its parent must exist.
+    ///   - replacing: nothing is ever replaced; the closure of ``Replacement/when(_:)`` is called before the name is
+    ///     checked.
     /// - Throws: ``RootError/exists``, ``RootError/parentMissing``, ``RootError/preconditionFailed`` and what forbids
     ///   it.
     public func createDirectory(at path: SharePath, replacing: Replacement = .nothing) throws(RootError) {
@@ -25,15 +25,15 @@ extension Share {
         tell(.createDirectory(path))
     }
 
-    /// Starts writing a new content for `path`; nothing shows under the name before ``PendingUpload/commit()``.
+    /// Starts writing new content for `path`; nothing changes under the name before ``PendingUpload/commit()``.
     ///
-    /// Checks rights, locks, parent and precondition at once, so that a hopeless body need not be read; all are checked
-    /// again in the commit. A link to a file inside the root stays, and the file that it points at is replaced. A
-    /// replaced file's owner and permission bits are kept where they may be given, and its dead properties always.
+    /// Checks rights, locks, parent and precondition immediately, so that a hopeless body need not be read; all are
+    /// checked again in the commit. A link to a file inside the root stays, and its target is replaced. A replaced
+    /// file's owner and permission bits are kept if this process may set them, and its dead properties always.
     /// - Parameters:
-    ///   - path: a file, there or not, whose parent exists.
-    ///   - replacing: what may be there.
-    ///   - size: the number of bytes that will come, where known: refused early when there is no room.
+    ///   - path: of a file, which may exist or not; its parent must exist.
+    ///   - replacing: what may be at the path.
+    ///   - size: the number of bytes that will come, if known: refused early when there is no space.
     /// - Returns: the upload.
     /// - Throws: ``RootError/isDirectory``, ``RootError/exists``, ``RootError/parentMissing``,
     ///   ``RootError/overLimit(_:)``, ``RootError/noSpace``, ``RootError/preconditionFailed`` and what forbids it.
@@ -45,7 +45,7 @@ extension Share {
         try requireFileTarget(location, asked: path, replacing)
         try ask(.upload(path))
         if let size { try root.policy.requireSize(size) }
-        // A small one finds out when it is written.
+        // For a small upload, a lack of space is found when it is written.
         if size ?? 0 > Self.smallUpload || root.freeSpaceReserve > 0 {
             try root.requireSpace(for: size ?? 0, at: location.directory.number)
         }
@@ -75,7 +75,7 @@ extension Share {
             stamped = try location.open()
             isDirectory = location.status?.isDirectory == true
         }
-        // Not while others wait: there may be much of it to be written.
+        // Not under the lock: there may be much to write.
         guard let stamped else { return }
         if isDirectory { return try WriteBack.waitForNames(in: stamped.number) }
         try check(sys_fsync(stamped.number), "fsync")
@@ -84,16 +84,16 @@ extension Share {
     /// How often a name is looked at anew that was free, and that another process took before it was ours.
     static let mostLooks = 8
 
-    /// Gives a finished file its name: the one way by which an upload of any door ends, but for the small ones that
-    /// are written at once.
+    /// Gives a finished file its name: the one way in which every upload ends, except small ones that are written by
+    /// ``writeAtOnce(_:_:replacing:modified:)``.
     ///
     /// - Parameters:
-    ///   - file: with all its bytes.
+    ///   - file: the complete file.
     ///   - path: from the root, already known to be ``writable(_:orElse:)``.
     ///   - replacing: checked under the commit lock.
-    ///   - modified: nil for now.
-    ///   - isDurable: whether to return only when the disk has it all, the name too, whatever the policy says: where it
-    ///     is the only copy of what goes from another disk then.
+    ///   - modified: its modification time; nil for the current time.
+    ///   - isDurable: whether to return only when everything is on the disk, including the name, whatever the policy
+    ///     says: used when this becomes the only copy of what is removed from another disk.
     /// - Returns: the new attributes, and whether the name is new.
     /// - Throws: as ``beginUpload(to:replacing:size:)``; ``RootError/changedMeanwhile`` after ``mostLooks`` lost races.
     func commit(
@@ -117,22 +117,22 @@ extension Share {
                 tell(.upload(path))
                 return result
             } catch .exists {
-                // Another process took the free name between our look and our link: look again.
+                // Another process took the free name between the look and the link: look again.
                 if case .nothing = replacing { throw .exists }
             }
         }
         throw .changedMeanwhile
     }
 
-    /// Waits until the disk has the name that a file just got: not under the commit lock, since another disk's journal
-    /// may take its time.
+    /// Waits until the name that a file just got is on the disk; not under the commit lock, since another disk's
+    /// journal may take long.
     private func waitForName(of file: TemporaryFile, at path: SharePath) throws(RootError) {
         let folder = folder(of: file, at: path)
         defer { withExtendedLifetime(folder) {} }
         try WriteBack.waitForAll(of: file.descriptor, in: folder?.number)
     }
 
-    /// The folder in which a file has just got its name; nil where that is another one by now.
+    /// The folder in which a file has just got its name; nil when it has been moved since.
     private func folder(of file: TemporaryFile, at path: SharePath) -> SharedDescriptor? {
         do throws(RootError) {
             let location = try locateTarget(path, followsLink: true)
@@ -143,15 +143,15 @@ extension Share {
         }
     }
 
-    /// Looks once more, and renames; under the commit lock.
+    /// Checks everything once more, and renames; under the commit lock.
     ///
     /// - Parameters:
-    ///   - file: with all its bytes.
+    ///   - file: the complete file.
     ///   - path: from the root.
-    ///   - replacing: what may be there.
-    ///   - isAlone: whether no other process can come between the look and the rename, as far as that can be had. A new
-    ///     name needs nothing of the kind: it is never made where there is one.
-    /// - Returns: nil for a file that would be replaced and must not be without that.
+    ///   - replacing: what may be at the path.
+    ///   - isAlone: whether other processes are excluded between the check and the rename, as far as possible. A new
+    ///     name does not need that: it never replaces an existing one.
+    /// - Returns: nil for a file that would be replaced, which must not happen unless they are excluded.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
     func place(
         _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool
@@ -169,7 +169,8 @@ extension Share {
             try keepProperties(of: location, in: file.descriptor, hints)
             let hasAccessList = try keepAttributes(of: location, in: file.descriptor)
             try file.keepPermissions(of: old, where: status, hasAccessList: hasAccessList)
-            // Its content is on the disk already: after a power cut it must not be open to others than the old one.
+            // Its content is on the disk already: after a power cut it must not be accessible to more users than the
+            // old one was.
             if root.policy.waitsForDisk, try file.hasChanged(since: status) { try file.order(durably: true) }
         }
         let kept = try replace(&location, by: file)
@@ -182,8 +183,8 @@ extension Share {
     }
 
     /// Gives a finished file its name.
-    /// - Returns: what the trash has now of what was there.
-    /// - Throws: what the disk says.
+    /// - Returns: what the trash now has of what was there.
+    /// - Throws: what the disk reports.
     private func replace(
         _ location: inout Location, by file: TemporaryFile
     ) throws(RootError) -> Trash.Kept {

@@ -2,31 +2,31 @@ import CSyscalls
 import Synchronization
 
 extension DirectoryRoot {
-    /// Whether the root is on a file system without a disk.
+    /// Whether the root is on a file system in memory.
     package var isInMemory: Bool { memoryDevice != nil }
 }
 
 extension Share {
-    /// Creates or replaces a file with its whole content, and waits for nobody: neither for a disk nor for another
-    /// write.
+    /// Creates or replaces a file with its whole content, without waiting: neither for a disk nor for another write.
     ///
-    /// Holds to all that ``beginUpload(to:replacing:size:)`` and its commit hold to.
+    /// Obeys all the rules of ``beginUpload(to:replacing:size:)`` and its commit.
     /// - Parameters:
     ///   - path: of the file.
-    ///   - content: at most some pages.
+    ///   - content: a few pages at most.
     ///   - replacing: checked under the commit lock.
-    ///   - modified: nil for now.
-    /// - Returns: the file's attributes, and whether its name is new; nil where anything would have to be waited for or
-    ///   forbids it, and then nothing has changed.
+    ///   - modified: its modification time; nil for the current time.
+    /// - Returns: the file's attributes, and whether its name is new; nil if it would have to wait or something forbids
+    ///   it, and then nothing has changed.
     package func writeAtOnce(
         _ path: SharePath, _ content: [UInt8], replacing: Replacement, modified: Timestamp?
     ) -> (attributes: FileAttributes, created: Bool)? {
-        // Whoever else is asked may take their time. Now and then an upload must see whether the root is still mounted.
+        // Observers and preconditions may take long. From time to time an upload must check whether the root is still
+        // mounted.
         guard root.isInMemory, precondition == nil, root.policy.observer == nil, !root.resolver.looksHomeNext
         else { return nil }
         do throws(RootError) {
             let full = try absolute(path)
-            // What the disk makes of such names has to be found out first.
+            // How the disk treats such names would have to be found out first.
             guard !rights.mayMean(full), !root.hiddenSpellings.mayHave(full), !full.hasShortNames,
                 !root.hasFarMounts
             else { return nil }
@@ -52,7 +52,7 @@ extension Share {
         }
     }
 
-    /// Names are taken one after the other, or free one after the other: to look at a free one costs more than to find
+    /// Uploads often meet taken names in a row, or free ones in a row: looking at a free name costs more than finding
     /// out by taking it.
     private func lookWhereLikelyTaken(_ location: inout Location) throws(RootError) {
         guard root.meetsTakenNames.load(ordering: .relaxed) else { return }
@@ -60,7 +60,7 @@ extension Share {
         if location.status == nil { root.meetsTakenNames.store(false, ordering: .relaxed) }
     }
 
-    /// As ``requireFileTarget(_:asked:_:)``; and that a file which is there can be replaced without waiting.
+    /// As ``requireFileTarget(_:asked:_:)``; also checks that an existing file can be replaced without waiting.
     private func requireTargetAtOnce(
         _ location: borrowing Location, _ replacing: Replacement, _ state: StateGlance.Finding
     ) throws(RootError) {
@@ -75,8 +75,8 @@ extension Share {
         try checkLocks(old == nil ? WriteUse(bindings: [location.path]) : WriteUse(changes: [location.path]))
     }
 
-    /// - Throws: ``RootError/wouldBlock`` for what is no small file on the root's own file system, has properties to
-    ///   keep, goes to the trash, or might be changed by another process meanwhile.
+    /// - Throws: ``RootError/wouldBlock`` for anything but a small file on the root's own file system, and for one that
+    ///   has properties to keep, goes to the trash, or might be changed by another process meanwhile.
     private func requireReplaceableAtOnce(
         _ old: sys_attributes, _ state: StateGlance.Finding
     ) throws(RootError) {
@@ -91,7 +91,7 @@ extension Share {
         else { throw .wouldBlock }
     }
 
-    /// Of a file that is replaced, 1 MiB: to give the pages of a large one back takes its time.
+    /// The largest file that is replaced, 1 MiB in blocks: freeing the pages of a larger one takes long.
     private static let mostBlocks: UInt64 = 2_048
 
     private func write(
@@ -105,7 +105,7 @@ extension Share {
         guard file.isUnnamed else { throw .wouldBlock }
         let written = unsafe content.withUnsafeBytes { unsafe sys_pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
         guard written == content.count else { throw .noSpace }
-        // A file system in memory gives no number to two files, so that it tells contents apart even within one tick.
+        // A file system in memory never uses an inode number twice, so entity tags differ even within one tick.
         if let modified { try file.setModified(modified) }
         return file
     }

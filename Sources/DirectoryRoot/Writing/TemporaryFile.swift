@@ -1,17 +1,17 @@
 import CSyscalls
 
-/// A file on its way to a name: unnamed where the file system can, else under a reserved name.
+/// A file that has not got its name yet: unnamed if the file system supports that, else under a reserved name.
 ///
-/// Dropped before it was ``place(at:of:)``d, it leaves nothing behind. `@unchecked` since it goes from the task that
-/// makes it to those that write and name it; only one at a time has to do with it.
+/// If released before ``place(at:of:)``, it leaves nothing behind. `@unchecked` since it is passed from the task that
+/// creates it to those that write and name it; only one uses it at any moment.
 final class TemporaryFile: @unchecked Sendable {
     let descriptor: Int32
-    /// Where the file stands for now; nil while it is unnamed, and after it got its name.
+    /// Where the file is for now; nil while it is unnamed, and after it got its name.
     private var scratch: ScratchPlace?
     /// Whether the disk could not keep all of it.
     private(set) var isDamaged = false
 
-    /// Whether it stands nowhere yet; asked before ``place(at:of:)`` only, which forgets where it stood.
+    /// Whether it has no name yet; valid only before ``place(at:of:)``, which forgets where the file was.
     var isUnnamed: Bool { scratch == nil }
 
     private init(descriptor: Int32, scratch: ScratchPlace?) {
@@ -24,15 +24,15 @@ final class TemporaryFile: @unchecked Sendable {
         _ = sys_close(descriptor)
     }
 
-    /// What is asked for a file that is nobody's secret; the process's umask takes some of it away.
+    /// The permissions requested for an ordinary file; the process's umask is applied to them.
     static let usual: UInt32 = 0o666
 
-    /// Makes an empty file on the file system of `directory`.
+    /// Creates an empty file on the file system of `directory`.
     /// - Parameters:
-    ///   - root: whose abilities and scratch folder count.
-    ///   - directory: of which the file will be a member.
-    ///   - permissions: as `open` is given them.
-    /// - Throws: what making it met.
+    ///   - root: provides abilities and the scratch folder.
+    ///   - directory: the directory that the file will be a member of.
+    ///   - permissions: as passed to `open`.
+    /// - Throws: what creating it met.
     convenience init(
         in root: DirectoryRoot, near directory: borrowing Descriptor, permissions: UInt32 = usual
     ) throws(RootError) {
@@ -40,7 +40,7 @@ final class TemporaryFile: @unchecked Sendable {
             let answer = unsafe sys_openat(directory.number, ".", O_RDWR | sys_o_tmpfile, permissions)
             switch -answer {
             case EOPNOTSUPP, ENOTSUP, EISDIR, EINVAL, ENOSYS, ENOENT: break
-            // What ext4 says of a folder that was removed.
+            // The error of ext4 for a folder that was removed.
             case EPERM where (try? directory.status())?.links == 0: break
             default:
                 self.init(descriptor: try check(answer, "open unnamed"), scratch: nil)
@@ -56,25 +56,25 @@ final class TemporaryFile: @unchecked Sendable {
         ScratchFolder.markInUse(answer)
     }
 
-    /// Takes over a file that has a name in a directory of the server's own.
+    /// Takes over a file that has a name in one of the server's own directories.
     convenience init(adopting descriptor: consuming Descriptor, named place: ScratchPlace) {
         self.init(descriptor: descriptor.release(), scratch: place)
     }
 
-    /// What the file is now.
+    /// The file's status.
     func status() throws(RootError) -> sys_attributes { try sys_attributes(of: descriptor) }
 
-    /// Waits until the data may not be overtaken by a name; see ``WriteBack``.
+    /// Waits until the name can't reach the disk before the data; see ``WriteBack``.
     func order(durably: Bool) throws(RootError) {
         isDamaged = true
-        // The file systems that have unnamed files keep what they took.
+        // File systems with unnamed files report write errors without a flush.
         try WriteBack.wait(for: descriptor, durably: durably, flushes: !isUnnamed)
         isDamaged = false
     }
 
     /// Gives the file its name.
     /// - Parameters:
-    ///   - location: freshly looked at, under the commit lock.
+    ///   - location: examined just now, under the commit lock.
     ///   - root: for scratch names and abilities.
     /// - Throws: ``RootError/exists`` when nothing was there and now something is.
     func place(at location: borrowing Location, of root: DirectoryRoot) throws(RootError) {
@@ -103,10 +103,11 @@ final class TemporaryFile: @unchecked Sendable {
         try root.renameToFreeName(place, location)
     }
 
-    /// Gives an unnamed file a name that no door shows.
+    /// Gives an unnamed file a reserved name.
     func nameInScratch(near directory: borrowing Descriptor, of root: DirectoryRoot) throws(RootError) -> ScratchPlace {
         if let scratch { return scratch }
-        // Nearly always it is where it was: to find out otherwise costs one call then, and four each time.
+        // The scratch folder is nearly always where it was: being wrong costs one call, and checking would cost four
+        // each time.
         if let place = root.scratch.likelyPlace(), link(place) == 0 {
             scratch = place
             return place
@@ -126,6 +127,6 @@ final class TemporaryFile: @unchecked Sendable {
         unsafe place.withName { unsafe sys_link_descriptor(descriptor, place.directory.number, $0) }
     }
 
-    /// Leaves the name to others, who gave it to something else or want to find the file there: nothing is cleaned up.
+    /// Leaves the name to others, who gave it to something else or are to find the file there: it is not removed.
     func giveUpName() { scratch = nil }
 }

@@ -1,10 +1,10 @@
-/// The few questions about ASCII bytes that every header grammar asks.
+/// The tests and conversions of ASCII bytes that all header grammars use.
 ///
 /// RFC 9110 §5.6.
 package enum ASCII {
-    /// Whether a byte may stand in a token.
+    /// Whether a byte is allowed in a token.
     ///
-    /// Two words of bits: no table in memory, no bounds check. RFC 9110 §5.6.2.
+    /// The set is two words of bits: no table in memory, no bounds check. RFC 9110 §5.6.2.
     @inline(__always)
     package static func isToken(_ byte: UInt8) -> Bool {
         // `!#$%&'*+-.` and digits; then ``^_`|~`` and letters.
@@ -39,14 +39,14 @@ package enum ASCII {
         byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
     }
 
-    /// Whether two byte strings are the same but for the case of ASCII letters.
+    /// Whether two byte strings are equal, ignoring the case of ASCII letters.
     package static func equalIgnoringCase(
         _ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>
     ) -> Bool {
         a.elementsEqual(b) { lowercased($0) == lowercased($1) }
     }
 
-    /// `text` without the blanks around it.
+    /// `text` without leading and trailing blanks.
     package static func trimmed<Text: BidirectionalCollection<UInt8>>(_ text: Text) -> Text.SubSequence {
         var rest = text[...]
         while let first = rest.first, isBlank(first) { rest.removeFirst() }
@@ -54,7 +54,7 @@ package enum ASCII {
         return rest
     }
 
-    /// A decimal number of digits only; nil when empty, with any other byte, or past `Int64.max`.
+    /// The value of a decimal number; nil when it is empty, has any other byte than digits, or exceeds `Int64.max`.
     package static func decimal(_ digits: some Sequence<UInt8>) -> Int64? {
         var value: Int64 = 0
         var count = 0

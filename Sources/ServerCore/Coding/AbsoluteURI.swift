@@ -1,4 +1,4 @@
-/// The little that a state token must be: scheme, colon, and something after it, without blanks or brackets.
+/// The minimum that a state token must have: a scheme, a colon, and something after it, without blanks or brackets.
 ///
 /// RFC 3986 §4.3.
 package enum AbsoluteURI {

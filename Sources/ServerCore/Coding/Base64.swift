@@ -1,6 +1,6 @@
-/// Base64, written as RFC 4648 §4 has it.
+/// Base64, written in the standard alphabet of RFC 4648 §4.
 ///
-/// Read in the alphabet for addresses too (§5) and without padding; nothing else may stand between the letters.
+/// Reading also accepts the URL-safe alphabet (§5) and missing padding, but nothing else between the letters.
 package enum Base64 {
     /// The text for some bytes, padded.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
@@ -21,8 +21,8 @@ package enum Base64 {
     }
 
     /// The bytes of a text; padding may be missing.
-    /// - Parameter text: letters of the standard alphabet, or of the one for addresses (`-`, `_`).
-    /// - Returns: nil when anything else is in it, or letters are missing.
+    /// - Parameter text: in the standard alphabet, or the URL-safe one (`-`, `_`).
+    /// - Returns: nil when it contains anything else, or letters are missing.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3)

@@ -2,13 +2,13 @@ public import DirectoryRoot
 
 /// The conditional fields of a request, and their precedence.
 ///
-/// RFC 9110 §13.1, §13.2.2. A date that cannot be read is as if it were not there.
+/// RFC 9110 §13.1, §13.2.2. A date that can't be read is ignored.
 public struct Conditions: Sendable {
-    /// What the conditions say about going on.
+    /// The result of evaluating the conditions.
     public enum Outcome: Sendable {
-        /// Do as the method says.
+        /// Perform the method.
         case proceed
-        /// 304: the client of a GET or HEAD has it already.
+        /// 304: the client of a GET or HEAD already has the current content.
         case notModified
         /// 412.
         case failed
@@ -47,12 +47,12 @@ public struct Conditions: Sendable {
         ifMatch == nil && ifNoneMatch == nil && ifModifiedSince == nil && ifUnmodifiedSince == nil
     }
 
-    /// Decides by what is at the address now.
+    /// Evaluates the conditions against what is at the address now.
     /// - Parameters:
-    ///   - current: what is there; nil when nothing is.
+    ///   - current: its attributes; nil when nothing is there.
     ///   - isRead: whether the method is GET or HEAD.
-    ///   - takesGzip: whether what is asked for may be had as gzip; whoever has that, and does not take it any more, has
-    ///     nothing of use.
+    ///   - takesGzip: whether the request accepts this content as gzip; a client that has the gzip variant and no
+    ///     longer accepts it has nothing usable.
     /// - Returns: what to do.
     public func evaluate(_ current: FileAttributes?, isRead: Bool, takesGzip: Bool = true) -> Outcome {
         if let ifMatch {
@@ -68,15 +68,16 @@ public struct Conditions: Sendable {
         return .proceed
     }
 
-    /// Decides for a GET or HEAD of what is there, but has neither tag nor date: a listing.
+    /// Evaluates the conditions for a GET or HEAD of something that exists but has neither entity tag nor date: a
+    /// listing.
     ///
-    /// A tag that is named is never its own; dates do not count. RFC 9110 §13.1.
+    /// No listed tag can match; dates are ignored. RFC 9110 §13.1.
     package func evaluateUntagged() -> Outcome {
         if let ifMatch, ifMatch != .any { return .failed }
         return ifNoneMatch == .any ? .notModified : .proceed
     }
 
-    /// Whether a tag of what is there is meant: the content may have been given out as it is or as gzip.
+    /// Whether a listed tag is that of what exists; its content may have been sent as it is or as gzip.
     private static func isNamed(
         _ current: FileAttributes?, by matches: (String) -> Bool, asGzip: Bool = true
     ) -> Bool {
@@ -84,9 +85,9 @@ public struct Conditions: Sendable {
         return matches(tag.text) || asGzip && matches(tag.gzipText)
     }
 
-    /// What a write hands to the share, so that the conditions are checked again under the lock that renames.
+    /// The condition that a write passes to the share, so that it is checked again under the lock that renames.
     ///
-    /// Without any condition, ``Replacement/anything``.
+    /// ``Replacement/anything`` without any condition.
     public var replacement: Replacement {
         guard !isEmpty else { return .anything }
         return .when { evaluate($0, isRead: false) == .proceed }
@@ -94,7 +95,7 @@ public struct Conditions: Sendable {
 
     /// Whether a `Range` may be answered with a part: the client's `If-Range` still names this content.
     ///
-    /// Compares strongly. A date must be the modification time itself, to the second, and that second be over: within
+    /// Compares strongly. A date must equal the modification time to the second, and that second must be over: within
     /// it the content may have changed once more. RFC 9110 §8.8.2.2, §13.1.5.
     /// - Parameters:
     ///   - field: the value of `If-Range`; nil when absent.
@@ -103,7 +104,7 @@ public struct Conditions: Sendable {
     static func allowsRange(ifRange field: String?, of attributes: FileAttributes) -> Bool {
         guard let field else { return true }
         if field.utf8.contains(UInt8(ascii: "\"")) {
-            // One tag, not a list: of several the client can't have one part of each.
+            // One tag, not a list: a client can't have one part of each of several contents.
             let list = EntityTagList(field: field)
             guard case .tags(let tags) = list, tags.count == 1 else { return false }
             return list.matchesStrongly(attributes.entityTag.text)

@@ -6,15 +6,16 @@ internal import DirectoryRoot
 package enum ContentDisposition {
     /// `attachment` with a file name that every client understands.
     ///
-    /// The plain `filename` holds only harmless ASCII; `filename*` says the true name where that differs. Controls and
-    /// the marks that turn the reading direction, which would show `gpj.exe` as `exe.jpg`, become `_` in both.
-    /// - Parameter filename: the raw bytes of one name; what is not UTF-8 shows as U+FFFD.
+    /// The plain `filename` holds only harmless ASCII; `filename*` gives the true name if that differs. Control
+    /// characters, and those that change the text direction, which would show `gpj.exe` as `exe.jpg`, become `_` in
+    /// both.
+    /// - Parameter filename: the raw bytes of one name; anything that is not UTF-8 becomes U+FFFD.
     /// - Returns: the field's value, ASCII only.
     package static func attachment(filename: some Collection<UInt8>) -> String {
         field("attachment", filename: filename)
     }
 
-    /// `inline` with a file name, for what a browser shows and may then save.
+    /// `inline` with a file name, for content that a browser displays and may then save.
     /// - Parameter filename: the raw bytes of one name.
     /// - Returns: the field's value, ASCII only.
     package static func inline(filename: some Collection<UInt8>) -> String {
@@ -30,7 +31,7 @@ package enum ContentDisposition {
         for scalar in name.unicodeScalars { plain.unicodeScalars.append(isPlain(scalar) ? scalar : "_") }
         let value = "\(kind); filename=\"\(plain)\""
         guard plain != name else { return value }
-        // All that is `unreserved` is an `attr-char` of RFC 8187 §3.2.1.
+        // Every `unreserved` character is an `attr-char` of RFC 8187 §3.2.1.
         return value + "; filename*=UTF-8''" + URICharacters.unreserved.text(Array(name.utf8))
     }
 

@@ -23,7 +23,7 @@ struct DateScanner {
         return zoned(year: year, month: month, day: day)
     }
 
-    /// `Nov  6 08:49:37 1994`, after the day's name.
+    /// `Nov  6 08:49:37 1994`, after the name of the weekday.
     private mutating func asctime() -> Int64? {
         guard take(0x20), let month = month(), take(0x20) else { return nil }
         let day = take(0x20) ? number(1) : number(2)

@@ -1,42 +1,42 @@
 internal import CChecksums
 internal import CZlib
 
-/// Makes a gzip member, piece by piece, with libz.
+/// Compresses to one gzip member, piece by piece, with zlib.
 ///
-/// RFC 1952. Used by one task at a time.
+/// RFC 1952. Used by one task only at any moment.
 ///
-/// The frame around the compressed bytes is written here and not by libz: its checksum took 4 % of the time at level 5,
-/// that of `CChecksums` next to nothing.
+/// The gzip header and trailer are written here and not by zlib: its checksum took 4 % of the time at level 5, that of
+/// `CChecksums` next to nothing.
 ///
-/// Every pointer that libz gets lives only as long as the call that gets it.
+/// Every pointer that zlib gets lives only as long as the call that gets it.
 @safe package final class Deflater: @unchecked Sendable {
     private let stream: UnsafeMutablePointer<z_stream>
     private var checksum: UInt32 = 0
-    /// Modulo 2^32, as the trailer has it.
+    /// The number of input bytes modulo 2^32, as in the trailer.
     private var length: UInt32 = 0
     private var hasBegun = false
 
     /// Magic, deflate, no name, no time, from Unix.
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
 
-    /// Between what a file takes of the processor and what it takes of the line.
+    /// A compromise between processor time and transferred bytes.
     private static let levelOfFiles: Int32 = 5
 
-    /// Makes ready to compress.
+    /// Prepares for compression.
     /// - Parameters:
-    ///   - level: 1, fast, to 9, small.
-    ///   - size: how many bytes will come, where that is known: a few kilobytes need no tables of 256 KiB.
+    ///   - level: from 1 (fast) to 9 (small).
+    ///   - size: the number of input bytes, if known: a few kilobytes need no tables of 256 KiB.
     /// - Throws: ``GzipError/noMemory``.
     package init(level: Int32 = levelOfFiles, expecting size: Int64 = .max) throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        // A window and a table of matches that hold it all, so that it becomes hardly longer.
+        // A window and a hash table just large enough for all of it, so that the result is hardly longer.
         let isSmall = size <= 4_096
         let outcome = unsafe deflateInit2_(
             stream, level, Z_DEFLATED, isSmall ? -12 : -15, isSmall ? 6 : 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
         guard outcome == Z_OK else {
-            // deflateEnd in deinit accepts a stream that was never made ready.
+            // deflateEnd in deinit accepts a stream that was never initialised.
             throw .noMemory
         }
         if level == Self.levelOfFiles { tune() }
@@ -48,19 +48,19 @@ internal import CZlib
         unsafe stream.deallocate()
     }
 
-    /// Looks at 24 places for a match instead of the level's 32, and at a quarter of them once it has one of 4 bytes
+    /// Searches 24 positions for a match instead of the level's 32, and a quarter of them once it has one of 4 bytes
     /// instead of 8.
     ///
-    /// Source code, packages' descriptions and JSON took 8 to 22 % less time and became up to 1 % longer.
+    /// Source code, package metadata and JSON took 8 to 22 % less time, and became up to 1 % longer.
     private func tune() {
-        // It fails only for a stream that was never made ready.
+        // It fails only for a stream that was never initialised.
         _ = unsafe deflateTune(stream, 4, 16, 32, 24)
     }
 
-    /// Compresses some bytes; nothing of them may come out until more have gone in.
+    /// Compresses some bytes; their output may be delayed until more input has come.
     package func compress(_ bytes: [UInt8]) -> [UInt8] { run(bytes, Z_NO_FLUSH) }
 
-    /// Compresses some bytes and lets out everything, so that a listing shows while it grows.
+    /// Compresses some bytes and outputs everything so far, so that a listing shows while it grows.
     package func flush(_ bytes: [UInt8] = []) -> [UInt8] { run(bytes, Z_SYNC_FLUSH) }
 
     /// The last bytes of the stream.
@@ -82,7 +82,7 @@ internal import CZlib
             unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
             repeat {
                 result.append(contentsOf: step(flush))
-                // Less than the room given means that libz has nothing more to say.
+                // If the output buffer is not full, zlib has no more output.
             } while unsafe stream.pointee.avail_out == 0
             unsafe stream.pointee.next_in = nil
         }
@@ -94,7 +94,7 @@ internal import CZlib
             unsafe stream.pointee.next_out = buffer.baseAddress
             unsafe stream.pointee.avail_out = UInt32(clamping: buffer.count)
             let given = unsafe Int(stream.pointee.avail_out)
-            // It fails only when it has nothing to do, and then gives nothing either: the count tells.
+            // It fails only when there is nothing to do, and then outputs nothing: the count shows that.
             _ = unsafe deflate(stream, flush)
             count = unsafe given - Int(stream.pointee.avail_out)
             unsafe stream.pointee.next_out = nil
@@ -102,14 +102,14 @@ internal import CZlib
     }
 }
 
-/// Why a gzip stream cannot be written or read.
+/// Why a gzip stream can't be written or read.
 package enum GzipError: Error, Equatable, Sendable {
     /// libz found no memory.
     case noMemory
-    /// These bytes are not gzip, are damaged, or go on after the end.
+    /// These bytes are not gzip, are damaged, or continue after the end.
     case malformed
-    /// The stream ended in its middle.
+    /// The stream ended before its end marker.
     case truncated
-    /// More comes out than the limits allow.
+    /// The output exceeds the limits.
     case expandsTooMuch
 }

@@ -1,21 +1,21 @@
 /// The value of `If-Match`, `If-None-Match`, or the tag of an `If-Range`.
 ///
-/// RFC 9110 §13.1.1. Joplin and others send tags without quotes: such a word is taken as the tag's inside.
+/// RFC 9110 §13.1.1. Joplin and others send tags without quotes: such a word is taken as the opaque part of a tag.
 package enum EntityTagList: Equatable, Sendable {
-    /// `*`: any representation, as long as there is one.
+    /// `*`: any representation, if one exists.
     case any
     /// The listed tags.
     case tags([Tag])
 
     /// One tag of a list.
     package struct Tag: Equatable, Sendable {
-        /// Begins with `W/`: says less than that each byte is the same.
+        /// Begins with `W/`: a weak validator, which does not guarantee identical bytes.
         package var isWeak: Bool
         /// What is between the quotes.
         package var opaque: [UInt8]
     }
 
-    /// Parses a field's value; what cannot be a tag is left out, and then matches nothing.
+    /// Parses a field's value; what can't be a tag is left out, and matches nothing.
     package init(field: some StringProtocol) {
         var rest = ASCII.trimmed(Array(field.utf8))
         guard !rest.elementsEqual("*".utf8) else {
@@ -33,7 +33,7 @@ package enum EntityTagList: Equatable, Sendable {
         self = .tags(tags)
     }
 
-    /// Whether `tag`, quoted and perhaps weak, is meant, by weak comparison: the insides are the same.
+    /// Whether `tag`, quoted and perhaps weak, is listed, by weak comparison: the opaque parts are equal.
     ///
     /// RFC 9110 §8.8.3.2.
     package func matchesWeakly(_ tag: String) -> Bool {
@@ -42,14 +42,14 @@ package enum EntityTagList: Equatable, Sendable {
         return tags.contains { inside.opaque.elementsEqual($0.opaque) }
     }
 
-    /// Whether `tag` is meant, by strong comparison: the same inside, and neither is weak.
+    /// Whether `tag` is listed, by strong comparison: the opaque parts are equal, and neither tag is weak.
     package func matchesStrongly(_ tag: String) -> Bool {
         guard case .tags(let tags) = self else { return true }
         let inside = Self.inside(of: tag)
         return !inside.isWeak && tags.contains { !$0.isWeak && inside.opaque.elementsEqual($0.opaque) }
     }
 
-    /// As bytes: a string's characters take ten times as long.
+    /// Works on bytes: a string's characters would take ten times as long.
     private static func inside(of tag: String) -> (isWeak: Bool, opaque: ArraySlice<UInt8>) {
         let bytes = Array(tag.utf8)
         let isWeak = bytes.starts(with: "W/".utf8)

@@ -1,13 +1,13 @@
-/// The Gregorian calendar, also before there was one, by days counted from 1970-01-01.
+/// The proleptic Gregorian calendar, by days counted from 1970-01-01.
 package enum GregorianCalendar {
     /// The twelve months as HTTP and access logs write them, three letters each.
     package static let monthNames: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
     /// The date of a day.
-    /// - Parameter day: of any time that 64 bits of seconds can say.
-    /// - Returns: its parts; the year before 1 is 0.
+    /// - Parameter day: any day within 64 bits of seconds.
+    /// - Returns: its year, month and day; the year before 1 is 0.
     package static func date(ofDay day: Int64) -> (year: Int, month: Int, day: Int) {
-        // Years are counted from a March, so that the leap day is the last one; 400 years are 146,097 days.
+        // Years begin in March, so that the leap day is the last day of a year; 400 years are 146,097 days.
         let (era, dayOfEra) = (day + 719_468).flooredDivision(by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -18,7 +18,7 @@ package enum GregorianCalendar {
         return (year, month, dayOfMonth)
     }
 
-    /// The day of a date; nil when there is no such date.
+    /// The day number of a date; nil when the date does not exist.
     /// - Parameters:
     ///   - year: 0 to 9999.
     ///   - month: 1 to 12.
@@ -32,7 +32,7 @@ package enum GregorianCalendar {
         let dayOfYear = (153 * shiftedMonth + 2) / 5 + Int64(day) - 1
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
         let number = era * 146_097 + dayOfEra - 719_468
-        // A date such as 31 April lands in the next month.
+        // A date such as 31 April would be in the next month.
         return date(ofDay: number) == (year, month, day) ? number : nil
     }
 }

@@ -1,8 +1,8 @@
-/// Takes a chunked body apart, strictly and in any packet boundaries.
+/// Decodes a chunked body, strictly, whatever the packet boundaries.
 ///
 /// RFC 9112 §7.1.
 ///
-/// Extensions and trailers are checked, bounded and dropped.
+/// Extensions and trailers are checked, limited and dropped.
 package struct HTTP1ChunkDecoder: Sendable {
     private enum State {
         case size
@@ -27,11 +27,11 @@ package struct HTTP1ChunkDecoder: Sendable {
         case done
     }
 
-    /// Bytes of one chunk's size line.
+    /// The most bytes of one chunk's size line.
     private static let maxLine = 1_024
-    /// Bytes of all extensions of a body, so that they cannot be the greater part of it.
+    /// The most bytes of all extensions of a body, so that they can't make up most of it.
     private static let maxExtensions = 64 * 1_024
-    /// Bytes of the trailer section.
+    /// The most bytes of the trailer section.
     private static let maxTrailers = 16 * 1_024
 
     private var state = State.size
@@ -46,13 +46,13 @@ package struct HTTP1ChunkDecoder: Sendable {
     /// Whether the body and its trailers are complete.
     package var isDone: Bool { state == .done }
 
-    /// Reads on to the next piece of data.
+    /// Decodes up to the next piece of data.
     ///
     /// - Parameters:
-    ///   - bytes: what came.
-    ///   - index: where to begin; afterwards, behind the last byte that was read.
-    /// - Returns: where data lies; nil when `bytes` are used up, or the body is complete (``isDone``).
-    /// - Throws: ``HTTPError`` 400; the connection is of no use afterwards.
+    ///   - bytes: received bytes.
+    ///   - index: where to begin; afterwards, just after the last byte that was read.
+    /// - Returns: the range of the data; nil when `bytes` are used up, or the body is complete (``isDone``).
+    /// - Throws: ``HTTPError`` 400; the connection can't be used afterwards.
     package mutating func next(
         _ bytes: UnsafeRawBufferPointer, from index: inout Int
     ) throws(HTTPError) -> Range<Int>? {
@@ -98,7 +98,7 @@ package struct HTTP1ChunkDecoder: Sendable {
 
     private mutating func size(_ byte: UInt8) throws(HTTPError) {
         if let digit = ASCII.hexValue(byte) {
-            // Sixteen digits at most, leading zeros included; the top one must leave the sign alone.
+            // At most sixteen digits, including leading zeros; the result must not be negative.
             guard digits < 16, remaining <= Int64.max >> 4 else { throw Self.malformed }
             remaining = remaining << 4 | Int64(digit)
             digits += 1
@@ -113,8 +113,8 @@ package struct HTTP1ChunkDecoder: Sendable {
         try expect(byte, 0x0A, then: remaining == 0 ? .lineStart : .data)
     }
 
-    /// `;name`, `;name=token`, `;name="quoted"`, with blanks around `;` and `=` and nowhere else: not before the end of
-    /// the line.
+    /// `;name`, `;name=token`, `;name="quoted"`, with blanks only around `;` and `=`, and not before the end of the
+    /// line.
     ///
     /// RFC 9112 §7.1.1.
     private mutating func chunkExtension(_ byte: UInt8) throws(HTTPError) {
@@ -171,7 +171,7 @@ package struct HTTP1ChunkDecoder: Sendable {
         }
     }
 
-    /// Takes what may follow a size or a whole extension: blanks only when another extension comes behind them.
+    /// Accepts what may follow a size or a complete extension: blanks only if another extension follows them.
     private mutating func endOfExtension(_ byte: UInt8) throws(HTTPError) {
         if byte == UInt8(ascii: ";") {
             state = .extensionStart

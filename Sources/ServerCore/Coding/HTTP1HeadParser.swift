@@ -6,21 +6,21 @@
     import Glibc
 #endif
 
-/// Reads the head of one HTTP/1 request after the other, strictly: whatever two readers might understand differently is
+/// Parses the heads of successive HTTP/1 requests, strictly: whatever two parsers might understand differently is
 /// refused, and the connection that sent it must be closed.
 ///
 /// RFC 9112 §2 to §6.
 ///
-/// Works line by line on bytes that arrive in pieces, looks at no byte twice but for those of an unfinished line, and
-/// allocates nothing beyond the room that its ``RequestHead`` keeps.
+/// Works line by line on bytes that arrive in pieces, examines no byte twice except those of an unfinished line, and
+/// allocates nothing beyond the buffers that its ``RequestHead`` keeps.
 package struct HTTP1HeadParser {
-    /// How much of a head is taken.
+    /// The limits on the size of a head.
     package struct Limits: Sendable {
         let headBytes: Int
         let fieldCount: Int
         let targetBytes: Int
 
-        /// Those of a server.
+        /// Those of a server's limits.
         package init(_ limits: ServerCore.Limits = ServerCore.Limits()) {
             headBytes = limits.headBytes
             fieldCount = limits.fieldCount
@@ -34,26 +34,26 @@ package struct HTTP1HeadParser {
     /// How far the unfinished line was searched for its end.
     private var searched = 0
     private var hasRequestLine = false
-    /// Empty lines before the request line.
+    /// The number of empty lines before the request line.
     private var skipped = 0
 
-    /// More empty lines are no mistake any more.
+    /// The most empty lines that are tolerated.
     private static let maxSkipped = 8
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// Whether some bytes of a head were seen already.
+    /// Whether some bytes of a head were already seen.
     package var isInside: Bool { hasRequestLine || searched > 0 || lineStart > 0 }
 
-    /// Reads on.
+    /// Continues to parse.
     ///
     /// - Parameters:
-    ///   - bytes: all bytes since the last complete head, those of earlier calls included.
+    ///   - bytes: all bytes since the end of the last head, including those of earlier calls.
     ///   - head: empty before the first call for a head; complete when a count is returned.
-    /// - Returns: the length of the head, or nil when more bytes are needed.
-    /// - Throws: ``HTTPError`` with the status to refuse the request with; nothing after it may be read as a request.
+    /// - Returns: the length of the head; nil when more bytes are needed.
+    /// - Throws: ``HTTPError`` with the status for the refusal; nothing after this head may be parsed as a request.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer, into head: RequestHead) throws(HTTPError) -> Int? {
         while true {
             guard let end = unsafe lineEnd(in: bytes) else {
@@ -67,7 +67,7 @@ package struct HTTP1HeadParser {
             searched = lineStart
             if !hasRequestLine {
                 if line.isEmpty {
-                    // RFC 9112 §2.2: empty lines before a request are an old client's mistake.
+                    // RFC 9112 §2.2: empty lines before a request are an error of old clients.
                     skipped += 1
                     guard skipped <= Self.maxSkipped else { throw Self.malformed }
                     continue
@@ -93,13 +93,13 @@ package struct HTTP1HeadParser {
         return unsafe UnsafeRawPointer(found) - base
     }
 
-    /// What can be said of a line whose end has not come: a client that will never send one gets its answer now.
+    /// Checks a line whose end has not arrived: a client that will never send it gets its error now.
     private mutating func checkUnfinished(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
         if !hasRequestLine, lineStart < bytes.count {
             let lead = unsafe bytes[lineStart]
             guard ASCII.isToken(lead) || lead == 0x0D else { throw Self.malformed }
         }
-        // A CR that is not the last byte stands before something else than LF.
+        // A CR that is not the last byte is followed by something other than LF.
         var index = max(searched - 1, lineStart)
         while index + 1 < bytes.count {
             if unsafe bytes[index] == 0x0D { throw Self.bareLineEnd }
@@ -153,7 +153,7 @@ package struct HTTP1HeadParser {
         guard unsafe bytes[start + 5] == UInt8(ascii: "1") else {
             throw HTTPError(.httpVersionNotSupported, "This server speaks HTTP/1.1 and HTTP/1.0 here.")
         }
-        // A later minor version is read as the latest that is known. RFC 9110 §2.5.
+        // A later minor version is treated as the latest known one. RFC 9110 §2.5.
         head.minorVersion = unsafe bytes[start + 7] == UInt8(ascii: "0") ? 0 : 1
     }
 
@@ -164,7 +164,7 @@ package struct HTTP1HeadParser {
     ) throws(HTTPError) {
         var index = line.lowerBound
         while index < line.upperBound, unsafe ASCII.isToken(bytes[index]) { index += 1 }
-        // Refuses a folded line, a blank before the colon, an empty name and a line without colon alike.
+        // Refuses a folded line, a blank before the colon, an empty name and a line without a colon.
         guard index > line.lowerBound, index < line.upperBound, unsafe bytes[index] == UInt8(ascii: ":") else {
             throw HTTPError(.badRequest, "A header field of this request is malformed.")
         }

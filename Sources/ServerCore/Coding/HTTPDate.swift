@@ -2,18 +2,17 @@ internal import DirectoryRoot
 
 /// Dates as HTTP writes them, in whole seconds since 1970-01-01T00:00:00Z.
 ///
-/// Writes IMF-fixdate only; reads the two older forms too. RFC 9110 §5.6.7.
+/// Writes IMF-fixdate only; also reads the two older forms. RFC 9110 §5.6.7.
 package enum HTTPDate {
-    /// The latest second that the format can say: 9999-12-31T23:59:59Z.
+    /// The latest second that the format can express: 9999-12-31T23:59:59Z.
     package static let latest: Int64 = 253_402_300_799
-    /// The earliest second that the format can say: 0000-01-01T00:00:00Z.
+    /// The earliest second that the format can express: 0000-01-01T00:00:00Z.
     package static let earliest: Int64 = -62_167_219_200
 
-    /// Seconds of the wall clock.
+    /// The wall clock in seconds.
     package static var now: Int64 { Timestamp.now.seconds }
 
-    /// Appends the 29 bytes of `Sun, 06 Nov 1994 08:49:37 GMT`; a time outside the years 0 to 9999 is moved to their
-    /// edge.
+    /// Appends the 29 bytes of `Sun, 06 Nov 1994 08:49:37 GMT`; a time outside the years 0 to 9999 is clamped.
     package static func write(_ seconds: Int64, to buffer: inout [UInt8]) {
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { text in
             unsafe compose(seconds, in: text)
@@ -48,7 +47,7 @@ package enum HTTPDate {
         unsafe put(Int(second % 60), digits: 2, at: 23, in: text)
     }
 
-    /// Reads any of the three forms; nil when it is none of them, or no date that exists.
+    /// Parses any of the three forms; nil when it is none of them, or the date does not exist.
     /// - Parameters:
     ///   - text: the whole field value.
     ///   - now: decides the century of a two-digit year: never more than 50 years ahead.

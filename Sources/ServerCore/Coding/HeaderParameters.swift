@@ -1,14 +1,14 @@
-/// A field's value and the parameters behind it: `form-data; name="a"; filename="b.txt"`.
+/// A field's value and its parameters: `form-data; name="a"; filename="b.txt"`.
 ///
 /// RFC 9110 §5.6.6.
 ///
-/// Lenient about what browsers and curl really send in quotes; values stay bytes.
+/// Lenient about what browsers and curl really send in quotes; values are kept as bytes.
 package struct HeaderParameters {
-    /// What stands before the first semicolon, in lower case.
+    /// The part before the first semicolon, in lower case.
     package let value: [UInt8]
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
-    /// The most parameters that are looked at.
+    /// The most parameters that are parsed.
     private static let limit = 32
 
     package init(_ field: some Sequence<UInt8>) {
@@ -28,8 +28,8 @@ package struct HeaderParameters {
         }
     }
 
-    /// The first parameter of that name.
-    /// - Parameter name: lower case.
+    /// The value of the first parameter of that name.
+    /// - Parameter name: in lower case.
     package subscript(name: String) -> [UInt8]? {
         parameters.first { $0.name.elementsEqual(name.utf8) }?.value
     }
@@ -52,7 +52,8 @@ package struct HeaderParameters {
         return Array(ASCII.trimmed(word))
     }
 
-    /// Between quotes, a backslash escapes only a quote or itself: browsers send names such as `a\b` as they are.
+    /// Parses a quoted string, in which a backslash escapes only a quote or itself: browsers send names such as `a\b`
+    /// unescaped.
     private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         rest = rest.dropFirst()
@@ -62,7 +63,7 @@ package struct HeaderParameters {
                 text.append(byte)
                 continue
             }
-            // A backslash at the very end of a name, and not an escape of the quote that ends it.
+            // A backslash at the very end of a name, which does not escape the closing quote.
             let isLast = next == UInt8(ascii: "\"") && rest.dropFirst().allSatisfy(ASCII.isBlank)
             if !isLast, next == UInt8(ascii: "\"") || next == UInt8(ascii: "\\") {
                 text.append(next)

@@ -1,6 +1,6 @@
 /// Hexadecimal digits, written in lower case.
 package enum Hex {
-    /// What the digits say; nil for an odd number of them, or anything else among them.
+    /// The bytes that the digits encode; nil for an odd number of digits, or any other character.
     package static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         let digits = text.compactMap(ASCII.hexValue)
         guard digits.count == text.count, digits.count % 2 == 0 else { return nil }

@@ -1,20 +1,20 @@
 package import DirectoryRoot
 
-/// Conditions on states and entity tags of any resource, and the place where lock tokens are submitted.
+/// The `If` field: conditions on state tokens and entity tags of any resource; lock tokens are submitted in it.
 ///
 /// RFC 4918 §10.4.
 package struct IfHeader: Hashable, Sendable {
-    /// One claim about a resource, or with `Not` its contrary.
+    /// One condition on a resource, or its negation with `Not`.
     package struct Condition: Hashable, Sendable {
-        /// What is claimed of the resource.
+        /// What the condition is about.
         package enum Subject: Hashable, Sendable {
-            /// A lock of this token covers it.
+            /// A lock with this token covers the resource.
             case state(LockToken)
-            /// It is a collection in this state.
+            /// The resource is a collection in this state.
             ///
             /// RFC 6578 §5.
             case collection(SyncToken)
-            /// Its content has this tag.
+            /// Its content has this entity tag.
             ///
             /// As sent, with its quotes, perhaps weak.
             case entityTag(String)
@@ -28,23 +28,24 @@ package struct IfHeader: Hashable, Sendable {
         }
     }
 
-    /// True when all of its conditions are, for one resource.
+    /// True when all of its conditions are true for one resource.
     package struct List: Hashable, Sendable {
         /// The tagged resource as sent; nil for the request's own target.
         package var resource: String?
         package var conditions: [Condition]
     }
 
-    /// At least one; the header holds when any of them does.
+    /// At least one; the field is true when any of them is.
     package let lists: [List]
 
-    /// More conditions than any client sends: each may cost a look at the disk.
+    /// The most conditions, more than any client sends: each may cost a disk access.
     private static let maxConditions = 512
-    /// More states of collections than any client sends: each may cost a walk through a tree.
+    /// The most conditions on collection states, more than any client sends: each may cost a walk through a tree.
     private static let maxCollections = 16
 
-    /// Reads the field by the grammar of RFC 4918 §10.4.2.
-    /// - Throws: 400 when it does not follow it, or holds more than 512 conditions, or 16 of collections.
+    /// Parses the field by the grammar of RFC 4918 §10.4.2.
+    /// - Throws: 400 when it does not follow the grammar, or has more than 512 conditions, or more than 16 on
+    ///   collections.
     package init(header: String) throws(HTTPError) {
         var scanner = Scanner(text: Array(header.utf8))
         guard let lists = scanner.lists(), lists.reduce(0, { $0 + $1.conditions.count }) <= Self.maxConditions,
@@ -55,7 +56,7 @@ package struct IfHeader: Hashable, Sendable {
         self.lists = lists
     }
 
-    /// Every lock token that is mentioned anywhere: that alone submits it.
+    /// Every lock token that occurs anywhere in the field: that alone submits it.
     ///
     /// RFC 4918 §10.4.1.
     package var tokens: [LockToken] {
@@ -80,7 +81,7 @@ extension IfHeader {
             while let byte = nextAfterBlanks() {
                 switch byte {
                 case UInt8(ascii: "<"):
-                    // Untagged lists may not be followed by tagged ones, and each tag needs a list.
+                    // Untagged lists can't be followed by tagged ones, and each tag needs a list.
                     guard !expectsList, lists.isEmpty || resource != nil,
                         let tag = bracketed(by: UInt8(ascii: ">"), isAddress: true),
                         tag.hasPrefix("/") || AbsoluteURI.isValid(tag.replacing(" ", with: "%20"))
@@ -97,7 +98,7 @@ extension IfHeader {
             return expectsList || lists.isEmpty ? nil : lists
         }
 
-        /// Reads on from an opening parenthesis to behind its closing one.
+        /// Parses from an opening parenthesis to just after its closing one.
         private mutating func conditions() -> [Condition]? {
             position += 1
             var conditions: [Condition] = []
@@ -129,9 +130,10 @@ extension IfHeader {
             return nil
         }
 
-        /// The text between the bracket at `position` and the next `end`; nil when empty, open or with blanks.
+        /// The text between the bracket at `position` and the next `end`; nil when it is empty, not closed or contains
+        /// blanks.
         ///
-        /// In an address that is no state token a blank stands for itself, as in ``RequestTarget``.
+        /// In an address that is not a state token, a blank stands for itself, as in ``RequestTarget``.
         private mutating func bracketed(by end: UInt8, isAddress: Bool = false) -> String? {
             guard let close = text[position...].firstIndex(of: end), close > position + 1 else { return nil }
             let inner = text[(position + 1)..<close]
@@ -140,7 +142,7 @@ extension IfHeader {
             return String(decoding: inner, as: UTF8.self)
         }
 
-        /// `[` entity-tag `]`; the tag's quotes may hold brackets.
+        /// Parses `[` entity-tag `]`; the tag's quoted part may contain brackets.
         private mutating func entityTag() -> String? {
             var cursor = position + 1
             skipBlanks(&cursor)

@@ -1,11 +1,11 @@
 internal import CZlib
 
-/// Decompresses gzip, piece by piece, with libz, and stops when too much comes out.
+/// Decompresses gzip, piece by piece, with zlib, and stops when the output exceeds its limits.
 ///
-/// Used by one task at a time.
+/// Used by one task only at any moment.
 ///
-/// Feed some bytes, then take pieces until there is none; a piece is never larger than ``pieceSize``, however much the
-/// input expands. Members that follow one another are one stream. RFC 1952 §2.2.
+/// Feed some bytes, then take pieces until there are none; a piece is never larger than ``pieceSize``, however much the
+/// input expands. Consecutive gzip members form one stream. RFC 1952 §2.2.
 @safe package final class Inflater: @unchecked Sendable {
     /// The largest piece, in bytes.
     package static let pieceSize = 65_536
@@ -20,10 +20,10 @@ internal import CZlib
     private var isAtEnd = false
     private var hasMore = false
 
-    /// Makes ready to decompress.
+    /// Prepares for decompression.
     /// - Parameters:
-    ///   - maxRatio: how many times the size of the input may come out, beyond the first mebibyte.
-    ///   - maxBytes: how many bytes may come out in all.
+    ///   - maxRatio: how many times as large as the input the output may be, beyond the first mebibyte.
+    ///   - maxBytes: the most bytes of output.
     /// - Throws: ``GzipError/noMemory``.
     package init(maxRatio: Int64 = 128, maxBytes: Int64 = .max) throws(GzipError) {
         self.maxRatio = maxRatio
@@ -40,7 +40,7 @@ internal import CZlib
         unsafe stream.deallocate()
     }
 
-    /// Gives the next bytes of the stream.
+    /// Passes the next input bytes.
     ///
     /// Take every piece before the next call.
     package func feed(_ bytes: [UInt8]) {
@@ -49,7 +49,7 @@ internal import CZlib
         bytesIn = bytesIn.addingReportingOverflow(Int64(bytes.count)).partialValue
     }
 
-    /// The next bytes that come out; nil when more must be fed.
+    /// The next piece of output; nil when more input is needed.
     package func piece() throws(GzipError) -> [UInt8]? {
         while true {
             if isAtEnd {
@@ -63,8 +63,8 @@ internal import CZlib
         }
     }
 
-    /// Says that the input is over.
-    /// - Throws: ``GzipError/truncated`` when the stream is not.
+    /// Ends the input.
+    /// - Throws: ``GzipError/truncated`` when the stream has not ended.
     package func finish() throws(GzipError) {
         guard isAtEnd, used == input.count else { throw .truncated }
     }
@@ -87,7 +87,7 @@ internal import CZlib
             unsafe stream.pointee.next_in = nil
             return piece
         }
-        // A full piece may have left bytes inside libz, with no input left.
+        // A full piece may have left output inside zlib, without any input left.
         hasMore = piece.count == Self.pieceSize && outcome == Z_OK
         bytesOut += Int64(piece.count)
         switch outcome {

@@ -1,11 +1,11 @@
-/// What kind of content a file holds, by the extension of its name.
+/// A file's media type, by the extension of its name.
 package struct MediaType: Equatable, Sendable {
-    /// As it stands in `Content-Type`, with the charset of text.
+    /// The value for `Content-Type`, with the charset of text.
     package let name: String
-    /// Whether gzip makes it smaller.
+    /// Whether gzip makes such content smaller.
     package let isCompressible: Bool
 
-    /// What nothing is known about.
+    /// For unknown extensions.
     package static let unknown = MediaType("application/octet-stream")
 
     private init(_ type: String) {
@@ -16,7 +16,7 @@ package struct MediaType: Equatable, Sendable {
             || type.hasSuffix("/xml") || Self.alsoCompressible.contains(type)
     }
 
-    /// The type of a file by its name; makes no copy of the name.
+    /// The type of a file by its name, without copying the name.
     /// - Parameter filename: the raw bytes of a name, or of a whole path.
     package init(filename: some Collection<UInt8>) {
         var key: UInt128 = 0
@@ -34,7 +34,7 @@ package struct MediaType: Equatable, Sendable {
         self = hasDot && count <= 16 ? Self.byExtension[key] ?? .unknown : .unknown
     }
 
-    /// Extensions packed into an integer, so that a look-up allocates nothing.
+    /// By extension, packed into an integer so that a lookup allocates nothing.
     private static let byExtension: [UInt128: MediaType] = {
         var types: [UInt128: MediaType] = [:]
         for line in mediaTypeTable.utf8.split(separator: UInt8(ascii: "\n")) {

@@ -1,6 +1,6 @@
-/// Media types and the extensions that mean them, after IANA's registry, the browsers' own lists and Debian's.
+/// Media types and their extensions, from IANA's registry, the browsers' own lists and Debian's.
 ///
-/// One literal instead of an array of pairs: it costs its own bytes only, and nothing to compile.
+/// One literal instead of an array of pairs: it takes only its own bytes, and no time to compile.
 let mediaTypeTable = """
     application/atom+xml atom
     application/dart dart-snapshot

@@ -1,13 +1,13 @@
 package import DirectoryRoot
 
-/// When a file was last changed where it comes from, as clients tell it with an upload: a number since 1970.
+/// A file's modification time on the client, as sent with an upload: a number since 1970.
 package struct ModificationTime: Hashable, Sendable {
-    /// Within what every file system and every writer of dates can bear.
+    /// Within the range that every file system and date format supports.
     package let time: Timestamp
 
-    /// Reads `X-OC-Mtime` of ownCloud's and Nextcloud's clients: seconds, with decimals or without.
+    /// Reads `X-OC-Mtime` of ownCloud's and Nextcloud's clients: seconds, with or without decimals.
     ///
-    /// - Returns: nil for what no file system keeps: a file is worth more than its date.
+    /// - Returns: nil for a time that file systems can't store: a file is worth more than its date.
     /// - Throws: ``HTTPError`` 400 for anything else.
     package static func ocMtime(_ field: String) throws(HTTPError) -> Self? {
         guard let number = Decimal(ASCII.trimmed(Array(field.utf8))) else {
@@ -16,7 +16,7 @@ package struct ModificationTime: Hashable, Sendable {
         return Self(number)
     }
 
-    /// Reads seconds, with decimals or without; nil for anything else, and for what no file system keeps.
+    /// Reads seconds, with or without decimals; nil for anything else, and for times that file systems can't store.
     package init?(seconds text: some Collection<UInt8>) {
         guard let number = Decimal(text) else { return nil }
         self.init(number)
@@ -26,7 +26,7 @@ package struct ModificationTime: Hashable, Sendable {
         self.init(seconds.isNegative, seconds: seconds.whole, nanoseconds: seconds.billionths)
     }
 
-    /// Reads milliseconds, with decimals or without; nil as ``init(seconds:)``.
+    /// Reads milliseconds, with or without decimals; nil as for ``init(seconds:)``.
     package init?(milliseconds text: some Collection<UInt8>) {
         guard let number = Decimal(text) else { return nil }
         let (seconds, rest) = number.whole.quotientAndRemainder(dividingBy: 1_000)
@@ -34,7 +34,7 @@ package struct ModificationTime: Hashable, Sendable {
             number.isNegative, seconds: seconds, nanoseconds: Int32(rest) * 1_000_000 + number.billionths / 1_000)
     }
 
-    /// Seconds that ext4, the narrowest file system in wide use, and every date writer can bear.
+    /// Seconds that ext4, the most limited file system in wide use, and every date format support.
     private static let range: ClosedRange<Int64> = -2_147_483_648...15_032_385_535
 
     private init?(_ isNegative: Bool, seconds: Int64, nanoseconds: Int32) {
@@ -48,7 +48,7 @@ package struct ModificationTime: Hashable, Sendable {
         time = Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// `-12.5`: digits behind the ninth decimal are left out.
+    /// A decimal number such as `-12.5`: digits after the ninth decimal are dropped.
     private struct Decimal {
         let isNegative: Bool
         let whole: Int64

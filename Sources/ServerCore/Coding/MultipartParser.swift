@@ -1,20 +1,20 @@
-/// Reads `multipart/form-data` as it comes, however the packets cut it.
+/// Parses `multipart/form-data` incrementally, whatever the packet boundaries.
 ///
 /// RFC 7578, RFC 2046 §5.1.
 ///
-/// Holds no more than one part's header and a boundary's length; contents pass through.
+/// Holds at most one part's header and the length of a boundary; contents are passed through.
 package struct MultipartParser: Sendable {
     /// The header of one part.
     package struct Part: Equatable, Sendable {
-        /// The form field's name.
+        /// The name of the form field.
         package var name: [UInt8]
-        /// The file's name as sent, perhaps with directories; nil for a plain form field.
+        /// The file name as sent, perhaps with directories; nil for a plain form field.
         package var filename: [UInt8]?
         /// As sent; nil without one.
         package var mediaType: String?
     }
 
-    /// What was found, in order.
+    /// What was parsed, in order.
     package enum Event: Equatable, Sendable {
         /// A part begins.
         case part(Part)
@@ -24,13 +24,13 @@ package struct MultipartParser: Sendable {
         case partEnd
     }
 
-    /// Bounds on what one body may ask of us.
+    /// Limits on one body.
     package struct Limits: Sendable {
-        /// Parts in one body.
+        /// The most parts in one body.
         package var parts = 20_000
-        /// Bytes of one part's header.
+        /// The most bytes of one part's header.
         package var headerBytes = 16_384
-        /// Bytes before the first boundary.
+        /// The most bytes before the first boundary.
         package var preambleBytes = 65_536
 
         package init() {}
@@ -43,22 +43,22 @@ package struct MultipartParser: Sendable {
         case epilogue
     }
 
-    /// CR LF, two hyphens, and the boundary's name.
+    /// CR LF, two hyphens, and the boundary.
     private let delimiter: [UInt8]
     private let limits: Limits
     private var state = State.preamble
-    /// What is not yet understood.
+    /// Bytes not parsed yet.
     ///
-    /// Begins with the CR LF that a boundary at the very start goes without.
+    /// Begins with the CR LF that a boundary at the very start lacks.
     private var pending: [UInt8] = [0x0D, 0x0A]
     private var parts = 0
     private var skipped = 0
 
-    /// Takes the boundary from a request's field.
+    /// Takes the boundary from a request's `Content-Type`.
     /// - Parameters:
     ///   - contentType: the value of `Content-Type`.
-    ///   - limits: bounds on the body.
-    /// - Throws: ``HTTPError`` 415 for another type, 400 without a proper boundary.
+    ///   - limits: limits on the body.
+    /// - Throws: ``HTTPError`` 415 for another type, 400 without a valid boundary.
     package init(contentType: String, limits: Limits = Limits()) throws(HTTPError) {
         let parameters = HeaderParameters(contentType.utf8)
         guard parameters.value.elementsEqual("multipart/form-data".utf8) else {
@@ -71,10 +71,11 @@ package struct MultipartParser: Sendable {
         self.limits = limits
     }
 
-    /// Reads on.
-    /// - Parameter bytes: the next of the body, of any number.
+    /// Continues to parse.
+    /// - Parameter bytes: the next bytes of the body, any number of them.
     /// - Returns: what is certain by now.
-    /// - Throws: ``HTTPError`` 400 when the body is malformed, 413 when it exceeds a limit. Do not read on then.
+    /// - Throws: ``HTTPError`` 400 when the body is malformed, 413 when it exceeds a limit; nothing more may be fed
+    ///   then.
     package mutating func feed(_ bytes: [UInt8]) throws(HTTPError) -> [Event] {
         if pending.isEmpty { pending = bytes } else { pending.append(contentsOf: bytes) }
         var events: [Event] = []
@@ -84,15 +85,15 @@ package struct MultipartParser: Sendable {
         return events
     }
 
-    /// Says that the body is over.
-    /// - Throws: ``HTTPError`` 400 when the last boundary has not come.
+    /// Ends the body.
+    /// - Throws: ``HTTPError`` 400 without the last boundary.
     package func finish() throws(HTTPError) {
         guard case .epilogue = state else {
             throw HTTPError(.badRequest, "The form ended before its last boundary; send it again.")
         }
     }
 
-    /// One step from `pending[start...]`; false when more bytes are needed.
+    /// Makes one step from `pending[start...]`; false when more bytes are needed.
     private mutating func step(_ start: inout Int, _ events: inout [Event]) throws(HTTPError) -> Bool {
         switch state {
         case .preamble, .content:
@@ -129,13 +130,13 @@ package struct MultipartParser: Sendable {
         state = .header
     }
 
-    /// A whole boundary line, with the CR LF before it.
+    /// A complete boundary line, with the CR LF before it.
     private struct Boundary {
         var count: Int
         var isLast: Bool
     }
 
-    /// How many bytes from `start` on are certainly content, and the boundary that follows them.
+    /// How many bytes from `start` are certainly content, and the boundary that follows them.
     private func content(from start: Int) -> (count: Int, boundary: Boundary?) {
         var index = start
         while let found = pending[index...].firstIndex(of: 0x0D) {
@@ -154,7 +155,7 @@ package struct MultipartParser: Sendable {
         case boundary(Boundary)
     }
 
-    /// Whether a boundary begins here: a line that only begins like one is content.
+    /// Whether a boundary begins here: a line that merely begins like one is content.
     private func match(at index: Int) -> Match {
         let length = min(delimiter.count, pending.count - index)
         guard pending[index..<index + length].elementsEqual(delimiter[..<length]) else { return .content }
@@ -164,7 +165,7 @@ package struct MultipartParser: Sendable {
             guard let second = rest.dropFirst().first else { return .undecided }
             return second == first ? .boundary(Boundary(count: length + 2, isLast: true)) : .content
         }
-        // Blanks may stand between a boundary and its CR LF.
+        // Blanks are allowed between a boundary and its CR LF.
         let blanks = rest.prefix(257).prefix(while: ASCII.isBlank).count
         guard blanks <= 256 else { return .content }
         let end = rest.dropFirst(blanks).prefix(2)
@@ -213,7 +214,7 @@ package struct MultipartParser: Sendable {
         return part
     }
 
-    /// Browsers write a quote, CR and LF of a name as `%22`, `%0D` and `%0A`, and nothing else.
+    /// Browsers write a quote, CR and LF in a name as `%22`, `%0D` and `%0A`, and encode nothing else.
     ///
     /// WHATWG HTML §4.10.21.8.
     private static func unescaped(_ name: [UInt8]) -> [UInt8] {

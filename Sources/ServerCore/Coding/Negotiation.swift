@@ -1,20 +1,20 @@
-/// Proactive negotiation: which of the things that a server has a client likes best.
+/// Proactive negotiation: which of the available variants a client prefers.
 ///
 /// RFC 9110 §12.
 package enum Negotiation {
     /// One member of an `Accept…` field.
     struct Member {
         var value: ArraySlice<UInt8>
-        /// 0 to 1000 thousandths.
+        /// In thousandths, 0 to 1000.
         var weight: Int
     }
 
     /// The media type that the client prefers.
     ///
-    /// Of two with the same weight, the one that it names itself and not by a range, and of two such the one that it
-    /// names first: text browsers and many libraries give no weights, and what they want comes first.
+    /// Of two with the same weight, one that is listed itself wins over one that matches a range; of two that are
+    /// listed, the first: text browsers and many libraries send no weights, and list what they prefer first.
     /// - Parameters:
-    ///   - accept: the field's value; nil when absent, which takes anything.
+    ///   - accept: the field's value; nil when absent, which accepts anything.
     ///   - offered: types without parameters, in the server's own order of preference.
     /// - Returns: nil when none is acceptable.
     package static func mediaType(accept: String?, offered: [String]) -> String? {
@@ -30,13 +30,13 @@ package enum Negotiation {
         return best?.offer
     }
 
-    /// The language that the client prefers: `de-CH` takes an offered `de`.
+    /// The language that the client prefers: `de-CH` matches an offered `de`.
     ///
     /// RFC 4647 §3.4.
     /// - Parameters:
     ///   - acceptLanguage: the field's value; nil when absent.
     ///   - offered: language tags, the default first.
-    /// - Returns: the first offered one when nothing fits.
+    /// - Returns: the first offered one when none matches.
     package static func language(acceptLanguage: String?, offered: [String]) -> String? {
         let members = acceptLanguage.map { Self.members(of: $0) } ?? []
         let ordered = members.enumerated().filter { $0.element.weight > 0 }
@@ -52,7 +52,7 @@ package enum Negotiation {
         return offered.first
     }
 
-    /// The content coding for something that can be had as it is or as gzip.
+    /// The content coding for a resource that is available as it is and as gzip.
     package enum Coding: Equatable, Sendable {
         /// As it is.
         case identity
@@ -63,11 +63,11 @@ package enum Negotiation {
         /// The client refuses both.
         case none
 
-        /// Whether the answer is gzip.
+        /// Whether the response is gzip.
         package var isGzip: Bool { self == .gzip || self == .gzipOnly }
     }
 
-    /// Decides between gzip and nothing.
+    /// Chooses between gzip and identity.
     ///
     /// RFC 9110 §12.5.3.
     package static func coding(acceptEncoding: String?) -> Coding {
@@ -77,19 +77,19 @@ package enum Negotiation {
             members.first { ASCII.equalIgnoringCase($0.value, name.utf8) }?.weight
         }
         let gzip = weight("gzip") ?? weight("x-gzip") ?? weight("*") ?? 0
-        // Not mentioned, it is acceptable, but after anything that is mentioned.
+        // If identity is not mentioned, it is acceptable, but after anything that is.
         let identity = weight("identity") ?? (weight("*") == 0 ? 0 : 1)
         if gzip == 0 { return identity == 0 ? .none : .identity }
         if identity == 0 { return .gzipOnly }
         return gzip >= identity ? .gzip : .identity
     }
 
-    /// How much a client likes one of the things that are offered.
+    /// How much a client prefers one of the offered types.
     private struct Liking: Comparable {
         var weight: Int
         /// 2 for the type itself, 1 for `text/*`, 0 for `*/*`.
         var specificity: Int
-        /// Where in the field, among the types that are named themselves.
+        /// The position in the field, for types that are listed themselves.
         var position: Int
 
         static func < (one: Liking, other: Liking) -> Bool {
@@ -97,7 +97,7 @@ package enum Negotiation {
         }
     }
 
-    /// By the most specific member that fits; nil when none does.
+    /// By the most specific member that matches; nil when none does.
     private static func liking(of offer: String, in members: [Member]) -> Liking? {
         let type = Array(offer.utf8.prefix { $0 != UInt8(ascii: "/") })
         var best: Liking?
@@ -119,7 +119,8 @@ package enum Negotiation {
         return best
     }
 
-    /// The members of a list with weights; other parameters are dropped, members with a malformed weight left out.
+    /// The members of a list with their weights; other parameters are dropped, and members with a malformed weight left
+    /// out.
     static func members(of field: String) -> [Member] {
         field.utf8.split(separator: UInt8(ascii: ",")).compactMap { text in
             let parts = Array(text).split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -136,7 +137,7 @@ package enum Negotiation {
         }
     }
 
-    /// `0.5`, in thousandths; nil when malformed.
+    /// A weight such as `0.5`, in thousandths; nil when malformed.
     private static func weight(_ text: ArraySlice<UInt8>) -> Int? {
         let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts[0].elementsEqual("0".utf8) || parts[0].elementsEqual("1".utf8) else { return nil }

@@ -1,8 +1,8 @@
-/// Reads what is percent-encoded in addresses and forms; ``URICharacters`` writes it.
+/// Decodes percent-encoding in addresses and forms; ``URICharacters`` encodes.
 ///
 /// RFC 3986 §2.1; WHATWG URL §5.1 for forms.
 package enum PercentCoding {
-    /// Undoes percent-encoding, once.
+    /// Decodes percent-encoding, once.
     /// - Parameter text: encoded bytes.
     /// - Returns: nil when a `%` is not followed by two hexadecimal digits.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
@@ -20,10 +20,9 @@ package enum PercentCoding {
         return bytes
     }
 
-    /// Undoes the encoding of `application/x-www-form-urlencoded`: `+` is a space, a `%` without digits stands for
-    /// itself.
+    /// Decodes `application/x-www-form-urlencoded`: `+` is a space, and a `%` without two digits stands for itself.
     package static func decodeForm(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        // Of one type, since a form may have megabytes: generic code of another module takes a hundred times as long.
+        // Not generic, since a form may have megabytes: generic code from another module takes a hundred times as long.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var index = text.startIndex
@@ -44,10 +43,10 @@ package enum PercentCoding {
         return bytes
     }
 
-    /// The fields of a form or query, in order, decoded; at most `limit` of them.
+    /// The decoded fields of a form or query, in order; at most `limit` of them.
     /// - Parameters:
     ///   - text: `a=b&c=d`, without the question mark.
-    ///   - limit: the number of fields after which the rest is not looked at.
+    ///   - limit: the number of fields after which the rest is ignored.
     /// - Returns: names and values as raw bytes; a field without `=` has an empty value.
     package static func formFields(
         _ text: some Collection<UInt8>, limit: Int = 100_000
@@ -57,7 +56,7 @@ package enum PercentCoding {
             .map(formField)
     }
 
-    /// One field of a form, `a=b`, decoded; without `=` it has an empty value.
+    /// One decoded field of a form, `a=b`; its value is empty without `=`.
     package static func formField(_ field: ArraySlice<UInt8>) -> (name: [UInt8], value: [UInt8]) {
         guard let mark = field.firstIndex(of: UInt8(ascii: "=")) else { return (decodeForm(field), []) }
         return (decodeForm(field[..<mark]), decodeForm(field[(mark + 1)...]))

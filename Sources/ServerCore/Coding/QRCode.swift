@@ -1,7 +1,7 @@
 /// A text as a QR code, for a phone's camera.
 ///
-/// ISO/IEC 18004: bytes, error correction level M, versions 1 to 13.
-/// Always mask 0: any mask is allowed, and readers do as well with it as with the one that scores best.
+/// ISO/IEC 18004: byte mode, error correction level M, versions 1 to 13. Always mask 0: any mask is allowed, and
+/// readers do as well with it as with the one that scores best.
 package struct QRCode: Sendable {
     /// Rows of modules, dark ones true, without the quiet zone.
     package let modules: [[Bool]]
@@ -15,7 +15,7 @@ package struct QRCode: Sendable {
         modules = grid.rows
     }
 
-    /// The code for a terminal, two rows of modules a line, light on dark with its quiet zone.
+    /// The code for a terminal, two rows of modules per line, light on dark, with its quiet zone.
     package var terminal: String {
         let size = modules.count
         func isLight(_ row: Int, _ column: Int) -> Bool {
@@ -51,13 +51,13 @@ package struct QRCode: Sendable {
 }
 
 extension QRCode {
-    /// How many bytes a size of code takes, and how they are cut into blocks.
+    /// How many bytes a size of code holds, and how they are divided into blocks.
     fileprivate struct Version {
         let number: Int
-        /// Check codewords of each block.
+        /// The number of check codewords of each block.
         let checks: Int
         let blocks: Int
-        /// Data codewords of the shorter blocks; the last `longer` blocks have one more.
+        /// The number of data codewords of the shorter blocks; the last `longer` blocks have one more.
         let length: Int
         let longer: Int
 
@@ -70,14 +70,14 @@ extension QRCode {
         private var capacity: Int { blocks * length + longer }
         private var lengthBits: Int { number < 10 ? 8 : 16 }
 
-        /// The smallest version that holds so many bytes behind mode and length.
+        /// The smallest version that holds `count` bytes after the mode and length fields.
         static func fitting(_ count: Int) -> Version? {
             levelM.enumerated().lazy
                 .map { Version(number: $0 + 1, checks: $1.0, blocks: $1.1, length: $1.2, longer: $1.3) }
                 .first { $0.capacity * 8 >= 4 + $0.lengthBits + count * 8 }
         }
 
-        /// Data and check codewords, the blocks interleaved.
+        /// The data and check codewords, with the blocks interleaved.
         func codewords(of bytes: [UInt8]) -> [UInt8] {
             var bits: [Bool] = []
             func put(_ value: Int, _ width: Int) {
@@ -109,7 +109,7 @@ extension QRCode {
     }
 }
 
-/// Check codewords over the field of 256 elements with the polynomial 0x11D.
+/// Check codewords over the Galois field of 256 elements with the polynomial 0x11D.
 private enum ReedSolomon {
     private static let exponents: [UInt8] = {
         var value = 1
@@ -147,14 +147,14 @@ private enum ReedSolomon {
     }
 }
 
-/// The square while it is drawn: a module that nothing has claimed yet is nil.
+/// The square while it is being drawn: a module that is not set yet is nil.
 private struct QRGrid {
     private let size: Int
     private var cells: [[Bool?]]
 
     var rows: [[Bool]] { cells.map { $0.map { $0 ?? false } } }
 
-    /// Draws what every code of the version has: finders, timing, alignment, version and format.
+    /// Draws what all codes of the version have in common: finder patterns, timing, alignment, version and format.
     init(version: Int) {
         size = 17 + 4 * version
         cells = Array(repeating: Array(repeating: nil, count: size), count: size)
@@ -177,7 +177,7 @@ private struct QRGrid {
                 set(index / 3, size - 11 + index % 3, bits >> index & 1 == 1)
             }
         }
-        // Level M and mask 0 are both written as zeros.
+        // Level M and mask 0 are both encoded as zeros.
         let format = Self.checked(0, 10, 0x537) ^ 0x5412
         for index in 0..<15 {
             let bit = format >> index & 1 == 1
@@ -187,7 +187,7 @@ private struct QRGrid {
         set(8, size - 8, true)
     }
 
-    /// Lays the codewords in columns of two, up and down, under the mask.
+    /// Places the codewords in columns of two, up and down, and applies the mask.
     mutating func fill(with words: [UInt8]) {
         var bit = 0
         var right = size - 1
@@ -212,7 +212,7 @@ private struct QRGrid {
         cells[y][x] = isDark
     }
 
-    /// Rings around a centre, dark except those named.
+    /// Draws concentric square rings, dark except those listed.
     private mutating func square(_ x: Int, _ y: Int, radius: Int, light: Set<Int>) {
         for down in -radius...radius {
             for across in -radius...radius { set(x + across, y + down, !light.contains(max(abs(across), abs(down)))) }

@@ -1,24 +1,24 @@
 /// Which bytes of a representation a `Range` field asks for.
 ///
-/// RFC 9110 §14.1.2, §14.2. A field that is malformed, of another unit, or that asks for too many spans is
-/// ignored, as the RFC allows: the whole representation is the answer. Spans that overlap are merged, so a thousand
-/// overlapping ones cost no more than one.
+/// RFC 9110 §14.1.2, §14.2. A field that is malformed, has another unit, or requests too many spans is ignored, as the
+/// RFC allows: the whole representation is sent. Overlapping spans are merged, so that a thousand of them cost no more
+/// than one.
 package enum RangeSelection: Equatable, Sendable {
-    /// No span: answer with everything, 200.
+    /// No span: respond with the whole representation, 200.
     case whole
     /// Half-open spans inside the representation, none empty, no two overlapping; 206.
     case spans([Range<Int64>])
     /// Well-formed, but every span begins past the end; 416.
     case unsatisfiable
 
-    /// The largest number of spans that are served, where nobody says otherwise.
+    /// The most spans that are served by default.
     package static let limit = 64
 
     /// Parses a field's value.
     /// - Parameters:
     ///   - field: `bytes=0-99,200-`.
     ///   - size: the representation's length in bytes, not negative.
-    ///   - limit: the largest number of spans that are served.
+    ///   - limit: the most spans that are served.
     package init(field: some StringProtocol, size: Int64, limit: Int = Self.limit) {
         self = Self.parse(Array(field.utf8)[...], size: size, limit: limit)
     }
@@ -55,11 +55,11 @@ package enum RangeSelection: Equatable, Sendable {
         if first.isEmpty {
             guard let suffix = position(last) else { return .malformed }
             guard suffix > 0 else { return .outside }
-            // Nothing that a 206 could say about an empty representation.
+            // A 206 response can't express a part of an empty representation.
             return size == 0 ? .everything : .inside((size - min(suffix, size))..<size)
         }
         guard let start = position(first) else { return .malformed }
-        // Some clients ask for all of each file by a range.
+        // Some clients request the whole of each file by a range.
         if size == 0, start == 0, last.isEmpty { return .everything }
         guard !last.isEmpty else { return start < size ? .inside(start..<size) : .outside }
         guard let end = position(last), end >= start else { return .malformed }
@@ -67,7 +67,7 @@ package enum RangeSelection: Equatable, Sendable {
         return .inside(start..<(min(end, size - 1) + 1))
     }
 
-    /// Digits of any number; what is past the largest integer is past every end too.
+    /// A position of any number of digits; what exceeds the largest integer is past every end too.
     private static func position(_ digits: ArraySlice<UInt8>) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(ASCII.isDigit) else { return nil }
         return ASCII.decimal(digits) ?? Int64.max
@@ -83,7 +83,7 @@ package enum RangeSelection: Equatable, Sendable {
                 result.append(span)
             }
         }
-        // Without overlap the order is the client's own.
+        // Without overlaps, the client's own order is kept.
         return result.count == spans.count ? spans : result
     }
 }

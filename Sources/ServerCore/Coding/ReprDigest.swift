@@ -1,20 +1,20 @@
 internal import Crypto
 package import DirectoryRoot
 
-/// A hash that HTTP has a name for.
+/// A hash algorithm that HTTP has a name for.
 ///
 /// RFC 9530 §5.
 package enum DigestAlgorithm: String, CaseIterable, Sendable {
-    /// Preferred.
+    /// The preferred one.
     case sha256 = "sha-256"
-    /// Twice as long.
+    /// With a digest twice as long.
     case sha512 = "sha-512"
-    /// Kept for old clients' checks against accidents; says nothing against intent.
+    /// For old clients that check for accidental damage; no protection against forgery.
     case sha = "sha"
-    /// As `sha`.
+    /// Like `sha`.
     case md5 = "md5"
 
-    /// Bytes of one digest.
+    /// The length of a digest in bytes.
     package var length: Int {
         switch self {
         case .sha256: 32
@@ -36,7 +36,7 @@ package struct Digester: Sendable {
 
     private var state: State
 
-    /// Makes ready to hash.
+    /// Prepares to hash.
     package init(_ algorithm: DigestAlgorithm) {
         state =
             switch algorithm {
@@ -47,10 +47,10 @@ package struct Digester: Sendable {
             }
     }
 
-    /// Goes on with some bytes.
+    /// Hashes more bytes.
     package mutating func update(_ bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe update($0) } }
 
-    /// Goes on with some bytes.
+    /// Hashes more bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .sha256(var hash):
@@ -68,7 +68,7 @@ package struct Digester: Sendable {
         }
     }
 
-    /// The digest of all that came.
+    /// The digest of all bytes so far.
     package func finish() -> [UInt8] {
         switch state {
         case .sha256(let hash): Array(hash.finalize())
@@ -83,16 +83,16 @@ package struct Digester: Sendable {
 ///
 /// RFC 9530 §2, §3.
 package struct ReprDigest: Equatable, Sendable {
-    /// Those of the known algorithms, of their right length.
+    /// The digests of the known algorithms, with the right length.
     package let digests: [DigestAlgorithm: [UInt8]]
 
-    /// One digest.
+    /// A field with one digest.
     package init(_ algorithm: DigestAlgorithm, _ digest: [UInt8]) {
         digests = [algorithm: digest]
     }
 
-    /// Reads a field's value: `sha-256=:base64:, …`; unknown algorithms are skipped.
-    /// - Parameter field: the lines joined by commas.
+    /// Parses a field's value: `sha-256=:base64:, …`; unknown algorithms are skipped.
+    /// - Parameter field: the field's lines, joined by commas.
     /// - Throws: ``HTTPError`` 400 when a known algorithm's digest is malformed.
     package init(field: String) throws(HTTPError) {
         var digests: [DigestAlgorithm: [UInt8]] = [:]
@@ -108,7 +108,7 @@ package struct ReprDigest: Equatable, Sendable {
         self.digests = digests
     }
 
-    /// The members of a field that name an algorithm which is known, with their values.
+    /// The members of a field that name a known algorithm, with their values.
     private static func members(of field: String) -> [(DigestAlgorithm, ArraySlice<UInt8>?)] {
         field.utf8.split(separator: UInt8(ascii: ",")).compactMap { member in
             let parts = Array(member).split(
@@ -118,14 +118,14 @@ package struct ReprDigest: Equatable, Sendable {
         }
     }
 
-    /// A member's value without the parameters that may follow it: none means anything here.
+    /// A member's value without parameters, which have no meaning here.
     ///
     /// RFC 9651 §3.1.2.
     private static func item(_ member: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         ASCII.trimmed(member.prefix { $0 != UInt8(ascii: ";") })
     }
 
-    /// The digest of a whole file; reads it all, in pieces between which others get their turn.
+    /// The digest of a whole file; reads all of it, in pieces, so that others can use the pool in between.
     ///
     /// - Throws: ``RootError/preconditionFailed`` when the file becomes shorter meanwhile; `CancellationError`.
     package init(of entry: Entry, _ algorithm: DigestAlgorithm, io: IOPool) async throws {
@@ -149,23 +149,23 @@ package struct ReprDigest: Equatable, Sendable {
         self.init(algorithm, digester.finish())
     }
 
-    /// The strongest algorithm that is here; nil when none is known.
+    /// The strongest algorithm with a digest; nil when there is none.
     package var strongest: DigestAlgorithm? {
         [.sha512, .sha256, .sha, .md5].first { digests[$0] != nil }
     }
 
-    /// As it stands in the field.
+    /// The field's value.
     package var text: String {
         DigestAlgorithm.allCases.compactMap { algorithm in
             digests[algorithm].map { "\(algorithm.rawValue)=:\(Base64.encode($0)):" }
         }.joined(separator: ", ")
     }
 
-    /// What a `Want-Repr-Digest` wants most of what is known: `sha-256=10, sha-512=3`.
+    /// The known algorithm that a `Want-Repr-Digest` field prefers: `sha-256=10, sha-512=3`.
     ///
     /// RFC 9530 §4.
-    /// - Parameter field: the lines joined by commas.
-    /// - Returns: nil when nothing known is wanted.
+    /// - Parameter field: the field's lines, joined by commas.
+    /// - Returns: nil when no known algorithm is wanted.
     package static func wanted(field: String) -> DigestAlgorithm? {
         var best: (algorithm: DigestAlgorithm, weight: Int64)?
         for (algorithm, value) in Self.members(of: field) {

@@ -1,6 +1,6 @@
 extension RequestHead {
-    /// Reads the fields that say where the message ends, whom it is for and what becomes of the connection, and refuses
-    /// every head of which two servers might think differently.
+    /// Interprets the fields that determine the end of the message, its host and the persistence of the connection, and
+    /// refuses every head that two servers might interpret differently.
     ///
     /// RFC 9112 §3.2, §6, §9.3.
     func settle() throws(HTTPError) {
@@ -12,7 +12,7 @@ extension RequestHead {
         guard !repeated.contains(.expect), ASCII.equalIgnoringCase(expect, "100-continue".utf8) else {
             throw HTTPError(.expectationFailed, "This server can only be expected to say 100-continue.")
         }
-        // RFC 9110 §10.1.1: not of an HTTP/1.0 client.
+        // RFC 9110 §10.1.1: ignored from an HTTP/1.0 client.
         expectsContinue = minorVersion == 1
     }
 
@@ -43,15 +43,15 @@ extension RequestHead {
             }
             contentLength = length
         } else if minorVersion == 0, method == .put {
-            // Its client may think that the body ends with the connection: an empty file is not what it meant. RFC 1945
-            // §8.3.
+            // The client may expect the body to end with the connection: it did not mean an empty file. RFC 1945 §8.3.
             throw HTTPError(.lengthRequired, "Say with Content-Length how long the body is, or use HTTP/1.1.")
         }
     }
 
-    /// Whether these are other codings and, once and last, chunked: where the body ends is plain, but not what it is.
+    /// Whether these are other codings followed by chunked, once and last: then the end of the body is clear, but not
+    /// how to decode it.
     ///
-    /// RFC 9112 §6.1 has such a request answered with 501, and §6.3 one that does not end in chunked with 400.
+    /// RFC 9112 §6.1 requires 501 for such a request, and §6.3 requires 400 for one that does not end in chunked.
     private static func isCodedThenChunked(_ field: ArraySlice<UInt8>) -> Bool {
         let codings = field.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(ASCII.trimmed)
         let chunked = codings.indices.filter { ASCII.equalIgnoringCase(codings[$0], "chunked".utf8) }

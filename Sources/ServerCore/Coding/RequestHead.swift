@@ -1,19 +1,19 @@
-/// The head of one request: its bytes as they came, and where the parts lie in them.
+/// The head of one request: its bytes as received, and the positions of the parts in them.
 ///
 /// Filled by ``HTTP1HeadParser`` (or composed for HTTP/2 and tests) on one thread, and not changed any more once a
-/// ``Request`` stands on it; a connection fills the same object again only when nobody else holds it.
+/// ``Request`` uses it; a connection fills the same object again only when nobody else holds it.
 package final class RequestHead: @unchecked Sendable {
-    /// Everything from the method to the last field, as it was on the wire.
+    /// Everything from the method to the last field, as received.
     var bytes: [UInt8] = []
-    /// Where each field line lies, in order.
+    /// The position of each field line, in order.
     var slots: [FieldSlot] = []
-    /// Of each known field that came, which of ``slots`` has its first line.
+    /// For each known field that was received, the index of its first line in ``slots``.
     private var firstSlots: [UInt8]
-    /// The known fields that came at all, as a set of bits.
+    /// The known fields that were received, as a set of bits.
     var known = KnownFields()
-    /// The known fields that came more than once.
+    /// The known fields that were received more than once.
     var repeated = KnownFields()
-    /// The lengths of all names, as a set of bits: most of what is asked for did not come, and is not worth a
+    /// The lengths of all names, as a set of bits: most fields that are looked up were not received, and need no
     /// comparison.
     private var lengths: UInt64 = 0
     var methodRange = 0..<0
@@ -23,7 +23,7 @@ package final class RequestHead: @unchecked Sendable {
     /// The decoded `Content-Length`; nil without one.
     var contentLength: Int64?
     var isChunked = false
-    /// Whether the client lets the connection live on.
+    /// Whether the client allows the connection to persist.
     var keepsAlive = true
     var expectsContinue = false
 
@@ -31,7 +31,7 @@ package final class RequestHead: @unchecked Sendable {
         firstSlots = [UInt8](repeating: 0, count: KnownField.count)
     }
 
-    /// Makes this object ready for the next head; keeps its room.
+    /// Prepares this object for the next head; keeps its buffers.
     func reset() {
         bytes.removeAll(keepingCapacity: true)
         slots.removeAll(keepingCapacity: true)
@@ -47,8 +47,8 @@ package final class RequestHead: @unchecked Sendable {
         expectsContinue = false
     }
 
-    /// Notes a field line.
-    /// - Parameter slot: the line; its ranges lie within the bytes that will be kept.
+    /// Records a field line.
+    /// - Parameter slot: the line; its ranges are within ``bytes``.
     func add(_ slot: FieldSlot) {
         if let field = slot.known {
             if known.contains(field) {
@@ -67,10 +67,10 @@ package final class RequestHead: @unchecked Sendable {
     /// The method as text.
     package var method: Method { Method(rawValue: text(methodRange)) }
 
-    /// The request target as it came.
+    /// The request target as received.
     package var target: ArraySlice<UInt8> { bytes[targetRange] }
 
-    /// The bytes of the first line of a known field; nil when it did not come.
+    /// The bytes of the first line of a known field; nil when it was not received.
     package subscript(field: KnownField) -> ArraySlice<UInt8>? {
         guard known.contains(field) else { return nil }
         let hint = Int(firstSlots[Int(field.rawValue)])
@@ -86,12 +86,12 @@ package final class RequestHead: @unchecked Sendable {
         return found
     }
 
-    /// Whether a field came.
+    /// Whether a field was received.
     package func contains(_ name: String) -> Bool {
         mayHold(name) && slots.contains { matches($0, name) }
     }
 
-    /// Whether a field of that name may have come: false for most that did not.
+    /// Whether a field of that name may have been received: false for most that were not.
     func mayHold(_ name: String) -> Bool { lengths & Self.mark(name.utf8.count) != 0 }
 
     private func matches(_ slot: FieldSlot, _ name: String) -> Bool {
@@ -99,34 +99,34 @@ package final class RequestHead: @unchecked Sendable {
             && ASCII.equalIgnoringCase(bytes[slot.name], name.utf8)
     }
 
-    /// A part of the head as text: UTF-8 where it is that, else each byte as the character of that number.
+    /// A part of the head as text: decoded as UTF-8 if it is valid, else as Latin-1.
     func text(_ range: Range<Int>) -> String { Self.text(bytes[range]) }
 
-    /// Bytes of a field as text: UTF-8 where they are that and tame, else each byte as the character of that number.
+    /// The bytes of a field as text: decoded as UTF-8 if that is valid and tame, else as Latin-1.
     package static func text(_ bytes: ArraySlice<UInt8>) -> String {
-        // Nearly all of it is plain, and that is told in a fraction of the time.
+        // Nearly all text is ASCII, which is detected in a fraction of the time.
         if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(validating: bytes, as: UTF8.self), TameText.isTame(text) { return text }
         return TameText.latin(bytes)
     }
 }
 
-/// Where one field line lies in the bytes of its head.
+/// The position of one field line in the bytes of its head.
 package struct FieldSlot: Sendable {
     var nameStart: UInt32
     var nameCount: UInt32
     var valueStart: UInt32
     var valueCount: UInt32
-    /// Which of the fields that the connection itself reads; nil for all others.
+    /// The field if the connection itself reads it; nil for all others.
     package var known: KnownField?
 
-    /// The place of the name.
+    /// The range of the name.
     package var name: Range<Int> { Int(nameStart)..<Int(nameStart) + Int(nameCount) }
-    /// The place of the value, without the blanks around it.
+    /// The range of the value, without the blanks around it.
     package var value: Range<Int> { Int(valueStart)..<Int(valueStart) + Int(valueCount) }
 }
 
-/// The fields that the connection reads itself, so that it need not look for them by name.
+/// The fields that the connection itself reads, so that it need not look them up by name.
 package enum KnownField: UInt8, CaseIterable, Sendable {
     case host, range, expect, cookie, origin, accept, upgrade, ifMatch, ifRange, connection, authorization, ifNoneMatch
     case contentLength, acceptEncoding, contentEncoding, transferEncoding, ifModifiedSince, ifUnmodifiedSince
@@ -158,8 +158,8 @@ package enum KnownField: UInt8, CaseIterable, Sendable {
     }
 
     private static func same(_ name: UnsafeRawBufferPointer, _ lower: StaticString) -> Bool {
-        // Names hold token bytes only, where `| 0x20` is lower case for letters and keeps `-` and digits; of the other
-        // token bytes, none becomes a letter or `-`.
+        // Names consist of token bytes only, for which `| 0x20` lower-cases letters and keeps `-` and digits; no other
+        // token byte becomes a letter or `-`.
         let other = unsafe lower.utf8Start
         for index in 0..<name.count where unsafe name[index] | 0x20 != other[index] { return false }
         return true

@@ -1,26 +1,27 @@
 package import DirectoryRoot
 
-/// The one parser that turns an address into a path of the share: request targets, `Destination` and tagged lists of
-/// `If` all go through it.
+/// The only parser that turns an address into a path of the share: used for request targets, `Destination` and tagged
+/// lists of `If`.
 ///
 /// RFC 9110 §4.2, RFC 9112 §3.2, RFC 3986 §3.
 package struct RequestTarget: Equatable, Sendable {
-    /// Host and port as written; nil in the origin form.
+    /// Host and port as written; nil for the origin form.
     package var authority: ArraySlice<UInt8>?
-    /// From the first slash to before `?`, undecoded.
+    /// From the first slash up to `?`, undecoded.
     package var path: ArraySlice<UInt8>
     /// After `?`; nil without one.
     package var query: ArraySlice<UInt8>?
-    /// `*`, of OPTIONS.
+    /// `*`, for OPTIONS.
     package var isAsterisk = false
 
     /// Splits an origin-form or absolute-form target, or `*`.
     /// - Parameters:
-    ///   - text: as it came.
-    ///   - isReference: stands in a field or a document; a user's name before its host is then skipped, since git
-    ///     writes that of its own URL, with the password, into `Destination`, and a blank in a path stands for itself,
-    ///     as LibreOffice and git-annex write it.
-    /// - Throws: ``HTTPError`` 400 for every other form, a fragment, other blanks, controls, user names and bad hosts.
+    ///   - text: as received.
+    ///   - isReference: whether it stands in a field or a document; then user information before the host is skipped,
+    ///     since git writes that of its own URL, with the password, into `Destination`, and a blank in a path stands
+    ///     for itself, as LibreOffice and git-annex write it.
+    /// - Throws: ``HTTPError`` 400 for any other form, a fragment, other blanks, control characters, user information
+    ///   and invalid hosts.
     package init(_ text: ArraySlice<UInt8>, isReference: Bool = false) throws(HTTPError) {
         var rest = text
         for byte in text where byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") {
@@ -35,8 +36,7 @@ package struct RequestTarget: Equatable, Sendable {
             isAsterisk = true
             return
         }
-        // A reference may leave out the scheme alone, and then begins with a host; a request's target may not.
-        // RFC 3986 §4.2
+        // A reference may omit the scheme, and then begins with a host; a request target may not. RFC 3986 §4.2
         guard !isReference || !rest.starts(with: "//".utf8) else { throw Self.malformed }
         if lead != UInt8(ascii: "/") {
             guard let scheme = Self.schemeLength(rest) else { throw Self.malformed }
@@ -99,16 +99,16 @@ package struct RequestTarget: Equatable, Sendable {
         }
     }
 
-    /// The place in the share that an undecoded absolute path names.
+    /// The path in the share that an undecoded absolute path names.
     ///
-    /// Split at `/` first; then each segment is decoded once. Empty segments are skipped, and those that are a dot as
-    /// it is (RFC 3986 §5.2.4): apt joins addresses so that they hold some.
+    /// Split at `/` first; then each segment is decoded once. Empty segments are skipped, and so are literal single
+    /// dots (RFC 3986 §5.2.4): apt joins addresses in a way that leaves some.
     /// - Parameters:
-    ///   - text: starts with a slash, or is empty (the root).
-    ///   - prefix: percent-encoded, without a last slash; must come first.
+    ///   - text: begins with a slash, or is empty (the root).
+    ///   - prefix: percent-encoded, without a trailing slash; must come first.
     /// - Returns: the path, and whether the text ended in a slash.
-    /// - Throws: ``HTTPError`` 400 for `..`, an encoded dot, an encoded slash or NUL and a broken escape; 404 outside
-    ///   the prefix; 414 for a path longer than a file system takes.
+    /// - Throws: ``HTTPError`` 400 for `..`, an encoded dot, an encoded slash or NUL and an invalid escape; 404 outside
+    ///   the prefix; 414 for a path longer than file systems support.
     package static func decode(
         path text: ArraySlice<UInt8>, below prefix: String = ""
     ) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
@@ -132,18 +132,18 @@ package struct RequestTarget: Equatable, Sendable {
         return (SharePath(unchecked: bytes), meansFolder(rest))
     }
 
-    /// Whether an undecoded path ends in a slash, or in one with a dot behind it.
+    /// Whether an undecoded path ends in a slash, or in a slash and a dot.
     static func meansFolder(_ path: ArraySlice<UInt8>) -> Bool {
         path.isEmpty || path.last == UInt8(ascii: "/") || path.suffix(2).elementsEqual("/.".utf8)
     }
 
-    /// What an undecoded absolute path has behind a prefix, however either is encoded.
+    /// The part of an undecoded absolute path after a prefix, however either is encoded.
     ///
     /// RFC 3986 §6.2.2.2.
     /// - Parameters:
-    ///   - text: starts with a slash, or is empty.
-    ///   - prefix: percent-encoded, without a last slash.
-    /// - Returns: nothing, or what begins with a slash; nil for a path outside the prefix.
+    ///   - text: begins with a slash, or is empty.
+    ///   - prefix: percent-encoded, without a trailing slash.
+    /// - Returns: an empty slice, or one that begins with a slash; nil for a path outside the prefix.
     static func rest(of text: ArraySlice<UInt8>, below prefix: String) -> ArraySlice<UInt8>? {
         var rest = text
         if rest.starts(with: prefix.utf8) {
@@ -157,8 +157,8 @@ package struct RequestTarget: Equatable, Sendable {
         return rest.isEmpty || rest.first == UInt8(ascii: "/") ? rest : nil
     }
 
-    /// Takes the first byte off an undecoded path, decoded; nil at its end, and for a broken escape or an encoded
-    /// slash, which is none that stands between names.
+    /// Removes and returns the first byte of an undecoded path, decoded; nil at its end, and for an invalid escape or
+    /// an encoded slash, which does not separate segments.
     static func firstMeant(_ text: inout ArraySlice<UInt8>) -> UInt8? {
         guard let byte = text.popFirst() else { return nil }
         guard byte == UInt8(ascii: "%") else { return byte }

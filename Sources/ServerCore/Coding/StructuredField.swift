@@ -1,10 +1,10 @@
-/// The two kinds of structured field that resumable uploads use.
+/// The two types of structured fields that resumable uploads use.
 ///
 /// RFC 9651 §3.3.
 ///
-/// Another value makes the field as if it were not there, as the drafts want it.
+/// A field with another type of value is ignored, as the drafts require.
 package enum StructuredField {
-    /// A Boolean item, `?0` or `?1`; parameters are read over.
+    /// A Boolean item, `?0` or `?1`; parameters are ignored.
     package static func boolean(_ field: String?) -> Bool? {
         switch field.map(item) {
         case "?1": true
@@ -13,7 +13,7 @@ package enum StructuredField {
         }
     }
 
-    /// An Integer item that is not negative, of at most 15 digits.
+    /// A non-negative Integer item of at most 15 digits.
     package static func integer(_ field: String?) -> Int64? {
         guard let text = field.map(item), text.utf8.count <= 15 else { return nil }
         return ASCII.decimal(text.utf8)
@@ -26,7 +26,7 @@ package enum StructuredField {
 }
 
 extension RequestFields {
-    /// Whether the request begins or continues an upload in parts: it says in so many words whether its content ends
+    /// Whether the request begins or continues an upload in parts: it states explicitly whether its content completes
     /// one.
     ///
     /// draft-ietf-httpbis-resumable-upload; `Upload-Incomplete` in the older versions.

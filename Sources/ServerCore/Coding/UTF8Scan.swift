@@ -1,11 +1,11 @@
-/// Finds the well-formed sequences in bytes that may be anything.
+/// Finds well-formed UTF-8 sequences in arbitrary bytes.
 ///
 /// Unicode 16, table 3-7.
 package enum UTF8Scan {
-    /// Looks at one character beyond ASCII.
+    /// Examines one character beyond ASCII.
     /// - Parameters:
     ///   - bytes: the text.
-    ///   - index: of a byte of it.
+    ///   - index: the index of its first byte.
     /// - Returns: the length of the well-formed sequence of two to four bytes that begins there; 0 when there is none.
     package static func sequenceLength(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
         let first = unsafe bytes[index]

@@ -1,10 +1,9 @@
 import NIOCore
 
 extension Channel {
-    /// Who is at the other end, for the log and for what counts by address: a numeric address, or `unix` over a
-    /// Unix-domain socket.
+    /// The client's address, for the log and for limits per address: numeric, or `unix` for a Unix-domain socket.
     ///
-    /// Nil when the client had reset the connection before it was taken: the system no longer says whose it was, and
-    /// what it asked for would be done, logged and counted as if it came over a socket of this machine.
+    /// Nil when the client reset the connection before it was accepted: the system no longer knows its address, and its
+    /// requests would be handled, logged and counted as if they came over a local socket.
     var peer: String? { remoteAddress.map { $0.ipAddress ?? "unix" } }
 }

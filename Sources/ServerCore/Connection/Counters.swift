@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the server counts.
+/// The server's statistics.
 final class Counters: Sendable {
     private let requestCount = Atomic<Int>(0)
     private let receivedCount = Atomic<Int>(0)
@@ -25,7 +25,7 @@ final class Counters: Sendable {
         openCount.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// A connection that is still shaking hands: open, but not counted as taken.
+    /// Counts a connection in its TLS handshake: open, but not accepted yet.
     func greeting() { openCount.wrappingAdd(1, ordering: .relaxed) }
 
     func closed() { openCount.wrappingSubtract(1, ordering: .relaxed) }
@@ -44,7 +44,7 @@ final class Counters: Sendable {
     var bytesSent: Int { sentCount.load(ordering: .relaxed) }
     var connections: Int { connectionCount.load(ordering: .relaxed) }
     var openConnections: Int { openCount.load(ordering: .relaxed) }
-    /// By class, from 2xx on.
+    /// The number of responses by class, from 2xx on.
     var responses: [Int] {
         [
             successes.load(ordering: .relaxed), redirections.load(ordering: .relaxed),

@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// What every connection of a server shares; nothing in it changes while the server runs but counters and one flag.
+/// What all connections of a server share; while the server runs, only counters and one flag change.
 final class Engine: Sendable {
     let limits: Limits
     let handlers: [any Handler]
@@ -19,13 +19,13 @@ final class Engine: Sendable {
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
     let wholeRequests: ByteBudget
-    /// For the names in forms, which are kept for as long as a form takes: others' requests have their own.
+    /// Memory for the names in forms, which are kept for as long as a form takes: separate from that of other requests.
     let formNames: ByteBudget
-    /// For what came of bodies before it was asked for.
+    /// Memory for parts of bodies received before they were asked for.
     let unaskedBodies: ByteBudget
-    /// Of all connections together.
+    /// The rate limit of all connections together.
     private let rate: RateBucket?
-    /// The value of `Allow`: all methods that any handler knows.
+    /// The value of `Allow`: all methods of all handlers.
     let allow: String
     private let methods: Set<Method>
     private let shuttingDown = Atomic<Bool>(false)
@@ -34,24 +34,23 @@ final class Engine: Sendable {
 
     let counters: Counters
     let accessLog: AccessLog?
-    /// Connections in all.
+    /// The most connections in all.
     let maxConnections: Int
-    /// How long a connection may be idle: asked for with every request.
+    /// How long a connection may be idle, in seconds; read with every request.
     let idleSeconds: UInt32
-    /// Open files that each loop may keep for the next who ask for them: an eighth of those that there may be,
-    /// together.
+    /// The most open files that each loop may cache: all loops together, an eighth of the allowed descriptors.
     let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
-    /// For what of bodies waits for its readers.
+    /// Memory for received parts of bodies that wait to be read.
     let waitingBodies: SoftByteBudget
-    /// For what clients of HTTP/2 may send of long bodies before any of it is read.
+    /// Memory for the parts of long bodies that HTTP/2 clients may send before any of it is read.
     let windows: ByteBudget
-    /// For what is made in memory on HTTP/1.
+    /// Memory for responses built in memory on HTTP/1.
     let answers: SoftByteBudget
-    /// For what waits above the socket, on TLS and HTTP/2: files too.
+    /// Memory for what waits above the socket, on TLS and HTTP/2, including file contents.
     let unsent: SoftByteBudget
 
-    /// An engine; with another one of the same server, it shares what there is for all of its connections.
+    /// Creates an engine; given another one of the same server, it shares the limits for all connections with it.
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
         eventLoops: Int, pool: PoolThreads, counters: Counters, sharing other: Engine? = nil
@@ -101,13 +100,13 @@ final class Engine: Sendable {
 
     func beginShutDown() { shuttingDown.store(true, ordering: .relaxed) }
 
-    /// What a new connection keeps to.
+    /// The rate limits of a new connection.
     func pace() -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate) }
 
-    /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` if it is
-    /// taken.
-    /// - Returns: whether it is: where there are too many, an idle one goes, or one whose client does not go on; for
-    ///   who has too many already, only one of theirs.
+    /// Counts a connection from its address; if it is accepted, it must be given to
+    /// ``ConnectionsPerAddress/leave(_:)``.
+    /// - Returns: whether it is accepted: if there are too many, an idle connection is closed for it, or one whose
+    ///   client makes no progress; for a client that has too many already, only one of its own.
     func takes(_ newcomer: any LoopMember, in state: LoopState) -> Bool {
         if makesWay(for: newcomer, in: state),
             counters.openConnections < maxConnections || state.shedIdlest() || state.shedSlowest()
@@ -118,21 +117,21 @@ final class Engine: Sendable {
         return false
     }
 
-    /// Gives back what a connection was counted for that ``takes(_:in:)`` let in.
+    /// Releases what was counted for a connection that ``takes(_:in:)`` accepted.
     func release(_ member: any LoopMember, from state: LoopState) {
         state.leave(member)
         counters.closed()
         perAddress.leave(member.network)
     }
 
-    /// Counts a connection from its address, which is to be given to ``ConnectionsPerAddress/leave(_:)`` in any case.
-    /// - Returns: whether there may be one more: where there are too many, an idle one from there goes, or one that
-    ///   does not go on.
+    /// Counts a connection from its address; it must be given to ``ConnectionsPerAddress/leave(_:)`` in any case.
+    /// - Returns: whether one more is allowed: if there are too many, an idle connection from there is closed, or one
+    ///   that makes no progress.
     func makesWay(for newcomer: any LoopMember, in state: LoopState) -> Bool {
         perAddress.enter(newcomer.network) || state.shedIdlest(for: newcomer) || state.shedSlowest(for: newcomer)
     }
 
-    /// Counts an answer, if there was one, and writes the request's line in the access log.
+    /// Counts a response, if there was one, and writes the request's line in the access log.
     func record(
         _ head: RequestHead, peer: String, user: String?, version: String, status: Int, bytes: Int64, beganAt: Int64
     ) {
@@ -148,8 +147,8 @@ final class Engine: Sendable {
         accessLog.writer.add(record, accessLog.format)
     }
 
-    /// Records a GET that was answered with a whole file as soon as it came, without looking at the fields that only
-    /// the longer forms of the log tell.
+    /// Records a GET that was answered immediately with a whole file, without the fields that only the longer log
+    /// formats have.
     func recordGet(of target: [UInt8], peer: String, bytes: Int64) {
         counters.answered(200)
         guard let accessLog else { return }
@@ -161,7 +160,7 @@ final class Engine: Sendable {
 
     private static let get = Array("GET".utf8)[...]
 
-    /// Takes one of the places for requests that tasks answer; false when all are taken.
+    /// Takes one of the places for requests that are answered by tasks; false when all are taken.
     func enterFlight() -> Bool {
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= limits.requestsInFlight else {
             leaveFlight()
@@ -172,22 +171,22 @@ final class Engine: Sendable {
 
     func leaveFlight() { inFlight.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Some task is at a request.
+    /// Whether any task is answering a request.
     var isInFlight: Bool { inFlight.load(ordering: .relaxed) > 0 }
 
-    /// Counts a stream of HTTP/2; to be given to ``leaveStreams()`` whatever the answer.
-    /// - Parameter hasFew: whether its connection has few others; half of the places are for such streams.
+    /// Counts an HTTP/2 stream; must be balanced by ``leaveStreams()`` whatever the result.
+    /// - Parameter hasFew: whether its connection has few other streams; half of the places are reserved for such.
     /// - Returns: false when there are too many.
     func enterStreams(hasFew: Bool) -> Bool {
         let count = streams.wrappingAdd(1, ordering: .relaxed).newValue
         return count <= (hasFew ? limits.streams : limits.streams / 2)
     }
 
-    /// Counts a stream of HTTP/2 that is over.
+    /// Counts the end of an HTTP/2 stream.
     func leaveStreams() { streams.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// A head as the rules of access see it: from the client itself, where trusted proxies tell of it.
-    /// - Throws: 413 when it announces a larger body than there may be.
+    /// The head as the access control sees it: with the real client's data, if a trusted proxy supplies it.
+    /// - Throws: 413 when it announces a larger body than is allowed.
     func view(
         of head: RequestHead, _ target: RequestTarget, peer: String, scheme: String
     ) throws(HTTPError) -> RequestHeadView {
@@ -203,12 +202,12 @@ final class Engine: Sendable {
             peer: client.address)
     }
 
-    /// The body of a request that brings none; whoever reads it hears whether that can be, in its coding.
+    /// The body of a request that has none; reading it reports whether that is valid in its coding.
     func emptyBody(of head: RequestHead) -> RequestBody {
         RequestBody(length: 0, pipe: nil, coding: BodyCoding(head, maxRatio: limits.expansionRatio))
     }
 
-    /// A body that the exchange's carrier brings: `length` bytes, or nil when only its end will tell.
+    /// A body that the exchange's transport delivers: `length` bytes, or nil if only its end determines that.
     func body(of head: RequestHead, length: Int64?, for exchange: Exchange) -> RequestBody {
         RequestBody(
             length: length,
@@ -218,10 +217,10 @@ final class Engine: Sendable {
             coding: BodyCoding(head, maxRatio: limits.expansionRatio))
     }
 
-    /// Asks off the loop what an admission left open, as often as it takes.
+    /// Resolves off the event loop what an admission left open, in as many steps as it takes.
     /// - Parameters:
-    ///   - admission: the first word.
-    ///   - done: gets the last one, on a thread of the pool or right here.
+    ///   - admission: the first result.
+    ///   - done: gets the final result, on a thread of the pool or synchronously.
     func settle(_ admission: Admission, _ done: @escaping @Sendable (Admission) -> Void) {
         switch admission {
         case .allow, .count, .refuse: done(admission)
@@ -240,7 +239,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// Asks the handlers, newest first, and tells `settle` before the answer is sent whether it brings any content.
+    /// Asks the handlers, newest first, and tells `settle`, before the response is sent, whether it has any content.
     func route(_ request: Request, settling settle: (@Sendable (Bool) -> Void)?) -> Answer {
         let answer = route(request)
         guard let settle else { return answer }
@@ -260,13 +259,13 @@ final class Engine: Sendable {
     /// The pool for what is at `path` in a share.
     func io(for path: SharePath, in share: Share) -> IOPool { share.farDevice(of: path).map { far[$0] } ?? io }
 
-    /// A request that was admitted, with the pool of the disk that it is about.
+    /// An admitted request, with the pool for the disk that it is about.
     /// - Parameters:
     ///   - view: what the access control saw.
-    ///   - share: what it opened.
-    ///   - prefix: what every address of it begins with.
-    ///   - path: in it.
-    ///   - body: what is still to come.
+    ///   - share: the share that it granted.
+    ///   - prefix: the prefix of every address of that share.
+    ///   - path: the path in the share.
+    ///   - body: the body, still to be received.
     /// - Returns: the request.
     func request(
         _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody
@@ -277,7 +276,7 @@ final class Engine: Sendable {
         return request
     }
 
-    /// Gives a request the pool of the far disk that it is about, if it is about one, in whichever of its fields.
+    /// Assigns the pool of the far disk that any of a request's fields refers to, if one does.
     private func assignPool(to request: Request) {
         func device(of reference: ArraySlice<UInt8>) -> UInt64? {
             (try? request.resolve(reference: reference).path).flatMap { request.share.farDevice(of: $0) }
@@ -298,7 +297,7 @@ final class Engine: Sendable {
         return threads
     }
 
-    /// Asks the handlers; about a far disk, when it answers.
+    /// Asks the handlers; for a far disk, once it responds.
     private func route(_ request: Request) -> Answer {
         guard request.io.isFar else { return find(request) }
         do {
@@ -309,7 +308,8 @@ final class Engine: Sendable {
         return find(request)
     }
 
-    /// Asks the handlers, for what the disk has where the client's letters are put together otherwise.
+    /// Asks the handlers, with the listed path if its names are in another Unicode normalization form than the
+    /// client's.
     private func find(_ request: Request) -> Answer {
         guard request.mayRespell(request.path) else { return handle(request) }
         return .later { request in
@@ -340,13 +340,13 @@ final class Engine: Sendable {
         return .now(.text(.notFound, "There is nothing at this address."))
     }
 
-    /// Writes a failed system call into the server's log.
+    /// Writes a failed system call to the server's log.
     func log(_ error: RootError) {
         guard case .system(let failed) = error else { return }
         logger.error("a system call failed", metadata: ["call": "\(failed.call)", "errno": "\(failed.errno)"])
     }
 
-    /// Turns whatever a handler throws into its answer.
+    /// Turns whatever a handler throws into a response.
     func response(to error: any Error) -> Response {
         switch error {
         case let error as HTTPError:

@@ -11,32 +11,32 @@ internal import NIOSSL
     import Glibc
 #endif
 
-/// What a server listens on.
+/// The listening sockets of a server.
 struct ListeningSockets {
     var channels: [any Channel] = []
-    /// Of those channels that have one.
+    /// The socket files of those channels that have one.
     var files: [SocketFile] = []
 
-    /// Takes no connection any more.
+    /// Stops accepting connections.
     func close() async {
-        // While a socket is open, no other file can have the number of its own.
+        // While a socket is open, no other file can have its inode number.
         for file in files { file.remove() }
         for channel in channels { try? await channel.close() }
     }
 }
 
-/// Opens the listening sockets of a server, which take no connection yet.
+/// Opens the listening sockets of a server, which do not accept connections yet.
 struct Listener {
     let group: MultiThreadedEventLoopGroup
     let engine: Engine
     let loopStates: LoopStates
-    /// TLS for what comes over the network; nil for none.
+    /// TLS for network connections; nil for none.
     var contexts: TLSContexts?
-    /// Connections that wait to be taken.
+    /// How many connections may wait to be accepted.
     private static let backlog: Int32 = 1_024
 
-    /// Listens on every address; on none when one fails.
-    /// - Returns: what listens, and the addresses with their real ports.
+    /// Listens on every address, or on none if one fails.
+    /// - Returns: the sockets, and the addresses with their real ports.
     /// - Throws: ``ListenError``.
     func bindAll(_ addresses: [ListenAddress]) async throws -> (ListeningSockets, [ListenAddress]) {
         var attempt = 0
@@ -44,7 +44,7 @@ struct Listener {
             do {
                 return try await bindOnce(addresses)
             } catch ListenError.portInUse where attempt < 8 && addresses.allSatisfy({ $0.port == 0 }) {
-                // A port that was free for one family was taken for the other: try with another one.
+                // A port that was free for one address family was in use for the other: try another one.
                 attempt += 1
             }
         }
@@ -123,14 +123,14 @@ struct Listener {
         do {
             sockets.channels.append(
                 try await bootstrap(isIPv6: false, contexts: nil).withBoundSocket(socket).get())
-            // NIO has called it with a number of its own; the last one counts, and where it is refused, that does.
+            // NIO has called it with another backlog; the last call counts, and if it fails, that one does.
             _ = listen(socket, Self.backlog)
         } catch {
             throw ListenError.refused(address: path, reason: "\(error)")
         }
     }
 
-    /// Removes a socket file that a dead process left; never one that somebody listens on, and nothing else.
+    /// Removes a socket file that a dead process left; never one on which somebody listens, and nothing else.
     private func clearStaleSocket(_ path: String) async throws {
         var info = stat()
         guard unsafe lstat(path, &info) == 0 else { return }
@@ -154,7 +154,7 @@ struct Listener {
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.autoRead, value: false)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // What is accepted has it from here: a system call less for each connection.
+            // Accepted sockets inherit it: this saves a system call for each connection.
             .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .serverChannelInitializer { channel in
                 let overflow = OverflowHandler(loopStates: loopStates)
@@ -175,8 +175,8 @@ struct Listener {
                     guard let state = loopStates.state(of: channel.eventLoop), let options = channel.syncOptions else {
                         throw ChannelError.inappropriateOperationForState
                     }
-                    // Not as options of the bootstrap, which sets them by a chain of futures: a seventh of what a
-                    // connection with one request takes.
+                    // Not as options of the bootstrap, which sets them by a chain of futures: that would take a seventh
+                    // of the time for a connection with one request.
                     try options.setOption(.autoRead, value: false)
                     try options.setOption(.allowRemoteHalfClosure, value: true)
                     try options.setOption(.maxMessagesPerRead, value: 1)
@@ -194,7 +194,7 @@ struct Listener {
     }
 }
 
-/// Keeps a listener going when the process has run out of descriptors: idle connections make room.
+/// Keeps a listener working when the process has run out of descriptors: idle connections are closed.
 private final class OverflowHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
@@ -209,11 +209,11 @@ private final class OverflowHandler: ChannelInboundHandler {
         guard let error = error as? IOError, error.errnoCode == EMFILE || error.errnoCode == ENFILE, !isPaused else {
             return
         }
-        // Not to be asked again at once, and for ever, before there is room.
+        // Otherwise it would be called again immediately, for ever, until there is a descriptor.
         isPaused = true
         let channel = context.channel
         let loopStates = loopStates
-        // Both times only a closed channel refuses, which accepts nobody anyway.
+        // Both fail only on a closed channel, which accepts no connections anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         Task { await loopStates.inEach { $0.freeDescriptors(16) } }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)

@@ -1,4 +1,4 @@
-// For `timespec`, which belongs to the first module of C that has it.
+// For `timespec`, which belongs to the first C module that declares it.
 import CSyscalls
 import NIOCore
 
@@ -10,7 +10,7 @@ import NIOCore
     import Glibc
 #endif
 
-/// What the connections of one event loop share, and the requests of HTTP/2 on them, so that none of it needs a lock.
+/// What the connections of one event loop, and their HTTP/2 requests, share, so that none of it needs a lock.
 ///
 /// Used on that loop only.
 final class LoopState {
@@ -18,21 +18,21 @@ final class LoopState {
     let out = OutBuffer()
     let files = OpenFileCache()
     let secureFiles = OpenFileCache()
-    /// A whole answer from the cache, while many ask for the same file.
+    /// A complete response from the cache, while many request the same file.
     ///
-    /// Good for one turn of the loop, that is for requests that had begun to come before the file was looked at: to
-    /// them it is as fresh as one made for each.
+    /// Valid for one turn of the loop, that is, for requests that had begun to arrive before the file was checked: for
+    /// them it is as fresh as a response made for each.
     private(set) var composed: Composed?
 
     struct Composed {
         let file: OpenFileCache.File
         let isSecure: Bool
-        /// Whose connections it may be given to: a loop may serve more than one.
+        /// The engine whose connections may use it: a loop may serve more than one engine.
         let engine: ObjectIdentifier
         /// The head of the request that it answers; empty for a long one.
         let question: OutBuffer
         let answer: OutBuffer
-        /// The body, where it is not part of ``answer``.
+        /// The body, if it is not part of ``answer``.
         let span: FileSpan?
     }
 
@@ -45,24 +45,24 @@ final class LoopState {
     /// All time limits count in it.
     private(set) var tick: UInt32 = 0
     private var members: [any LoopMember] = []
-    /// From where ``shedIdlest(for:)`` last found nobody to close, and when.
+    /// The network for which ``shedIdlest(for:)`` last found no connection to close, and when.
     private var foundNoneIdle: (network: NetworkAddress?, tick: UInt32)?
-    /// For whom ``shedSlowest(for:)`` last found nobody to close, and when.
+    /// The network for which ``shedSlowest(for:)`` last found no connection to close, and when.
     private var foundNoneSlow: (isForAny: Bool, network: NetworkAddress?, tick: UInt32)?
-    /// When ``shedStalled()`` last found nobody to close.
+    /// When ``shedStalled()`` last found no connection to close.
     private var foundNoneStalled: UInt32?
-    /// When ``shedWaiting()`` last found nobody to end.
+    /// When ``shedWaiting()`` last found no request to end.
     private var foundNoneWaiting: UInt32?
     private var ticking: RepeatedTask?
     private var dateSecond: time_t = 0
-    /// `Date: Tue, 15 Nov 1994 08:12:31 GMT` and its line end.
+    /// `Date: Tue, 15 Nov 1994 08:12:31 GMT`, with CR LF.
     private var dateLine: [UInt8] = []
 
     init(loop: any EventLoop) {
         self.loop = loop
     }
 
-    /// Takes in what wants to be looked at every second.
+    /// Adds a member, to be notified every second.
     func enter(_ member: any LoopMember) {
         member.memberIndex = members.count
         members.append(member)
@@ -91,18 +91,18 @@ final class LoopState {
         }
     }
 
-    /// Connections, and requests of HTTP/2 on them.
+    /// The number of connections and of HTTP/2 requests on them.
     var memberCount: Int { members.count }
 
-    /// Whether there are so many that each should send in small pieces over TLS, which keeps a buffer of the largest
-    /// that a connection has sent: 140 KB of HTTP/1, and several hundred of HTTP/2.
+    /// Whether there are so many that each should send in small pieces over TLS, which keeps a buffer of the most that
+    /// a connection has sent at once: 140 KB with HTTP/1, and several hundred with HTTP/2.
     var isCrowded: Bool { members.count > 64 }
 
-    /// Closes the connection that has been idle for longest, to make room for another.
+    /// Closes the connection that has been idle for longest, to accept another.
     ///
-    /// Each new one asks for it where there are as many as there may be: so it neither sorts them all nor costs others
-    /// their files, which take no connection's descriptor.
-    /// - Parameter newcomer: for which another connection from its network goes; nil for any.
+    /// Called for each new connection while the maximum is reached: so it does not sort all of them, and leaves the
+    /// cached files open, since those do not take the connections' descriptors.
+    /// - Parameter newcomer: only a connection from its network may be closed; nil for any.
     /// - Returns: false when none is idle.
     func shedIdlest(for newcomer: (any LoopMember)? = nil) -> Bool {
         if let newcomer, let none = foundNoneIdle, none == (newcomer.network, tick) { return false }
@@ -112,21 +112,22 @@ final class LoopState {
             if let newcomer, member === newcomer || member.network != newcomer.network { continue }
             idlest = (since, member)
         }
-        // Looking through all of them for one address once a second is enough.
+        // Searching all of them for one network once a second is enough.
         if let newcomer, idlest == nil { foundNoneIdle = (newcomer.network, tick) }
         idlest?.member.abort()
         return idlest != nil
     }
 
-    /// Closes the connection whose client has been waited for longest, in all that it asked for, to make room for
-    /// another.
-    /// - Parameter newcomer: for which another connection from its address goes; nil for any.
-    /// - Returns: false when none has been for long.
+    /// Closes the connection that has waited longest for its client, in all its requests, to accept another.
+    ///
+    /// - Parameter newcomer: only a connection from its network may be closed; nil for any.
+    /// - Returns: false when none has waited long enough.
     @discardableResult
     func shedSlowest(for newcomer: (any LoopMember)? = nil) -> Bool {
-        // Looking through all of them once a second is enough.
+        // Searching all of them once a second is enough.
         if let none = foundNoneSlow, none == (newcomer == nil, newcomer?.network, tick) { return false }
-        // Since when the last of a connection's requests waits; the latest of all times where one waits for nobody.
+        // For each connection: since when the last of its requests waits; the maximum if one of them does not wait for
+        // the client.
         var carriers: [ObjectIdentifier: UInt32] = [:]
         for member in members {
             guard let carrier = member.carrier else { continue }
@@ -148,11 +149,11 @@ final class LoopState {
         return true
     }
 
-    /// Seconds for which a client may be waited for where others have no place.
+    /// How many seconds a client may be waited for when others find no place.
     private static let patience: UInt32 = 5
 
-    /// Closes the connections that have been idle for longest, and the files kept open, for want of descriptors; where
-    /// none is idle, one whose client has been waited for.
+    /// Closes the connections that have been idle for longest, and the cached files, when descriptors run out; if none
+    /// is idle, closes one that waits for its client.
     func freeDescriptors(_ count: Int) {
         files.clear()
         secureFiles.clear()
@@ -165,26 +166,26 @@ final class LoopState {
         for victim in idle.prefix(count) { victim.member.abort() }
     }
 
-    /// Closes connections whose clients leave lying what was made for them, those first that have for longest.
-    /// - Returns: how many.
+    /// Closes connections whose clients do not take what is kept for them, those first that have not for longest.
+    /// - Returns: the number closed.
     @discardableResult
     func shedStalled() -> Int {
-        // Looking through all of them once a second is enough.
+        // Searching all of them once a second is enough.
         guard foundNoneStalled != tick else { return 0 }
         var stalled: [(since: UInt32, member: any LoopMember)] = []
         for member in members {
             if let since = member.stalledSince, tick &- since >= 2 { stalled.append((since, member)) }
         }
         stalled.sort { $0.since < $1.since }
-        // Several, so that not each new answer looks through all connections.
+        // Several, so that not every new response has to search all connections.
         let victims = stalled.prefix(16)
         if victims.isEmpty { foundNoneStalled = tick }
         for victim in victims { victim.member.abort() }
         return victims.count
     }
 
-    /// Ends the request of HTTP/2 whose client has been waited for longest, to make room for another.
-    /// - Returns: false when none has been for long.
+    /// Ends the HTTP/2 request that has waited longest for its client, to accept another.
+    /// - Returns: false when none has waited long enough.
     func shedWaiting() -> Bool {
         guard foundNoneWaiting != tick else { return false }
         var longest: (since: UInt32, member: any LoopMember)?
@@ -193,7 +194,7 @@ final class LoopState {
             longest = (since, member)
         }
         guard let longest, tick &- longest.since >= Self.patience else {
-            // Looking through all of them once a second is enough.
+            // Searching all of them once a second is enough.
             foundNoneWaiting = tick
             return false
         }
@@ -201,7 +202,7 @@ final class LoopState {
         return true
     }
 
-    /// Shows every connection, newest first, so that each may leave meanwhile.
+    /// Calls `body` for every member, newest first, so that each may leave meanwhile.
     func eachMember(_ body: (any LoopMember) -> Void) {
         for index in members.indices.reversed() where index < members.count { body(members[index]) }
     }
@@ -213,8 +214,8 @@ final class LoopState {
         eachMember { $0.secondPassed(tick) }
     }
 
-    /// Composes an answer to `head` for the rest of this turn, with `body` to be sent behind it; nothing when `compose`
-    /// says that it could not.
+    /// Composes a response to `head` for the rest of this turn, to be followed by `body`; does nothing if `compose`
+    /// returns false.
     func compose(
         _ file: OpenFileCache.File, before body: FileSpan?, to head: [UInt8], isSecure: Bool, of engine: Engine,
         _ compose: (OutBuffer) -> Bool
@@ -222,13 +223,13 @@ final class LoopState {
         composed = nil
         composing.clear()
         question.clear()
-        // One that does not fit is left out.
+        // A head that does not fit is left out.
         question.append(head)
         guard compose(composing) else { return }
         if !endsTurn {
             endsTurn = true
             let bound = NIOLoopBound(self, eventLoop: loop)
-            // Runs behind the events that the loop has in hand, and before it asks for others.
+            // Runs after the events that the loop has already received, and before it polls for others.
             loop.execute {
                 bound.value.endsTurn = false
                 bound.value.composed = nil
@@ -239,11 +240,11 @@ final class LoopState {
             span: body)
     }
 
-    /// Ends what was composed: a request that is answered in this very turn may have changed the file, and those behind
-    /// it on the same connection ask for what it is then.
+    /// Drops the composed response: a request that is answered in this very turn may have changed the file, and later
+    /// ones on the same connection must see the change.
     func forgetComposed() { composed = nil }
 
-    /// Writes the `Date` line of now.
+    /// Writes the `Date` line for the current time.
     ///
     /// RFC 9110 §6.6.1.
     func writeDate(to out: OutBuffer) {
@@ -268,23 +269,24 @@ final class LoopState {
 protocol LoopMember: AnyObject {
     /// Where the ``LoopState`` keeps it; -1 outside.
     var memberIndex: Int { get set }
-    /// Where it comes from, as ``ConnectionsPerAddress`` counts it; nil for a Unix-domain socket.
+    /// The network of its client, by which ``ConnectionsPerAddress`` counts; nil for a Unix-domain socket.
     var network: NetworkAddress? { get }
-    /// A second has passed: end what has run out of time.
+    /// Called every second: ends what has exceeded its time limit.
     func secondPassed(_ tick: UInt32)
-    /// No more requests; close when idle.
+    /// Accept no more requests; close when idle.
     func drain()
-    /// Close at once.
+    /// Close immediately.
     func abort()
-    /// The tick since when nothing happened and nothing is owed; nil while a request is in work.
+    /// The tick since when nothing happened and nothing is owed; nil while a request is being processed.
     var idleSince: UInt32? { get }
-    /// The tick since when the client has taken nothing of what is kept for it in memory; nil when nothing is.
+    /// The tick since when the client has taken nothing of what is kept for it in memory; nil when nothing is kept.
     var stalledSince: UInt32? { get }
-    /// The tick since when a request has waited for its client to send or take anything; nil while it waits for nobody.
+    /// The tick since when a request has waited for its client to send or take anything; nil while it does not wait for
+    /// the client.
     ///
-    /// A connection of HTTP/2 has many requests, which tell it each for itself.
+    /// An HTTP/2 connection has many requests, each of which reports this itself.
     var waitsSince: UInt32? { get }
-    /// The connection that brings a request of HTTP/2; nil for what is a connection itself.
+    /// The connection of an HTTP/2 request; nil for a connection itself.
     var carrier: (any LoopMember)? { get }
 }
 

@@ -4,19 +4,19 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server while it listens: its threads, event loops and listening sockets.
+/// A running server: its threads, event loops and listening sockets.
 final class Runtime: Sendable {
     let engine: Engine
-    /// What sends those on who come without TLS; nil where nothing does.
+    /// The engine that redirects clients without TLS; nil when there is none.
     private let redirecting: Engine?
-    /// Where it can be reached.
+    /// The addresses where it can be reached.
     let addresses: [ListenAddress]
-    /// Where those who come without TLS are sent to `addresses`; nil for nowhere.
+    /// The port at which clients without TLS are redirected to `addresses`; nil for none.
     let redirectPort: Int?
     private let group: MultiThreadedEventLoopGroup
     private let loopStates: LoopStates
     private let sockets: ListeningSockets
-    /// TLS, where there is any.
+    /// The TLS contexts, if TLS is used.
     let contexts: TLSContexts?
     private let ending = Mutex(Ending())
 
@@ -40,7 +40,7 @@ final class Runtime: Sendable {
         self.contexts = contexts
     }
 
-    /// Starts the threads and listens on every address, or on none; nobody is let in before ``accept()``.
+    /// Starts the threads and listens on every address, or on none; connections are accepted only after ``accept()``.
     static func start(
         _ configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, counters: Counters
     ) async throws -> Runtime {
@@ -77,25 +77,26 @@ final class Runtime: Sendable {
                     throw error
                 }
             }
-            // Before the first requests, so that what these bring back stays: later it would count as theirs.
+            // Before the first requests, so that the pages that these load stay: later they would count as the
+            // requests' own.
             sys_forget_code()
             return Runtime(
                 engine: engine, redirecting: redirecting, addresses: addresses, redirectPort: redirectPort,
                 group: group, loopStates: loopStates, sockets: sockets, contexts: contexts)
         } catch {
-            // Why it can't begin matters more.
+            // The reason why it can't start matters more.
             try? await group.shutdownGracefully()
             await pool.shutDown()
             throw error
         }
     }
 
-    /// Lets in those who come, and those who came already.
+    /// Accepts connections, including those that are already waiting.
     func accept() async throws {
         for listener in sockets.channels { try await listener.setOption(.autoRead, value: true).get() }
     }
 
-    /// Listens without TLS at the hosts of `addresses`, and sends everybody to where it is.
+    /// Listens without TLS at the hosts of `addresses`, and redirects all requests to TLS.
     private static func redirect(
         to addresses: [ListenAddress], from port: Int, _ configuration: ServerConfiguration, _ engine: Engine,
         _ group: MultiThreadedEventLoopGroup, _ loopStates: LoopStates
@@ -126,7 +127,7 @@ final class Runtime: Sendable {
         }
     }
 
-    /// Stops listening, lets requests in work finish for `grace`, then ends everything.
+    /// Stops listening, lets requests in progress finish for `grace`, then ends everything.
     func shutDown(grace: Duration) async {
         let isFirst = ending.withLock { ending in
             let isFirst = !ending.hasBegun
@@ -135,18 +136,18 @@ final class Runtime: Sendable {
         }
         guard isFirst else { return await untilEnded() }
         await sockets.close()
-        // Only now, so that nobody whose connection ends for it comes back to be taken once more.
+        // Only now, so that a client whose connection ends does not come back and get accepted once more.
         engine.beginShutDown()
         redirecting?.beginShutDown()
         let clock = ContinuousClock()
         let end = clock.now + grace
         await loopStates.inEach { $0.eachMember { $0.drain() } }
         while clock.now < end, await loopStates.memberCount() > 0 {
-            // Cancelled or not, the loop ends with the grace time.
+            // Cancelled or not, the loop ends when the grace time is over.
             try? await clock.sleep(until: min(end, clock.now + .milliseconds(20)))
         }
         await loopStates.inEach { $0.eachMember { $0.abort() } }
-        // The tasks of those that were cut off still tell their loops so. A disk may keep one for long.
+        // The tasks of aborted connections still report to their loops. A disk may delay one for long.
         let last = clock.now + .seconds(1)
         while clock.now < last, engine.isInFlight { try? await clock.sleep(for: .milliseconds(5)) }
         try? await group.shutdownGracefully()
@@ -163,8 +164,8 @@ final class Runtime: Sendable {
 
     /// Waits for the threads to end, but not for long.
     ///
-    /// One that hangs in a disk may never, and goes with the process, as does one that is still at work for somebody who
-    /// was cut off. No name changes by halves.
+    /// A thread that hangs in a disk operation may never end, and dies with the process, as does one that still works
+    /// for an aborted connection. No name is ever changed by halves.
     private func endThreads() async {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         Task { [engine] in
@@ -173,7 +174,7 @@ final class Runtime: Sendable {
             end.yield()
         }
         Task {
-            // Nobody cancels it.
+            // Nobody cancels this task.
             try? await Task.sleep(for: Self.patience)
             end.yield()
         }

@@ -8,15 +8,15 @@ import CSyscalls
     import Glibc
 #endif
 
-/// The file of a socket that this server listens on.
+/// The file of a Unix-domain socket that this server listens on.
 ///
-/// Another server may have put one of its own in its place meanwhile, which must stay.
+/// Another server may have put its own in that place meanwhile, which must stay.
 struct SocketFile {
     private let path: String
     private let device: UInt64
     private let inode: UInt64
 
-    /// The file that is there now; nil for none.
+    /// The file that is there now; nil if there is none.
     init?(_ path: String) {
         var found = sys_attributes()
         guard unsafe sys_statat(AT_FDCWD, path, &found) == 0 else { return nil }
@@ -25,7 +25,7 @@ struct SocketFile {
         inode = found.inode
     }
 
-    /// Removes it, if it is still the same.
+    /// Removes the file, if it is still the same.
     func remove() {
         var found = sys_attributes()
         guard unsafe sys_statat(AT_FDCWD, path, &found) == 0 else { return }

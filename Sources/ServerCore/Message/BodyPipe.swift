@@ -1,21 +1,23 @@
 import Synchronization
 
-/// A request body on its way from the connection that receives it to the one task that reads it.
+/// Passes a request body from the connection that receives it to the one task that reads it.
 ///
-/// Bounded: the connection of HTTP/1 reads from its socket only while ``isWanted``, one of HTTP/2 opens its windows by
-/// ``backlog``; both are asked to go on by ``Upstream``.
+/// Bounded: an HTTP/1 connection reads from its socket only while ``isWanted``, an HTTP/2 connection opens its windows
+/// by ``backlog``; both are told to continue by ``Upstream``.
 final class BodyPipe: Sendable {
     /// The connection's side.
     protocol Upstream: AnyObject, Sendable {
-        /// The reader waits, or has made room: send `100 Continue` if it is owed, and read on. From any thread.
+        /// The reader waits, or has taken enough: send `100 Continue` if it is owed, and receive more. Called from any
+        /// thread.
         func bodyWanted()
     }
 
-    /// Bytes that may wait here before a connection of HTTP/1 stops reading.
+    /// How many bytes may wait here before an HTTP/1 connection stops reading.
     static let limit = 256 * 1_024
-    /// With so few left, the connection is asked for more, though the reader does not wait yet.
+    /// When only this many bytes are left, the connection is asked for more before the reader has to wait.
     private static let low = 32 * 1_024
-    /// Pieces up to this become part of the one before them: each by itself would take more than it holds.
+    /// Pieces up to this size are appended to the previous one: a piece of its own would take more memory than it
+    /// holds.
     private static let crumb = 1_024
 
     private struct State {
@@ -29,13 +31,13 @@ final class BodyPipe: Sendable {
     }
 
     private let state: Mutex<State>
-    /// What the reader keeps to.
+    /// The rate limits for the reader.
     let pace: Pace
-    /// What those who collect the whole body count in.
+    /// The memory for bodies that are collected as a whole.
     let memory: ByteBudget?
-    /// What those count in who keep names out of the body.
+    /// The memory for names in forms.
     let formNames: ByteBudget?
-    /// Where what waits here is counted.
+    /// The memory for what waits in pipes.
     private let waiting: SoftByteBudget?
 
     init(
@@ -51,7 +53,7 @@ final class BodyPipe: Sendable {
         self.state = Mutex(state)
     }
 
-    /// A body that is at hand.
+    /// A body that is already in memory.
     init(whole bytes: [UInt8]) {
         pace = .unlimited
         memory = nil
@@ -66,26 +68,26 @@ final class BodyPipe: Sendable {
 
     deinit { waiting?.give(state.withLock { $0.buffered }) }
 
-    /// Whether the reader has asked for more than there was: reading may go on.
+    /// Whether the reader has asked for more than was available, so that reading may continue.
     ///
-    /// Where much waits for other readers, this one gets no more before it has taken all; then it asks again.
+    /// While many bytes wait for other readers, this one gets no more before it has taken everything and asks again.
     var isWanted: Bool {
         let limit = waiting?.isCrowded == true ? 1 : Self.limit
         return state.withLock { $0.isHungry && $0.buffered < limit }
     }
 
-    /// Whether the reader waits now.
+    /// Whether the reader is waiting now.
     var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
-    /// Bytes that wait here; nil while the reader has not asked for more than there was.
+    /// The number of bytes that wait here; nil while the reader has not asked for more than was available.
     var backlog: Int? { state.withLock { $0.isHungry ? $0.buffered : nil } }
 
-    /// Whether `count` bytes more are too many, where all bodies together have filled what there is for them.
+    /// Whether `count` more bytes are too many, when all bodies together have used up their memory.
     func isExcess(_ count: Int) -> Bool {
         waiting?.isFull == true && state.withLock { $0.buffered + count > SoftByteBudget.uncounted }
     }
 
-    /// Gives the reader some bytes.
+    /// Passes bytes to the reader.
     func push(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         let waiter = state.withLock { state -> CheckedContinuation<[UInt8]?, any Error>? in
@@ -103,7 +105,7 @@ final class BodyPipe: Sendable {
         waiter?.resume(returning: bytes)
     }
 
-    /// The body is whole, or will never be.
+    /// Ends the body: it is complete, or will never be.
     ///
     /// Only the first call counts.
     func finish(_ end: Result<Void, HTTPError>) {
@@ -127,7 +129,7 @@ final class BodyPipe: Sendable {
         }
     }
 
-    /// All the bytes, where they are here in one piece and need no pacing.
+    /// The whole body, if it is here in one piece and no rate limit applies.
     var atHand: [UInt8]? {
         guard !pace.isLimited else { return nil }
         return state.withLock { state in
@@ -136,10 +138,10 @@ final class BodyPipe: Sendable {
         }
     }
 
-    /// The connection that fills this; nil when the body is here.
+    /// The connection that fills this pipe; nil when the whole body is here.
     var upstream: (any Upstream)? { state.withLock { $0.upstream } }
 
-    /// Bytes that are here already; nil when there are none, or at the end.
+    /// Bytes that are available now; nil when there are none, or at the end.
     func takeReady() throws -> [UInt8]? {
         let (found, upstream) = state.withLock { take(from: &$0) }
         upstream?.bodyWanted()
@@ -147,7 +149,7 @@ final class BodyPipe: Sendable {
         return bytes
     }
 
-    /// The next bytes, no faster than the connection's rates allow; nil at the end of a whole body.
+    /// The next bytes, within the connection's rate limits; nil at the end of a complete body.
     func next() async throws -> [UInt8]? {
         let bytes = try await nextAtOnce()
         if let bytes { try await pace.wait(after: bytes.count) }
@@ -166,7 +168,7 @@ final class BodyPipe: Sendable {
         }
     }
 
-    /// What is there without waiting: some bytes, an empty array at the end, nil when the reader must wait.
+    /// What is available without waiting: some bytes, an empty array at the end, nil when the reader must wait.
     private func takeNow() throws -> [UInt8]? {
         let (found, upstream) = state.withLock { take(from: &$0) }
         upstream?.bodyWanted()
@@ -182,14 +184,14 @@ final class BodyPipe: Sendable {
                 state.chunks.removeAll(keepingCapacity: true)
                 state.taken = 0
             } else if state.taken >= 256 {
-                // It may never be empty.
+                // The array might never become empty otherwise.
                 state.chunks.removeFirst(state.taken)
                 state.taken = 0
             }
             let before = state.buffered
             state.buffered -= bytes.count
             waiting?.give(bytes.count)
-            // Falls below either mark.
+            // Continue when either mark is passed.
             let mark = before >= Self.limit ? Self.limit : Self.low
             let resumes = before >= mark && state.buffered < mark && state.end == nil
             return (.success(bytes), resumes ? state.upstream : nil)
@@ -210,7 +212,7 @@ final class BodyPipe: Sendable {
         let outcome = state.withLock { state -> Outcome in
             let (found, upstream) = take(from: &state)
             if let found { return .now(found, upstream) }
-            // Asked under the lock: a cancellation after this finds the waiter.
+            // Checked under the lock: a later cancellation finds the waiter.
             if Task.isCancelled { return .cancelled }
             state.waiter = continuation
             state.isHungry = true

@@ -1,28 +1,28 @@
 public import DirectoryRoot
 
-/// A refusal with a status and a line for a person; thrown by a handler, it becomes the answer.
+/// An error with a status and a message for a person; when a handler throws it, it becomes the response.
 public struct HTTPError: Error, Sendable {
-    /// The outcome.
+    /// The status of the response.
     public var status: Status
-    /// Says what to do; sent as plain text.
+    /// Tells the person what to do; sent as plain text.
     public var message: String
-    /// Fields beside the text's own.
+    /// Additional response fields.
     public var fields: ResponseFields
-    /// The failed system call behind this, for the log alone; whatever is added to the answer, it stays.
+    /// The failed system call that caused this, for the log only; kept whatever is added to the response.
     package private(set) var cause: RootError?
 
     /// A refusal.
     /// - Parameters:
     ///   - status: 4xx or 5xx.
-    ///   - message: one line that says what to do.
-    ///   - fields: fields beside the text's own.
+    ///   - message: one line that tells what to do.
+    ///   - fields: additional response fields.
     public init(_ status: Status, _ message: String, fields: ResponseFields = [:]) {
         self.status = status
         self.message = message
         self.fields = fields
     }
 
-    /// What `error` answers with; nil when it is no refusal.
+    /// The error that `error` is answered with; nil when it has none.
     package init?(of error: any Error) {
         switch error {
         case let error as HTTPError: self = error
@@ -31,10 +31,10 @@ public struct HTTPError: Error, Sendable {
         }
     }
 
-    /// The one table from facts about files to statuses, for every door.
+    /// The single mapping from file errors to statuses, for all handlers.
     ///
-    /// A door that means another one (405 for MKCOL on a taken name or PUT on a folder, 412 for `Overwrite: F`) catches
-    /// that case before.
+    /// A handler that needs another status (405 for MKCOL on an existing name or PUT on a folder, 412 for
+    /// `Overwrite: F`) catches that case first.
     public init(_ error: RootError) {
         switch error {
         case .notFound: self.init(.notFound, "There is nothing at this address.")
@@ -100,14 +100,14 @@ public struct HTTPError: Error, Sendable {
         }
     }
 
-    /// A number of bytes in the largest unit that tells it exactly.
+    /// A number of bytes in the largest unit in which it is an integer.
     private static func size(_ bytes: Int64) -> String {
         for (power, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")]
         where bytes != 0 && bytes.trailingZeroBitCount >= power { return "\(bytes >> power) \(unit)" }
         return "\(bytes) bytes"
     }
 
-    /// The endings in words, as in `.jpg, .png or .gif`; of many the first, so that it stays a line.
+    /// The extensions in words, as in `.jpg, .png or .gif`; only the first of many, so that it stays one line.
     private static func choice(of endings: [String]) -> String {
         let shown = endings.prefix(20).map { ".\($0)" }
         guard shown.count == endings.count else { return shown.joined(separator: ", ") + ", …" }
@@ -116,7 +116,7 @@ public struct HTTPError: Error, Sendable {
     }
 }
 
-/// What connections of either protocol refuse.
+/// Errors that connections of both protocols use.
 extension HTTPError {
     static var addressTooLong: HTTPError {
         HTTPError(.uriTooLong, "The address of this request is longer than the server takes.")
@@ -134,7 +134,7 @@ extension HTTPError {
 }
 
 extension Response {
-    /// The answer that says `error`.
+    /// The response for `error`.
     public init(_ error: HTTPError) {
         self = .text(error.status, error.message)
         for line in error.fields.lines { fields[line.name] = line.value }

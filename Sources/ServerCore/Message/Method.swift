@@ -1,20 +1,20 @@
-/// A request method, told apart by case; RFC 9110 §9.
+/// A request method, case-sensitive; RFC 9110 §9.
 public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
-    /// As it stands in the request line.
+    /// As in the request line.
     public let rawValue: String
 
     /// Any method, known or not.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// As it stands in the request line.
+    /// As in the request line.
     public var description: String { rawValue }
 
     /// Whether any service of this project knows the method.
     ///
-    /// What a server answers with 501 is what none of its own handlers names in ``Handler/methods``.
+    /// A server answers 501 to methods that none of its own handlers lists in ``Handler/methods``.
     public var isKnown: Bool { Self.known.contains(self) }
 
-    /// Whether nothing changes by it, so that pages of other sites may make a browser use it.
+    /// Whether the method changes nothing, so that pages of other sites may make a browser send it.
     ///
     /// RFC 9110 §9.2.1.
     var isSafe: Bool {
@@ -29,23 +29,23 @@ public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConverti
 
     /// Read a file or a folder.
     public static let get = Method(rawValue: "GET")
-    /// What GET would answer, without the body.
+    /// Like GET, without the body.
     public static let head = Method(rawValue: "HEAD")
     /// Forms, log-in, and the JSON interface.
     public static let post = Method(rawValue: "POST")
     /// Write a whole file.
     public static let put = Method(rawValue: "PUT")
-    /// Write a part of a file, or go on with an upload.
+    /// Write a part of a file, or continue an upload.
     public static let patch = Method(rawValue: "PATCH")
     /// Remove a file or a tree.
     public static let delete = Method(rawValue: "DELETE")
-    /// What can be done here.
+    /// Ask what is supported.
     public static let options = Method(rawValue: "OPTIONS")
     /// Read properties; RFC 4918 §9.1.
     public static let propfind = Method(rawValue: "PROPFIND")
     /// Change properties; RFC 4918 §9.2.
     public static let proppatch = Method(rawValue: "PROPPATCH")
-    /// Make a folder; RFC 4918 §9.3.
+    /// Create a folder; RFC 4918 §9.3.
     public static let mkcol = Method(rawValue: "MKCOL")
     /// Copy a file or a tree; RFC 4918 §9.8.
     public static let copy = Method(rawValue: "COPY")
@@ -55,6 +55,6 @@ public struct Method: Hashable, Sendable, RawRepresentable, CustomStringConverti
     public static let lock = Method(rawValue: "LOCK")
     /// End a lock; RFC 4918 §9.11.
     public static let unlock = Method(rawValue: "UNLOCK")
-    /// What changed since a token; RFC 3253 §3.6, RFC 6578.
+    /// Ask what changed since a token; RFC 3253 §3.6, RFC 6578.
     public static let report = Method(rawValue: "REPORT")
 }

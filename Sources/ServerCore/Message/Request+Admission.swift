@@ -1,10 +1,10 @@
 import DirectoryRoot
 
 extension Request {
-    /// Whether the session or the share link that let this request in is not over; waits for the disk.
+    /// Whether the session or the share link that admitted this request is still valid; waits for the disk.
     ///
-    /// For answers without an end of their own, while they are sent.
-    /// - Returns: false when nothing more may be told.
+    /// For responses without an end of their own, while they are being sent.
+    /// - Returns: false when nothing more may be sent.
     public func isStillAdmitted() -> Bool {
         guard let access = storage.exchange?.engine.access else { return true }
         do throws(HTTPError) {

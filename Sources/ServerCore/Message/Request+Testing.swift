@@ -1,10 +1,10 @@
 package import DirectoryRoot
 
 extension Request {
-    /// A request that came over no connection, to show to a handler in a test.
+    /// A request without a connection, for testing a handler.
     ///
     /// - Parameters:
-    ///   - method: what is asked for.
+    ///   - method: its method.
     ///   - path: the undecoded target, starting with a slash, with its query.
     ///   - fields: header lines; `Host: localhost` is added when there is none.
     ///   - body: the whole body.

@@ -2,41 +2,42 @@ public import DirectoryRoot
 
 /// One request, as a handler sees it.
 ///
-/// Cheap to pass along; its text is made only when asked for.
+/// Cheap to copy; its text is decoded only when needed.
 public struct Request: Sendable {
     package let storage: RequestStorage
 
-    /// What is asked for; case-sensitive.
+    /// The request method; case-sensitive.
     public var method: Method { storage.method }
 
     /// The decoded path below the path prefix: already split, decoded and validated.
     public var path: SharePath { storage.path }
 
-    /// The same as the client wrote it, where the disk has the letters of a name put together otherwise: for what names
-    /// this resource in an answer.
+    /// The path as the client wrote it, if the disk has its names in another Unicode normalization form: for naming
+    /// this resource in a response.
     public var spelledPath: SharePath { storage.spelledPath ?? path }
 
-    /// Whether a path of this request may stand for one whose letters are put together otherwise.
+    /// Whether a path of this request may stand for one in another Unicode normalization form.
     ///
-    /// Apple's systems ask for any name with its letters in parts (NFD), and could not have two that differ in that
-    /// alone. To all others, two such names are two.
+    /// Apple's systems request every name in NFD, and could not have two names that differ in the form only. For all
+    /// other clients, two such names are different.
     package func mayRespell(_ path: SharePath) -> Bool {
         path.mayBeDecomposed && fields["user-agent"]?.contains("Darwin/") == true
     }
 
-    /// Where what a path means is listed, if its letters are put together otherwise there.
+    /// The path as it is listed, if its names are in another Unicode normalization form there.
     ///
-    /// What is there as it is written is found by one look; only for the rest are folders read, in turn.
-    /// - Parameter path: one that ``mayRespell(_:)``.
+    /// A name that exists as written is found by one lookup; only otherwise are folders read, one request after the
+    /// other.
+    /// - Parameter path: one for which ``mayRespell(_:)`` is true.
     /// - Returns: nil when it is the same.
-    /// - Throws: `CancellationError` when nobody waits for it any more.
+    /// - Throws: `CancellationError` when the task was cancelled.
     package func listedEquivalent(of path: SharePath) async throws -> SharePath? {
         let share = share
         guard try await io.run({ share.lacks(path) }) else { return nil }
         return try await io.spell { share.listedEquivalent(of: path) }
     }
 
-    /// The same request for the path by which the disk has it.
+    /// The same request for the path as the disk has it.
     package func listed(at path: SharePath) -> Request {
         Request(storage: RequestStorage(storage, with: share, listedAt: path))
     }
@@ -44,7 +45,7 @@ public struct Request: Sendable {
     /// Whether the target ended in a slash.
     public var hasTrailingSlash: Bool { storage.hasTrailingSlash }
 
-    /// What follows `?`, undecoded; nil without one.
+    /// The part after `?`, undecoded; nil without one.
     public var query: String? { storage.query.map { RequestHead.text(storage.head.bytes[$0]) } }
 
     /// The header fields.
@@ -53,27 +54,27 @@ public struct Request: Sendable {
     /// The share as this requester may see it.
     public var share: Share { storage.share }
 
-    /// What follows the head.
+    /// The request body.
     public var body: RequestBody { storage.body }
 
-    /// Runs what may wait for a disk.
+    /// Runs work that may wait for a disk.
     public var io: IOPool { storage.io }
 
-    /// Where work waits that is about another place than ``path``.
+    /// The pool for work on another place than ``path``.
     /// - Parameter path: in the share.
-    /// - Returns: the pool of the disk that this is on.
+    /// - Returns: the pool for the disk that it is on.
     package func io(for path: SharePath) -> IOPool { storage.exchange?.engine.io(for: path, in: share) ?? io }
 
-    /// The network that the client is in, as text that only serves to tell one from another: for IPv6 the first 64
-    /// bits.
+    /// The client's network as text, which serves only to distinguish networks: with IPv6 the first 64 bits.
     package var network: String {
         NetworkAddress(storage.peer).map { String($0.network.bits, radix: 16) } ?? storage.peer
     }
 
-    /// The percent-encoded prefix that every address of this server starts with: empty, or `/p` without a last slash.
+    /// The percent-encoded prefix that every address of this server begins with: empty, or `/p` without a trailing
+    /// slash.
     public var prefix: String { storage.prefix }
 
-    /// `http` or `https`, as the client sees it (behind a trusted proxy, as the proxy says).
+    /// `http` or `https`, as the client sees it (behind a trusted proxy, as the proxy reports).
     public var scheme: String { storage.scheme }
 
     /// The host and port that the client asked for; empty in HTTP/1.0 without `Host`.
@@ -84,7 +85,7 @@ public struct Request: Sendable {
         queryBytes(name).map { TameText.text($0) }
     }
 
-    /// The same as it is when it names a file: bytes, which need not be UTF-8.
+    /// The same as raw bytes, for a value that names a file and need not be UTF-8.
     package func queryBytes(_ name: String) -> [UInt8]? {
         guard let query = storage.query else { return nil }
         for pair in storage.head.bytes[query].split(separator: UInt8(ascii: "&")) {
@@ -99,8 +100,8 @@ public struct Request: Sendable {
     ///
     /// - Parameters:
     ///   - path: a place in the share.
-    ///   - isDirectory: adds a last slash.
-    /// - Returns: what a link or an `href` element holds.
+    ///   - isDirectory: adds a trailing slash.
+    /// - Returns: the value for a link or an `href` element.
     public func href(_ path: SharePath, isDirectory: Bool) -> String {
         var bytes = Array(prefix.utf8)
         bytes.append(UInt8(ascii: "/"))
@@ -109,14 +110,14 @@ public struct Request: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Resolves an absolute URI or absolute path that the client sent (`Destination`, a tagged list of `If`), by the
-    /// very parser that the request's own target went through.
+    /// Resolves an absolute URI or absolute path that the client sent (`Destination`, a tagged list of `If`), with the
+    /// same parser as the request's own target.
     /// - Throws: ``HTTPError`` 400 when malformed or outside the prefix, 502 when it names another server.
     public func resolve(reference: String) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
         try resolve(reference: Array(reference.utf8)[...])
     }
 
-    /// The same from the bytes as they came: a name need not be UTF-8, in a target or here.
+    /// The same for raw bytes: names need not be UTF-8, in a target or here.
     public func resolve(
         reference: ArraySlice<UInt8>
     ) throws(HTTPError) -> (path: SharePath, hasTrailingSlash: Bool) {
@@ -134,8 +135,7 @@ public struct Request: Sendable {
         }
     }
 
-    /// Proxies change ports, and clients leave them out: only two ports that are both said, and differ, tell servers
-    /// apart.
+    /// Proxies change ports, and clients omit them: servers are different only if both ports are given and differ.
     private static func sameServer(_ one: ArraySlice<UInt8>, _ other: String) -> Bool {
         func split(_ text: ArraySlice<UInt8>) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>) {
             guard let colon = text.lastIndex(of: UInt8(ascii: ":")), text[(colon + 1)...].allSatisfy(ASCII.isDigit)
@@ -156,26 +156,26 @@ public struct Request: Sendable {
 
 /// What all copies of one ``Request`` share.
 ///
-/// Nothing changes after `init` but `exchange` and `io`, which are set on the loop, before the task or pool job that
+/// Nothing changes after `init` except `exchange` and `io`, which are set on the loop, before the task or pool job that
 /// reads them begins.
 package final class RequestStorage: @unchecked Sendable {
     let head: RequestHead
     let method: Method
     let path: SharePath
-    /// As the client wrote it, where that is another.
+    /// The path as the client wrote it, if that differs.
     let spelledPath: SharePath?
     let hasTrailingSlash: Bool
     let query: Range<Int>?
     let share: Share
     let body: RequestBody
-    /// For work that waits.
+    /// The pool for work that waits.
     var io: IOPool
     let prefix: String
     let scheme: String
     let authority: String
-    /// What answers the request; nil where it is answered at once, or is answered already.
+    /// What answers the request; nil if it is answered synchronously, or answered already.
     weak var exchange: Exchange?
-    /// The client's numeric address, as believed; `unix` for a Unix-domain socket.
+    /// The client's numeric address, as far as it is trusted; `unix` for a Unix-domain socket.
     let peer: String
 
     init(
@@ -197,15 +197,15 @@ package final class RequestStorage: @unchecked Sendable {
         self.peer = peer
     }
 
-    /// A request that was admitted.
+    /// An admitted request.
     ///
     /// - Parameters:
     ///   - view: what the access control saw.
-    ///   - share: what it opened.
-    ///   - prefix: what every address of it begins with.
-    ///   - path: in it.
-    ///   - body: what is still to come.
-    ///   - io: for work that waits.
+    ///   - share: the share that it granted.
+    ///   - prefix: the prefix of every address of that share.
+    ///   - path: the path in the share.
+    ///   - body: the body, still to be received.
+    ///   - io: the pool for work that waits.
     convenience init(
         _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody, io: IOPool
     ) {
@@ -216,7 +216,7 @@ package final class RequestStorage: @unchecked Sendable {
             prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer)
     }
 
-    /// The same, with another view of the share, or for the path by which the disk has what is asked for.
+    /// The same with another view of the share, or with the path as the disk has it.
     init(_ other: RequestStorage, with share: Share, listedAt path: SharePath? = nil) {
         head = other.head
         method = other.method
@@ -239,10 +239,10 @@ package final class RequestStorage: @unchecked Sendable {
 public struct RequestFields: Sendable {
     package let head: RequestHead
 
-    /// The field's value, several lines joined by `, ` (RFC 9110 §5.3); nil when absent.
+    /// The field's value, with several lines joined by `, ` (RFC 9110 §5.3); nil when absent.
     ///
-    /// Bytes above 0x7F are read as UTF-8 where that is valid and tame; see ``TameText``.
-    /// - Parameter name: lower case.
+    /// Bytes above 0x7F are decoded as UTF-8 if that is valid and tame; see ``TameText``.
+    /// - Parameter name: in lower case.
     public subscript(name: String) -> String? {
         guard head.mayHold(name) else { return nil }
         let lines = head.lines(name)

@@ -2,15 +2,15 @@ public import DirectoryRoot
 
 /// The body of a request: read once, in order, with back-pressure to the socket.
 ///
-/// A gzip body (`Content-Encoding: gzip`) comes out decoded, within a limit on its expansion; another coding is refused
-/// with 415 when the body is read.
+/// A gzip body (`Content-Encoding: gzip`) is decoded, within a limit on its expansion; another coding is refused with
+/// 415 when the body is read.
 public struct RequestBody: AsyncSequence, Sendable {
     /// Some of the bytes, in order; never empty.
     public typealias Element = [UInt8]
 
     /// The announced length; nil for chunked; 0 without a body.
     ///
-    /// Of the bytes on the wire (before any gzip decoding).
+    /// Counts the bytes on the wire (before any gzip decoding).
     public let length: Int64?
     let pipe: BodyPipe?
     let coding: BodyCoding
@@ -21,25 +21,25 @@ public struct RequestBody: AsyncSequence, Sendable {
         self.coding = coding
     }
 
-    /// A body that is at hand.
+    /// A body that is already in memory.
     init(bytes: [UInt8]) {
         self.init(length: Int64(bytes.count), pipe: bytes.isEmpty ? nil : BodyPipe(whole: bytes))
     }
 
-    /// Whether what is read differs from what is on the wire.
+    /// Whether the decoded body differs from the bytes on the wire.
     public var isEncoded: Bool {
         if case .identity = coding { return false }
         return true
     }
 
-    /// Has the bytes on the wire hashed while they are read; of a body that is not encoded, nothing.
+    /// Hashes the bytes on the wire while they are read; does nothing for a body that is not encoded.
     ///
-    /// Before reading.
+    /// To be called before reading.
     package func hashEncoded(by algorithms: [DigestAlgorithm]) {
         if case .gzip(let decoder) = coding { decoder.hash(by: algorithms) }
     }
 
-    /// The digest of the bytes on the wire; nil unless they were hashed, to the end.
+    /// The digest of the bytes on the wire; nil unless all of them were hashed.
     package func encodedDigest(by algorithm: DigestAlgorithm) -> [UInt8]? {
         guard case .gzip(let decoder) = coding else { return nil }
         return decoder.digest(by: algorithm)
@@ -50,7 +50,7 @@ public struct RequestBody: AsyncSequence, Sendable {
         let body: RequestBody
 
         /// The next bytes; nil at the end.
-        /// - Throws: ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
+        /// - Throws: ``HTTPError`` when the peer disconnects, is too slow, or sends too much.
         public mutating func next() async throws -> [UInt8]? {
             guard let pipe = body.pipe else {
                 try body.coding.checkEmpty()
@@ -67,9 +67,9 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// Reads from where an earlier iterator stopped.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 
-    /// The whole body where all of it is here and nothing is left to wait for or to decode; nil elsewhere.
+    /// The whole body, if all of it has been received and need not be decoded or delayed; else nil.
     ///
-    /// It can still be read.
+    /// The body can still be read.
     package var atHand: [UInt8]? {
         guard case .identity = coding else { return nil }
         guard let pipe else { return [] }
@@ -77,14 +77,14 @@ public struct RequestBody: AsyncSequence, Sendable {
     }
 
     /// The whole body.
-    /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes, 503 when bodies that wait to be whole fill
-    ///   what memory there is for them.
+    /// - Throws: ``HTTPError`` 413 when it is larger than `limit` bytes, 503 when the memory for collected bodies is
+    ///   used up.
     public func collect(upTo limit: Int) async throws -> [UInt8] { try await collect(upTo: limit, reserved: 0) }
 
-    /// The whole body, for which there is room.
+    /// The whole body, for which memory is reserved.
     /// - Parameters:
     ///   - limit: the most bytes.
-    ///   - reserved: what ``reserve(_:)`` has counted; given back at the end.
+    ///   - reserved: what ``reserve(_:)`` has counted; released at the end.
     /// - Returns: the body.
     /// - Throws: as ``collect(upTo:)``.
     package func collect(upTo limit: Int, reserved: Int) async throws -> [UInt8] {
@@ -105,27 +105,27 @@ public struct RequestBody: AsyncSequence, Sendable {
         return whole
     }
 
-    /// Counts that the body will be collected.
+    /// Reserves memory for a body that will be collected.
     /// - Parameter bytes: its length.
-    /// - Returns: false when there is no room for it now.
+    /// - Returns: false when there is not enough memory now.
     package func reserve(_ bytes: Int) -> Bool { pipe?.memory?.change(from: 0, to: bytes) ?? true }
 
-    /// Counts the names that are kept out of the body until all of it has come.
+    /// Counts the memory for names in a form, which are kept until all of it was received.
     /// - Parameters:
-    ///   - bytes: what is kept now; 0 at the end.
+    ///   - bytes: the bytes kept now; 0 at the end.
     ///   - before: what was counted before.
-    /// - Throws: ``HTTPError`` 503 when there is no room for more; then nothing has changed.
+    /// - Throws: ``HTTPError`` 503 when there is no memory for more; then nothing has changed.
     package func holdNames(_ bytes: Int, insteadOf before: Int) throws(HTTPError) {
         guard pipe?.formNames?.change(from: before, to: bytes) ?? true else { throw ByteBudget.refusal }
     }
 
-    /// Shows the whole rest of the body to `consume`, piece by piece, by the shortest way from the socket.
+    /// Passes the whole rest of the body to `consume`, piece by piece, in the most direct way from the socket.
     ///
-    /// Runs on a thread of the I/O pool, where `consume` may wait for the disk. A piece is only good within the call.
+    /// Runs on a thread of the I/O pool, where `consume` may wait for the disk. A piece is valid only within the call.
     /// - Parameters:
-    ///   - place: where pieces may be received at, which is asked before each; nil for nowhere.
-    ///   - consume: is given each piece.
-    /// - Throws: what `consume` throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
+    ///   - place: where pieces may be received, asked before each; nil for nowhere.
+    ///   - consume: called with each piece.
+    /// - Throws: what `consume` throws, or ``HTTPError`` when the peer disconnects, is too slow, or sends too much.
     public func forEachPiece(
         at place: (any ReceivingPlace)? = nil, _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
@@ -143,20 +143,20 @@ public struct RequestBody: AsyncSequence, Sendable {
         for try await bytes in self { try unsafe bytes.withUnsafeBytes(consume) }
     }
 
-    /// Writes the whole body to `upload`, by the shortest way from the socket to the file.
-    /// - Throws: what the upload throws, or ``HTTPError`` when the peer breaks off, is too slow, or sends too much.
+    /// Writes the whole body to `upload`, in the most direct way from the socket to the file.
+    /// - Throws: what the upload throws, or ``HTTPError`` when the peer disconnects, is too slow, or sends too much.
     public func copy(to upload: PendingUpload) async throws {
         try unsafe await forEachPiece(at: upload) { piece in try unsafe upload.write(piece) }
     }
 }
 
-/// How a body's bytes differ from its content.
+/// How a body's bytes on the wire encode its content.
 ///
 /// RFC 9110 §8.4.
 enum BodyCoding: Sendable {
     case identity
     case gzip(GzipBody)
-    /// One that this server does not read.
+    /// A coding that this server does not support.
     case unknown(HTTPError)
 
     /// The coding that a head announces.
@@ -177,8 +177,8 @@ enum BodyCoding: Sendable {
         self = .gzip(GzipBody(maxRatio: maxRatio))
     }
 
-    /// Takes no bytes at all for a whole body.
-    /// - Throws: ``HTTPError`` 400 where that is not what was announced: the shortest gzip has 20 bytes; 415.
+    /// Checks that an empty body is a complete one.
+    /// - Throws: ``HTTPError`` 400 when it is not, as announced: the shortest gzip stream has 20 bytes; 415.
     func checkEmpty() throws(HTTPError) {
         switch self {
         case .identity: return
@@ -188,7 +188,7 @@ enum BodyCoding: Sendable {
     }
 }
 
-/// A gzip body on its way; used by one task at a time.
+/// A gzip body that is being received; used by one task only at any moment.
 final class GzipBody: @unchecked Sendable {
     private let maxRatio: Int
     private var inflater: Inflater?
@@ -197,7 +197,7 @@ final class GzipBody: @unchecked Sendable {
     /// Where ``cost`` is counted while there is a decoder.
     private var memory: ByteBudget?
 
-    /// Bytes that a decoder takes, most of them for what it may have to repeat.
+    /// The bytes that a decoder takes, most of them for its window.
     private static let cost = 44 * 1_024
 
     static let damaged = HTTPError(.badRequest, "This body is not the gzip it claims to be.")

@@ -1,21 +1,21 @@
 public import DirectoryRoot
 
-/// An answer.
+/// A response.
 ///
-/// `Date`, `Content-Length` or `Transfer-Encoding`, `Connection` and the security fields are the connection's.
+/// `Date`, `Content-Length` or `Transfer-Encoding`, `Connection` and the security fields are set by the connection.
 public struct Response: Sendable {
-    /// The outcome.
+    /// The status.
     public var status: Status
-    /// The fields, but those that are the connection's.
+    /// The fields, except those that the connection sets.
     public var fields: ResponseFields
-    /// What follows the head; not sent to a HEAD, though its length is announced.
+    /// The body; not sent in response to a HEAD, though its length is announced.
     public var body: Body
 
-    /// An answer.
+    /// Creates a response.
     /// - Parameters:
-    ///   - status: the outcome.
-    ///   - fields: what to say about it.
-    ///   - body: what follows.
+    ///   - status: its status.
+    ///   - fields: its fields.
+    ///   - body: its body.
     public init(_ status: Status, fields: ResponseFields = [:], body: Body = .empty) {
         self.status = status
         self.fields = fields
@@ -26,31 +26,31 @@ public struct Response: Sendable {
     ///
     /// - Parameters:
     ///   - status: any but 204 and 304, which have no body.
-    ///   - message: one or more lines; a last newline is added.
-    /// - Returns: the answer.
+    ///   - message: one or more lines; a final newline is added.
+    /// - Returns: the response.
     public static func text(_ status: Status, _ message: String) -> Response {
         var bytes = Array(message.utf8)
         bytes.append(UInt8(ascii: "\n"))
         var fields: ResponseFields = ["Content-Type": "text/plain; charset=utf-8"]
-        // A cache may keep a 404 or 405 that does not say otherwise, and answer with it when the file is there.
-        // RFC 9110 §15.1
+        // A cache may store a 404 or 405 without explicit instructions, and answer with it when the file exists. RFC
+        // 9110 §15.1
         if status.code >= 400 { fields["Cache-Control"] = "no-cache" }
         return Response(status, fields: fields, body: .bytes(bytes))
     }
 
-    /// What follows the head.
+    /// The body of a response.
     public enum Body: Sendable {
         /// Nothing.
         case empty
-        /// What is at hand already.
+        /// Bytes in memory.
         case bytes([UInt8])
-        /// The half-open span of an open file; sent by `sendfile` where the connection can.
+        /// A half-open span of an open file; sent by `sendfile` if the connection can.
         case file(Entry, Range<Int64>)
-        /// Written while it is made; chunked when `length` is nil. When the writer throws or writes another number of
-        /// bytes, the connection ends without a proper end of the body, so that nobody takes a part for the whole.
+        /// Written while it is produced; chunked when `length` is nil. When the writer throws or writes another number
+        /// of bytes, the connection ends without a valid end of the body, so that nobody takes the part for the whole.
         case stream(length: Int64?, @Sendable (BodyWriter) async throws -> Void)
 
-        /// How many bytes it has; nil where only its writer will tell.
+        /// The number of bytes; nil if only the writer determines it.
         var length: Int64? {
             switch self {
             case .empty: 0
@@ -62,11 +62,11 @@ public struct Response: Sendable {
     }
 }
 
-/// Where a stream body writes to.
+/// The destination of a streamed body.
 public struct BodyWriter: Sendable {
     let sink: BodySink
 
-    /// Returns when the connection can take more.
+    /// Returns when the connection can accept more.
     /// - Throws: `CancellationError` when nobody reads any more.
     public func write(_ bytes: [UInt8]) async throws {
         guard !bytes.isEmpty else { return }

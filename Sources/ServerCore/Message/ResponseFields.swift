@@ -1,40 +1,41 @@
-/// The header fields of an answer, in order.
+/// The header fields of a response, in order.
 ///
-/// A line whose name is not a token, or whose value holds a byte that a field cannot carry (CR, LF, NUL and the other
-/// controls), is left out: nothing that came from a request or a file name can split an answer. RFC 9110 §5.1, §5.5.
+/// A line whose name is not a token, or whose value has a byte that a field can't contain (CR, LF, NUL and the other
+/// control characters), is left out: nothing that comes from a request or a file name can split a response. RFC 9110
+/// §5.1, §5.5.
 public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
     /// The lines as they will be sent.
     public private(set) var lines: [(name: String, value: String)]
 
-    /// The given lines, in their order.
+    /// The given lines, in order.
     public init(dictionaryLiteral elements: (String, String)...) {
         lines = []
         lines.reserveCapacity(elements.count + Self.usual)
         for (name, value) in elements { add(name, value) }
     }
 
-    /// No lines yet, and room for so many.
+    /// No lines, with capacity for `capacity` of them.
     package init(capacity: Int) {
         lines = []
         lines.reserveCapacity(capacity)
     }
 
-    /// Lines that an answer gets on its way.
+    /// The number of lines that are usually added later.
     private static let usual = 4
 
-    /// Adds all lines of `other`, which have been looked at.
+    /// Adds all lines of `other`, which were already checked.
     mutating func add(_ other: ResponseFields) { lines.append(contentsOf: other.lines) }
 
-    /// Adds a line, after those of the same name.
+    /// Adds a line, after those with the same name.
     /// - Parameters:
-    ///   - name: a token; letters of either case.
-    ///   - value: without CR, LF or other controls but the tab.
+    ///   - name: a token; its case does not matter.
+    ///   - value: without CR, LF or other control characters except the tab.
     public mutating func add(_ name: String, _ value: String) {
         guard Self.isName(name), Self.isValue(value) else { return }
         lines.append((name, value))
     }
 
-    /// The first value; setting replaces every line of that name where the first one stood (nil removes them).
+    /// The first value; setting it replaces all lines of that name at the position of the first (nil removes them).
     public subscript(name: String) -> String? {
         get { lines.first { Self.sameName($0.name, name) }?.value }
         set {
@@ -53,7 +54,7 @@ public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
         lines.contains { Self.sameName($0.name, name) }
     }
 
-    /// Adds a member to a list field (`Vary`, `Allow`, …), unless it is there already.
+    /// Adds a member to a list field (`Vary`, `Allow`, …), unless it is already there.
     /// - Parameters:
     ///   - name: the field.
     ///   - member: one token of its comma-separated list.
@@ -81,7 +82,7 @@ public struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
         all(of: value) { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
     }
 
-    /// Looks at the bytes where they lie; the string's own iterator takes several times as long.
+    /// Examines the bytes in place; the string's own iterator takes several times as long.
     @inline(__always)
     private static func all(of text: String, _ holds: (UInt8) -> Bool) -> Bool {
         let found = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.allSatisfy(holds) }

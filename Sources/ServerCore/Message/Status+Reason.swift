@@ -1,5 +1,5 @@
 extension Status {
-    /// The reason phrase of the status line; empty for a code that nobody registered.
+    /// The reason phrase of the status line; empty for an unregistered code.
     ///
     /// RFC 9110 §15.
     public var reason: String {

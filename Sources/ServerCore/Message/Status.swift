@@ -1,4 +1,4 @@
-/// The outcome of a request, as a status code.
+/// A status code.
 ///
 /// RFC 9110 §15, RFC 4918 §11.
 public struct Status: Hashable, Sendable {
@@ -8,7 +8,7 @@ public struct Status: Hashable, Sendable {
     /// The status with that code.
     public init(code: Int) { self.code = code }
 
-    /// Whether an answer of this status has a body at all.
+    /// Whether a response with this status has a body at all.
     ///
     /// RFC 9110 §6.4.1.
     var allowsBody: Bool { code >= 200 && code != 204 && code != 304 }

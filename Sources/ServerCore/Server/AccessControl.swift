@@ -1,47 +1,47 @@
 package import DirectoryRoot
 
-/// Who may come in, asked for every request before any handler sees it.
+/// Decides who is admitted; asked for every request before any handler sees it.
 package protocol AccessControl: Sendable {
     /// Decides from the head alone, on an event loop: must not wait for anything.
     func admit(_ head: RequestHeadView) -> Admission
 
-    /// Adds to every answer what browsers shall know about it.
+    /// Adds to every response what browsers must know.
     /// - Parameters:
-    ///   - response: the answer to `head`.
-    ///   - head: what was asked, let in or not.
+    ///   - response: the response to `head`.
+    ///   - head: the request, admitted or not.
     func addFields(to response: inout Response, for head: RequestHeadView)
 
-    /// What becomes of an answer that refuses: asked for those with status 403 alone.
+    /// Replaces a refusal if logging in may help; called for responses with status 403 only.
     /// - Parameters:
-    ///   - response: the answer to `head`.
-    ///   - head: what was asked, let in or not.
-    /// - Returns: the same, or one that asks to log in, where that may help.
+    ///   - response: the response to `head`.
+    ///   - head: the request, admitted or not.
+    /// - Returns: the same, or one that asks the client to log in, if that may help.
     func challenged(_ response: Response, for head: RequestHeadView) -> Response
 
-    /// Whether who was let in with this head still is: what it names, a session or a share link, may be over by now.
+    /// Whether a request that was admitted with this head still would be: the session or share link that it names may
+    /// have ended.
     ///
-    /// Waits for the disk. Other rules than those of its time are no matter here: ``Handler/accessChanges()`` tells of
-    /// them.
+    /// Waits for the disk. Changes of the rules do not matter here: ``Handler/accessChanges()`` reports them.
     /// - Parameters:
-    ///   - head: what was asked and let in.
-    ///   - user: the account that asked, if any.
-    /// - Returns: false when it is over, or cannot be known not to be.
+    ///   - head: the admitted request.
+    ///   - user: the account that sent it, if any.
+    /// - Returns: false when it has ended, or that is unknown.
     func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool
 
-    /// Whether a GET with this head, which carries neither credentials, cookies nor an origin, is let in to the whole
-    /// share with everybody's rights, so that it may get the very answer that another such request for the same target
-    /// got.
+    /// Whether a GET with this head, which has neither credentials, cookies nor an origin, is admitted to the whole
+    /// share with everybody's rights, so that it may get the very response that another such request for the same
+    /// target got.
     ///
-    /// Asked for every request of the fastest path: must be quick and allocate nothing.
-    /// - Returns: the number of the rules that say so, another one after they changed; nil for no.
+    /// Called for every request on the fastest path: must be quick and allocate nothing.
+    /// - Returns: the number of the rules that decide so, which differs after they change; nil for no.
     func rulesForEverybody(_ head: RequestHead) -> UInt64?
 
-    /// What is answered to who means another server.
-    /// - Parameter head: what was asked.
-    /// - Returns: nil where the host that it names is this server's, or may be any.
+    /// The response to a request that is meant for another server.
+    /// - Parameter head: the request.
+    /// - Returns: nil when its host is this server, or any host is allowed.
     func misdirection(of head: RequestHeadView) -> Response?
 
-    /// Hears which host names the server's certificate holds, `*.example.com` among them, before it listens and
+    /// Receives the host names in the server's certificate, which may include `*.example.com`, before it listens and
     /// whenever they change.
     func learn(ownNames names: [String])
 }
@@ -57,28 +57,28 @@ extension AccessControl {
 
     package func challenged(_ response: Response, for head: RequestHeadView) -> Response { response }
 
-    /// The fields that every answer has.
+    /// Adds the fields that every response has.
     package func addFields(to response: inout Response, for head: RequestHeadView) {
         SecurityFields.add(to: &response.fields)
     }
 }
 
-/// What becomes of a request.
+/// What is done with a request.
 package enum Admission: Sendable {
-    /// Let in, with the share as this requester may see it, and the path within it.
+    /// Admitted, with the share as this requester may see it, and the path within it.
     case allow(Share, prefix: String, path: SharePath)
-    /// Let in so, where that is counted: `settle` hears whether the answer brings any content, on a thread of the pool
-    /// and before it is sent.
+    /// Admitted, and counted: `settle` is told whether the response has any content, on a thread of the pool and before
+    /// it is sent.
     case count(Share, prefix: String, path: SharePath, settle: @Sendable (Bool) -> Void)
-    /// Not let in.
+    /// Not admitted.
     case refuse(Response)
-    /// The disk must be asked: ask this on a thread of the pool.
+    /// The disk must be asked: to be called on a thread of the pool.
     case check(@Sendable () throws(RootError) -> Admission)
-    /// A password must be hashed, which is slow on purpose: ask this on a thread of the pool, behind all who wait for
-    /// that.
+    /// A password must be hashed, which is slow on purpose: to be called on a thread of the pool, after all others that
+    /// wait for that.
     case verify(@Sendable () throws(RootError) -> Admission)
 
-    /// The same decision, with `response` for who is let in.
+    /// The same decision, with `response` if it is an admission.
     func answering(_ response: Response) -> Admission {
         switch self {
         case .allow, .count: .refuse(response)
@@ -89,11 +89,11 @@ package enum Admission: Sendable {
     }
 }
 
-/// A request's head before it is let in.
+/// A request's head before it is admitted.
 package struct RequestHeadView: Sendable {
-    /// The fields and where they lie.
+    /// The fields and their positions.
     package let head: RequestHead
-    /// What is asked for.
+    /// The request method.
     package let method: Method
     /// The parts of the target.
     package let target: RequestTarget
@@ -101,7 +101,7 @@ package struct RequestHeadView: Sendable {
     package let authority: String
     /// `http` or `https`, as the client sees it.
     package let scheme: String
-    /// The client's numeric address, as believed; `unix` for a Unix-domain socket.
+    /// The client's numeric address, as far as it is trusted; `unix` for a Unix-domain socket.
     package let peer: String
 
     /// The header fields.

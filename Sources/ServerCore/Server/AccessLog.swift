@@ -1,17 +1,18 @@
-/// One line for each request, in one of three forms.
+/// One line for each request, in one of three formats.
 ///
-/// Of an answer that was broken off it tells how much was sent; a request whose client went before any has status 499.
-/// Whatever a client sent stands in it escaped: no line holds another line, and nothing commands a terminal.
+/// For a response that was cut off, it contains how much was sent; a request whose client disconnected before any
+/// response has status 499. Whatever a client sent is escaped: no line can contain another line, and nothing controls a
+/// terminal.
 ///
-/// A line `# 12 lines lost`, in each of the forms, stands for those that could not be written, or came faster.
+/// A line `# 12 lines lost`, in each of the formats, stands for lines that could not be written, or came too fast.
 public struct AccessLog: Sendable {
-    /// How a line looks.
+    /// The format of a line.
     public enum Format: String, Sendable, CaseIterable {
-        /// For people.
+        /// For people to read.
         case text
-        /// One JSON object a line.
+        /// One JSON object per line.
         case json
-        /// What Apache and nginx call combined.
+        /// The “combined” format of Apache and nginx.
         case combined
     }
 
@@ -21,13 +22,13 @@ public struct AccessLog: Sendable {
     /// A log.
     ///
     /// - Parameters:
-    ///   - format: how a line looks.
-    ///   - write: takes some whole lines; may wait, and is never called by two threads at once.
+    ///   - format: the format of a line.
+    ///   - write: gets a number of complete lines; may wait, and is never called by two threads at once.
     public init(format: Format, write: @escaping @Sendable ([UInt8]) -> Void) {
         self.format = format
         writer = LogWriter(write: write)
     }
 
-    /// Writes the lines that wait still, before the process ends; those that take longer than `limit` are given up.
+    /// Writes the lines that are still waiting, before the process ends; gives up after `limit`.
     public func flush(within limit: Duration) { writer.flush(within: limit) }
 }

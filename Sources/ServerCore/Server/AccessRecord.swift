@@ -1,6 +1,6 @@
 import DirectoryRoot
 
-/// What an access log says of one request.
+/// The data for one line in an access log.
 struct AccessRecord {
     var peer: String
     var user: String?
@@ -9,17 +9,17 @@ struct AccessRecord {
     var version: String
     var status: Int
     var bytes: Int64
-    /// Of the end.
+    /// The time of the end.
     var time: Timestamp
-    /// From the head to the end.
+    /// The duration from the head to the end.
     var milliseconds: Int64
     var referer: ArraySlice<UInt8>?
     var agent: ArraySlice<UInt8>?
 
-    /// The status of a request whose client went before it was answered, as nginx writes it.
+    /// The status of a request whose client disconnected before it was answered, as in nginx.
     static let abandoned = 499
 
-    /// Adds the line, with its end.
+    /// Appends the line, with its line feed.
     func write(_ format: AccessLog.Format, at clock: inout LogClock, to line: inout [UInt8]) {
         clock.turn(to: time.seconds)
         switch format {
@@ -44,7 +44,7 @@ struct AccessRecord {
         line.add("ms\n")
     }
 
-    /// As Apache and nginx write it.
+    /// In the format of Apache and nginx.
     private func writeCombined(_ clock: LogClock, to line: inout [UInt8]) {
         line.add(peer)
         line.add(" - ")
@@ -100,9 +100,9 @@ struct AccessRecord {
 
     private static let linkMark = Array("/.shareserve/s/".utf8)
 
-    /// A target or an address as it may be read by whoever reads logs: of a share link without its secret.
+    /// A target or an address as it may appear in a log: without the secret of a share link.
     ///
-    /// A link is `/.shareserve/s/<id>-<secret>`, in any encoding. What is no link but looks like one loses more.
+    /// A link is `/.shareserve/s/<id>-<secret>`, in any encoding. What looks like a link but is none may lose more.
     private static func withoutSecret(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var masked: [UInt8] = []
         var written = text.startIndex
@@ -125,13 +125,14 @@ struct AccessRecord {
         return masked[...]
     }
 
-    /// Where a link's identifier begins in a text that begins with a slash; nil where none does.
+    /// Where a link's identifier begins in a text that begins with a slash; nil if there is none.
     private static func endOfLinkMark(in text: ArraySlice<UInt8>) -> Int? {
         var rest = text
         for wanted in linkMark {
             guard let byte = RequestTarget.firstMeant(&rest), ASCII.lowercased(byte) == wanted else { return nil }
             guard wanted == UInt8(ascii: "/") else { continue }
-            // `/` and `/./` are the folder itself. A few only: before the mark, the next slash is looked at as well.
+            // `/` and `/./` are the folder itself. Only a few are skipped: before the mark, the next slash is examined
+            // too.
             for _ in 0..<mostEmpty {
                 var ahead = rest
                 if ahead.first == UInt8(ascii: "/") {
@@ -163,7 +164,7 @@ struct AccessRecord {
         line.append(UInt8(ascii: "Z"))
     }
 
-    /// Every byte that is no visible ASCII, and quotes and backslashes, as `\xHH`; `-` for nothing.
+    /// Escapes every byte that is not visible ASCII, and quotes and backslashes, as `\xHH`; `-` for nil or empty.
     private static func escape(_ bytes: ArraySlice<UInt8>?, to line: inout [UInt8]) {
         guard let bytes, !bytes.isEmpty else {
             line.append(UInt8(ascii: "-"))
@@ -180,7 +181,7 @@ struct AccessRecord {
         }
     }
 
-    /// A JSON string; bytes beyond ASCII as the characters of their numbers; `null` for nothing.
+    /// A JSON string, with bytes beyond ASCII decoded as Latin-1; `null` for nil.
     private static func quote(_ bytes: ArraySlice<UInt8>?, to line: inout [UInt8]) {
         guard let bytes else {
             line += "null".utf8
@@ -203,7 +204,7 @@ struct AccessRecord {
 extension [UInt8] {
     fileprivate mutating func add(_ text: String) { append(contentsOf: text.utf8) }
 
-    /// Adds a number that is not negative.
+    /// Appends a non-negative number.
     fileprivate mutating func add(decimal number: Int64) {
         var divisor: Int64 = 1
         while number / divisor >= 10 { divisor *= 10 }

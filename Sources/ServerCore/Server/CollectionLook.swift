@@ -1,11 +1,11 @@
 internal import DirectoryRoot
 
-/// Finds out which states collections are in, each once: what an `If` field may say of them, by the tokens that
-/// synchronising clients are given.
+/// Determines the current states of collections, each once: for conditions in an `If` field, by the tokens that
+/// synchronising clients get.
 ///
-/// RFC 6578 §5. That takes a walk through all of a tree, also under the lock under which names change, so that nothing
-/// comes between what was said and what is done. So it is one through few members: of more, nothing is found out, and
-/// no token is current.
+/// RFC 6578 §5. This walks through a whole tree, also under the lock under which names change, so that nothing happens
+/// between the condition and the change. So the number of members is limited: beyond it, the state is unknown, and no
+/// token is current.
 struct CollectionLook: Sendable {
     private struct Reach: Hashable {
         let path: SharePath
@@ -13,30 +13,30 @@ struct CollectionLook: Sendable {
     }
 
     private enum State {
-        /// Of a collection.
+        /// The state of a collection.
         case known(SyncToken)
         case noCollection
-        /// It holds too much.
+        /// It has too many members.
         case unknown
     }
 
     private let share: Share
     private var found: [Reach: State] = [:]
-    /// More bytes than this have what is kept of more members than are looked at.
+    /// The most bytes of a stored snapshot that is considered: a larger one has more members than are examined.
     private static let maxBytes: UInt64 = 4 << 20
-    /// Members of all collections together.
+    /// How many more members of all collections may be examined.
     private var left = 10_000
 
     init(share: Share) { self.share = share }
 
-    /// Whether this token, which must have been given out for the resource, is of what it is now.
+    /// Whether this token, which must have been issued for the resource, is that of its current state.
     ///
     /// Waits for the disk.
     /// - Parameters:
     ///   - token: as sent.
     ///   - path: nil for a resource elsewhere.
-    /// - Returns: nil where more is to be looked at than this does.
-    /// - Throws: what the disk says.
+    /// - Returns: nil when there is too much to examine.
+    /// - Throws: what the disk reports.
     mutating func isCurrent(_ token: SyncToken, at path: SharePath?) throws(RootError) -> Bool? {
         guard let path else { return false }
         do throws(RootError) {

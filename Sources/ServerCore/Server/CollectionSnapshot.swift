@@ -1,21 +1,21 @@
 package import DirectoryRoot
 
-/// What a collection holds at one moment, in so far as a later moment can differ.
+/// The members of a collection at one moment, with everything in which a later moment can differ.
 ///
 /// RFC 6578 §3.5.
 package struct CollectionSnapshot: Sendable {
-    /// What is remembered of one member.
+    /// What is stored about one member.
     package struct Member: Hashable, Sendable {
         let inode: UInt64
-        /// Of a folder, what stands for its properties: 0 for none.
+        /// For a folder, a number that stands for its properties: 0 for none.
         let size: Int64
         let modified: Timestamp
-        /// Tells new properties too.
+        /// Changes with new properties too.
         let changed: Timestamp
         package let isDirectory: Bool
 
-        /// A folder is the same as long as it is that folder with these properties: its members speak for themselves,
-        /// and change its times.
+        /// A folder is unchanged as long as it is the same folder with the same properties: changes of its members are
+        /// reported for themselves, and change its times.
         init(_ attributes: FileAttributes, properties: Int64) {
             isDirectory = attributes.isDirectory
             inode = attributes.inode
@@ -45,7 +45,7 @@ package struct CollectionSnapshot: Sendable {
         }
     }
 
-    /// One member: where its path stands among all names, and what is remembered of it.
+    /// One member: the position of its path among all names, and what is stored about it.
     private struct Row: Sendable {
         let start: UInt32
         let count: UInt32
@@ -54,39 +54,39 @@ package struct CollectionSnapshot: Sendable {
         var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
     }
 
-    /// From the share's own beginning, so that a token of one folder means nothing in another.
+    /// From the share's own root, so that a token of one folder is invalid for another.
     package let place: SharePath
     package let isRecursive: Bool
-    /// The paths from the collection, one behind the other: an array for each would take three times the room.
+    /// The paths from the collection, concatenated: an array for each would take three times the memory.
     private var names: [UInt8] = []
-    /// In order of the bytes of their paths.
+    /// In byte order of their paths.
     private var rows: [Row] = []
 
-    /// More members, or more bytes of their paths, than this are not kept.
+    /// The most members, and the most bytes of their paths, that a snapshot may have.
     package static let maxMembers = 100_000
     static let maxNameBytes = 16 << 20
-    /// More bytes of folders' properties than this are not read for one.
+    /// The most bytes of folders' properties that are read for a snapshot.
     private static let maxPropertyBytes = 16 << 20
 
-    /// Without members: what somebody knows who asks for the first time.
+    /// A snapshot without members: the state of a client that asks for the first time.
     /// - Parameters:
-    ///   - place: from the share's own beginning.
-    ///   - isRecursive: whether members of members belong to it.
+    ///   - place: from the share's own root.
+    ///   - isRecursive: whether it includes members of members.
     package init(of place: SharePath, isRecursive: Bool) {
         self.place = place
         self.isRecursive = isRecursive
     }
 
-    /// Looks at every member.
+    /// Examines every member.
     ///
     /// Waits for the disk.
     /// - Parameters:
     ///   - path: of the collection.
     ///   - share: the requester's view.
-    ///   - isRecursive: whether members of members belong to it.
-    ///   - most: members.
+    ///   - isRecursive: whether it includes members of members.
+    ///   - most: the most members.
     /// - Throws: ``RootError/collectionTooLarge`` when there are more, or their paths, or the properties of the folders among
-    ///   them, have more than 16 MiB.
+    ///   them, exceed 16 MiB.
     package init(
         of path: SharePath, in share: Share, isRecursive: Bool, most: Int = Self.maxMembers
     ) throws(RootError) {
@@ -118,7 +118,7 @@ package struct CollectionSnapshot: Sendable {
         }
         let names = names
         rows.sort { Self.name(of: $0, in: names).lexicographicallyPrecedes(Self.name(of: $1, in: names)) }
-        // A folder that changes while it is read may show a member twice.
+        // A folder that changes while it is read may return a member twice.
         var last: Row?
         rows.removeAll { row in
             defer { last = row }
@@ -126,7 +126,7 @@ package struct CollectionSnapshot: Sendable {
         }
     }
 
-    /// A number for what is kept beside a folder; that of nothing for one that vanished or may not be opened.
+    /// A number for a folder's properties; that of no properties for one that vanished or can't be opened.
     private static func properties(
         of path: SharePath, in share: Share, _ bytesLeft: inout Int
     ) throws(RootError) -> Int64 {
@@ -147,9 +147,9 @@ package struct CollectionSnapshot: Sendable {
         return digester.finish().prefix(8).reduce(0) { $0 << 8 | Int64($1) }
     }
 
-    /// Reads what ``bytes`` wrote; nil for anything else.
+    /// Parses what ``bytes`` wrote; nil for anything else.
     ///
-    /// What somebody knows who was told only of some changes may be more than a collection has at once: twice as much.
+    /// A client that was told only some of the changes may know of more than a collection has at once: twice as much.
     package init?(_ bytes: [UInt8]) {
         var record = SnapshotRecord(bytes: bytes)
         do {
@@ -170,8 +170,7 @@ package struct CollectionSnapshot: Sendable {
         }
     }
 
-    /// How far a state reaches of which this is what ``bytes`` wrote; nil for one of another place, and for anything
-    /// else.
+    /// Whether the stored state ``bytes`` is recursive; nil if it belongs to another place, and for anything else.
     static func reach(of bytes: [UInt8], at place: SharePath) -> Bool? {
         var record = SnapshotRecord(bytes: bytes)
         guard let number = try? record.number(), let name = try? record.name(), name.elementsEqual(place.bytes) else {
@@ -193,7 +192,7 @@ package struct CollectionSnapshot: Sendable {
 
     var count: Int { rows.count }
 
-    /// Bytes of memory.
+    /// Its size in memory, in bytes.
     package var byteCount: Int { names.capacity + rows.capacity * MemoryLayout<Row>.stride }
 
     /// From the collection.
@@ -201,7 +200,7 @@ package struct CollectionSnapshot: Sendable {
 
     package func member(_ index: Int) -> Member { rows[index].member }
 
-    /// The members right in the collection.
+    /// Only the direct members of the collection.
     package var shallow: CollectionSnapshot {
         var shallow = CollectionSnapshot(of: place, isRecursive: false)
         for index in rows.indices where !name(index).contains(UInt8(ascii: "/")) {
@@ -210,7 +209,8 @@ package struct CollectionSnapshot: Sendable {
         return shallow
     }
 
-    /// Shows, in order of their paths, what either of two states has: its places in the older and in the newer one.
+    /// Passes on, in order of their paths, what either of two states has: its indices in the older and in the newer
+    /// one.
     private static func walk(
         _ before: CollectionSnapshot, _ now: CollectionSnapshot, _ show: (_ old: Int?, _ new: Int?) -> Void
     ) {
@@ -239,9 +239,9 @@ package struct CollectionSnapshot: Sendable {
         }
     }
 
-    /// What changes on the way from `before` to this, as places in order of the bytes of their paths, so that a folder
-    /// comes before what is in it.
-    /// - Returns: the new and changed members, in this; those that are gone, in `before`.
+    /// The changes from `before` to this, as indices in byte order of the paths, so that a folder comes before its
+    /// members.
+    /// - Returns: the new and changed members, as indices in this; those that were removed, as indices in `before`.
     package func changes(since before: CollectionSnapshot) -> (changed: [Int], gone: [Int]) {
         var changes: (changed: [Int], gone: [Int]) = ([], [])
         Self.walk(before, self) { old, new in
@@ -254,15 +254,15 @@ package struct CollectionSnapshot: Sendable {
         return changes
     }
 
-    /// The state of somebody who had `before` and was told only of some changes; what they do not know of comes next
-    /// time.
+    /// The state of a client that had `before` and was told only some of the changes; the others follow with the next
+    /// request.
     ///
     /// RFC 6578 §3.6.
     /// - Parameters:
-    ///   - changed: how many of the new and changed members they were told of, from the first.
-    ///   - gone: how many of those that are gone.
-    ///   - before: what they knew.
-    /// - Returns: what they know then.
+    ///   - changed: how many of the new and changed members it was told, from the first.
+    ///   - gone: how many of the removed ones.
+    ///   - before: its state until then.
+    /// - Returns: its state after that.
     package func known(afterChanged changed: Int, gone: Int, since before: CollectionSnapshot) -> CollectionSnapshot {
         var known = CollectionSnapshot(of: place, isRecursive: isRecursive)
         var (changedLeft, goneLeft) = (changed, gone)
@@ -279,7 +279,7 @@ package struct CollectionSnapshot: Sendable {
         return known
     }
 
-    /// The same content gives the same bytes.
+    /// Equal contents give equal bytes.
     package var bytes: [UInt8] {
         var record = SnapshotRecord(bytes: [])
         record.reserve(names.count + place.bytes.count + 64 * (rows.count + 1))
@@ -293,7 +293,7 @@ package struct CollectionSnapshot: Sendable {
     }
 }
 
-/// Numbers and names one after the other.
+/// Numbers and names, one after the other.
 private struct SnapshotRecord {
     struct Damaged: Error {}
 

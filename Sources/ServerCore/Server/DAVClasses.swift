@@ -1,10 +1,10 @@
-/// What a server says that it keeps to of WebDAV.
+/// The WebDAV compliance classes of a server.
 ///
 /// RFC 4918 §18.
 package enum DAVClasses {
-    /// The value of the field `DAV`.
+    /// The value of the `DAV` field.
     package static func field(isReadOnly: Bool) -> String {
-        // Locks need a place to be kept, and a read-only share has none.
+        // Locks must be stored, and a read-only share can't.
         isReadOnly ? "1, 3" : "1, 2, 3"
     }
 }

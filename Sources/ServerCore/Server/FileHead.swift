@@ -1,17 +1,17 @@
 package import DirectoryRoot
 
-/// What a plain 200 says about one file: everything but `Date` and what is the connection's.
+/// The fields of a plain 200 response for one file, except `Date` and those that the connection sets.
 package struct FileHead: Sendable {
-    /// What kind of content it is.
+    /// The media type.
     package let type: MediaType
     private let attributes: FileAttributes
     private let policy: StaticString
 
-    /// Composes from what one `statx` said.
+    /// Composes the fields from the result of one `statx`.
     /// - Parameters:
     ///   - attributes: of the open file.
     ///   - name: the raw bytes of its name.
-    ///   - isFramed: whether a page of ours means to show it in a frame; granted to PDF alone.
+    ///   - isFramed: whether a page of ours will show it in a frame; granted for PDF only.
     package init(of attributes: FileAttributes, name: some Collection<UInt8>, isFramed: Bool = false) {
         self.attributes = attributes
         type = MediaType(filename: name)
@@ -20,8 +20,8 @@ package struct FileHead: Sendable {
 
     /// The fields, in the order in which they are sent.
     /// - Parameters:
-    ///   - tag: the entity tag of another form than the file as it is.
-    ///   - saysType: false where nothing is sent that the type would be of.
+    ///   - tag: the entity tag of a variant other than the file itself.
+    ///   - saysType: false when nothing is sent to which the type would apply.
     /// - Returns: the fields.
     package func fields(tag: String? = nil, saysType: Bool = true) -> ResponseFields {
         var fields = ResponseFields(capacity: 12)
@@ -36,22 +36,22 @@ package struct FileHead: Sendable {
         return fields
     }
 
-    /// Never after the answer's own date.
+    /// Never later than the response's own date.
     ///
     /// RFC 9110 §8.8.2.1.
     private var lastModified: Int64 { min(attributes.modified.seconds, HTTPDate.now) }
 }
 
-/// What a stranger's file may do when a browser shows it on our origin: show itself, and nothing else.
+/// What an uploaded file may do when a browser shows it on our origin: show itself, and nothing else.
 ///
-/// Nothing runs a script. The sandbox also takes the origin away; players and the browsers' PDF viewers refuse to work
-/// in one, and cannot run a page's script, so they get the same rules without it.
+/// No script runs. The sandbox also removes the origin; players and the browsers' PDF viewers do not work in one, and
+/// can't run a page's script, so they get the same rules without it.
 package enum ContentPolicy {
     /// The `Content-Security-Policy` of a file of that type.
     ///
-    /// A PDF that is asked for with `?view` may stand in a frame of our own page: a copy of it in a `blob:` address
-    /// would inherit the page's `frame-ancestors 'none'`, which WebKit holds against it. Strangers' pages on our origin
-    /// are sandboxed, and so of another one.
+    /// A PDF requested with `?view` may be in a frame of our own page: a copy of it in a `blob:` address would inherit
+    /// the page's `frame-ancestors 'none'`, which WebKit enforces on it. Uploaded pages on our origin are sandboxed,
+    /// and so have another origin.
     package static func field(for type: MediaType, isFramed: Bool) -> StaticString {
         if type.name == "application/pdf" {
             return isFramed

@@ -1,30 +1,30 @@
 public import DirectoryRoot
 
-/// GET and HEAD of an open file for every door: validators, conditions, ranges, content coding, disposition.
+/// GET and HEAD of an open file for all handlers: validators, conditions, ranges, content coding, disposition.
 ///
 /// RFC 9110 §13.2.2 (conditions), §14 (ranges), §8.4 (coding).
 public enum FileResponder {
-    /// The largest file that is compressed on its way, in bytes.
+    /// The largest file that is compressed for sending, in bytes.
     package static let compressionLimit: Int64 = 16 * 1_048_576
-    /// The smallest one for which that is worth its work.
+    /// The smallest file for which compression is worthwhile, in bytes.
     package static let compressionFloor: Int64 = 512
 
-    /// The answer for `entry`, a file: 200, 206, 304, 412 or 416.
+    /// The response for `entry`, a file: 200, 206, 304, 412 or 416.
     ///
-    /// Pure but for reading `request`; waits for nothing. Handlers that answer `Want-Repr-Digest` too use
+    /// Pure except for reading `request`; waits for nothing. Handlers that also support `Want-Repr-Digest` use
     /// ``answer(with:to:)``.
     /// - Parameters:
     ///   - entry: the open file.
-    ///   - request: a GET or HEAD, or anything that answers with the content.
-    ///   - given: the file's name, where it is not the last one of the request's address; decides the media type.
-    /// - Returns: the answer; its body is the file's, also for HEAD.
+    ///   - request: a GET or HEAD, or another request that is answered with the content.
+    ///   - given: the file's name, if it is not the last component of the request's path; determines the media type.
+    /// - Returns: the response; its body is the file's, also for HEAD.
     public static func respond(with entry: Entry, to request: Request, named given: [UInt8]? = nil) -> Response {
         let name = given.map { $0[...] } ?? filename(of: request)
         let known = request.storage.head.known
         let hasQuery = request.storage.query != nil
         let isFramed = hasQuery && request.queryValue("view") != nil
         let head = FileHead(of: entry.attributes, name: name, isFramed: isFramed)
-        // The address of a share that is one file does not end in its name.
+        // The address of a share that is one file does not end in the file's name.
         let saysName = given == nil && request.path.isRoot
         guard !known.isDisjoint(with: conditional) || hasQuery || saysName else {
             return Response(.ok, fields: head.fields(), body: .file(entry, 0..<max(0, entry.attributes.size)))
@@ -32,20 +32,20 @@ public enum FileResponder {
         return Selection(entry: entry, head: head, request: request, name: name, saysName: saysName).response()
     }
 
-    /// As ``respond(with:to:named:)``, with a digest of the content where the client asks for one.
+    /// Like ``respond(with:to:named:)``, with a digest of the content if the client requests one.
     ///
-    /// `Want-Repr-Digest` makes the file be read twice, so that answer comes from a task. RFC 9530 §4.
+    /// With `Want-Repr-Digest` the file is read twice, so that response comes from a task. RFC 9530 §4.
     /// - Parameters:
     ///   - entry: the open file.
     ///   - request: a GET or HEAD.
-    /// - Returns: an answer at once where no digest is wanted.
+    /// - Returns: an immediate response if no digest is wanted.
     public static func answer(with entry: Entry, to request: Request) -> Answer {
         guard let algorithm = request.fields["want-repr-digest"].flatMap(ReprDigest.wanted) else {
             return .now(respond(with: entry, to: request))
         }
         return .later { request in
             var response = respond(with: entry, to: request)
-            // A digest is of the representation that is sent, so that must be the file itself.
+            // A digest covers the representation that is sent, so that must be the file itself.
             guard response.fields["Content-Encoding"] == nil, [200, 206].contains(response.status.code) else {
                 return response
             }
@@ -56,21 +56,21 @@ public enum FileResponder {
         }
     }
 
-    /// The media type by a name's extension, with charset for text; `application/octet-stream` when unknown.
+    /// The media type by a name's extension, with a charset for text; `application/octet-stream` when unknown.
     public static func mediaType(of name: some Collection<UInt8>) -> String { MediaType(filename: name).name }
 
-    /// The fields that make an answer something else than the whole file as it is.
+    /// The fields that may make the response anything other than the whole file as it is.
     private static let conditional = KnownFields(
         .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .acceptEncoding)
 
-    /// The last component of what was asked for; for a share that is one file, that file's.
+    /// The last component of the requested path; for a share that is one file, that file's name.
     package static func filename(of request: Request) -> ArraySlice<UInt8> {
         let path = request.path.isRoot ? request.share.base.bytes : request.path.bytes
         return path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
     }
 }
 
-/// The choice between the forms of one file that one request may get.
+/// Selects the variant of a file for one request.
 private struct Selection {
     let entry: Entry
     let head: FileHead
@@ -93,7 +93,7 @@ private struct Selection {
         if coding == .none {
             return refusal(HTTPError(.notAcceptable, "This file can only be had as it is: allow “identity”."))
         }
-        // Parts are of the file as it is: who does not take that gets the whole.
+        // Ranges apply to the file as it is: a client that does not accept that gets the whole.
         if coding != .gzipOnly, mayHaveRange, let range = fields["range"],
             Conditions.allowsRange(ifRange: fields["if-range"], of: entry.attributes)
         {
@@ -136,11 +136,11 @@ private struct Selection {
                     let from = offset
                     let (count, bytes) = try await io.run {
                         let piece = try entry.bytes(at: from, upTo: Int(min(size - from, 131_072)))
-                        // Most files are one piece, and go out whole at once.
+                        // Most files are one piece, and are sent in one go.
                         let isLast = Int64(piece.count) == size - from
                         return (piece.count, isLast ? deflater.finish(piece) : deflater.compress(piece))
                     }
-                    // The file was cut off meanwhile: end without a proper end.
+                    // The file was truncated meanwhile: end without a valid end of the body.
                     guard count > 0 || size == 0 else { throw RootError.notFound }
                     offset += Int64(count)
                     if !bytes.isEmpty { try await writer.write(bytes) }
@@ -154,7 +154,7 @@ private struct Selection {
         return Response(.notModified, fields: fields)
     }
 
-    /// Of the two forms, the one that the client has and takes: the one that it would get now, if it has both.
+    /// The tag of the variant that the client has and accepts; if it has both, of the one that it would get now.
     private func tagOfClient(_ coding: Negotiation.Coding) -> String {
         let plain = entry.attributes.entityTag.text
         guard coding.isGzip else { return plain }
@@ -179,7 +179,7 @@ private struct Selection {
                 ]))
     }
 
-    /// The spans alone; nil when what stands around them makes the whole longer than a length can say.
+    /// Only the requested spans; nil when the parts' headers would make the whole longer than a length can express.
     private func partial(_ spans: [Range<Int64>]) -> Response? {
         var fields = head.fields()
         disposition(&fields)
@@ -188,7 +188,7 @@ private struct Selection {
             fields.add("Content-Range", contentRange(span))
             return Response(.partialContent, fields: fields, body: .file(entry, span))
         }
-        // Random, so that no content can hold it by design.
+        // Random, so that no content can contain it on purpose.
         let boundary =
             String(UInt64.random(in: 0 ... .max), radix: 36) + String(UInt64.random(in: 0 ... .max), radix: 36)
         let heads = spans.enumerated().map { index, span in
@@ -235,16 +235,16 @@ private struct Selection {
 }
 
 extension EntityTag {
-    /// The tag of the gzip form of the same content: another one, so that strong validators stay true.
+    /// The tag of the gzip variant of the same content: a different one, since strong validators must be unique.
     package var gzipText: String { String(decoding: text.utf8.dropLast(), as: UTF8.self) + "-gzip\"" }
 }
 
 extension Entry {
-    /// Some bytes of the file; waits for the disk.
+    /// Reads bytes of the file; waits for the disk.
     /// - Parameters:
     ///   - offset: where to begin.
-    ///   - limit: the largest number.
-    /// - Returns: fewer than `limit` only at the end; empty there.
+    ///   - limit: the most bytes.
+    /// - Returns: fewer than `limit` only at the end of the file; empty there.
     /// - Throws: ``RootError/system(errno:call:)``.
     package func bytes(at offset: Int64, upTo limit: Int) throws(RootError) -> [UInt8] {
         var failure: RootError?

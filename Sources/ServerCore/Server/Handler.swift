@@ -1,21 +1,20 @@
 /// One service of a server.
 ///
-/// Handlers are asked newest first; the first that does not pass answers.
+/// Handlers are asked newest first; the first that does not pass answers the request.
 public protocol Handler: Sendable {
     /// Decides from the head alone, on an event loop: must not wait for anything.
     func answer(_ request: Request) -> Answer
 
-    /// The methods that this handler knows at any address, for `Allow` and to tell 405 from 501.
+    /// The methods that this handler supports at any address, for `Allow` and to choose between 405 and 501.
     var methods: [Method] { get }
 
-    /// The server takes no new requests: answers that have no end of their own should come to one.
+    /// The server accepts no new requests: endless responses should end.
     func serverEnds()
 
-    /// A session is over: answers that have no end of their own should ask ``Request/isStillAdmitted()`` now.
+    /// A session has ended: endless responses should check ``Request/isStillAdmitted()`` now.
     func sessionEnds()
 
-    /// Others may do something now: answers that have no end of their own should come to one, so that their clients ask
-    /// again.
+    /// The access rules have changed: endless responses should end, so that their clients ask again.
     func accessChanges()
 }
 
@@ -30,20 +29,21 @@ extension Handler {
     public func accessChanges() {}
 }
 
-/// What a handler makes of a request.
+/// A handler's answer to a request.
 public enum Answer: Sendable {
     /// Not for this handler.
     case pass
-    /// Answered at once, from the head or a body that is here; what else follows is skipped, or the connection closed.
+    /// Answered immediately, from the head or a body that is in memory; the rest of the body is skipped, or the
+    /// connection closed.
     case now(Response)
-    /// Answered by a task, which may read the body. A thrown ``HTTPError`` or ``RootError`` becomes its status.
+    /// Answered by a task, which may read the body. A thrown ``HTTPError`` or ``RootError`` is converted to its status.
     case later(@Sendable (Request) async throws -> Response)
-    /// Answered by one call on a thread of the I/O pool, which waits for nothing but the disk: cheaper than a task.
+    /// Answered by one call on a thread of the I/O pool, which waits only for the disk: cheaper than a task.
     ///
-    /// What of the body is not here yet is skipped, or the connection closed.
+    /// Any part of the body that was not received yet is skipped, or the connection closed.
     case onDisk(@Sendable (Request) throws -> Response)
 
-    /// What is answered; on a thread of the pool.
+    /// The response; to be called on a thread of the pool.
     func response(to request: Request) async throws -> Response {
         switch self {
         case .pass: .text(.notFound, "There is nothing at this address.")

@@ -10,7 +10,7 @@ import Logging
     import Glibc
 #endif
 
-/// What a share needs from time to time while it is served: what is over goes, what went wrong is said.
+/// Periodic work for a share while it is served: removes what has expired, and logs what went wrong.
 struct Housekeeping: Sendable {
     let root: DirectoryRoot
     let io: IOPool
@@ -20,7 +20,7 @@ struct Housekeeping: Sendable {
     private static let spareMemory = 8 << 20
     private static let interval: Duration = .seconds(60)
 
-    /// Goes on until the task is cancelled.
+    /// Runs until the task is cancelled.
     func keep() async {
         var hadRoom = true
         var left: String?
@@ -29,8 +29,8 @@ struct Housekeeping: Sendable {
         while !Task.isCancelled {
             let obstacle = (try? await io.run { [root] in root.obstacle }) ?? nil
             if let (place, errno) = obstacle, !wasRefused {
-                // Another user's, of an earlier start as root, or of a disk that has failed: people get 403, and only
-                // this says why.
+                // It belongs to another user, was created by an earlier start as root, or is on a disk that has failed:
+                // clients get 403, and only this message gives the reason.
                 logger.warning(
                     "changes will be refused",
                     metadata: ["place": "\(place)", "reason": "\(unsafe String(cString: strerror(errno)))"])
@@ -55,7 +55,7 @@ struct Housekeeping: Sendable {
             hadRoom = root.hasRoomForTrash
             let home = try? await io.run { [root] in (left: root.pathLeft, isGone: root.isGone) }
             if let path = home?.left, path != left {
-                // Who put another directory there may wonder why nothing of it shows.
+                // Whoever put another directory there may wonder why its contents are not served.
                 logger.warning(
                     "the shared directory was moved: it is still served, and what is in its place is not",
                     metadata: ["place": "\(path)"])

@@ -4,7 +4,7 @@ public struct IOPool: Sendable {
     let bounds: Bounds?
     let isFar: Bool
 
-    /// How much of it one kind of work may have.
+    /// Limits how much of the pool each kind of work may use.
     final class Bounds: Sendable {
         let passwords: WorkQueue
         let walks: WorkQueue
@@ -18,7 +18,7 @@ public struct IOPool: Sendable {
             walks = WorkQueue(
                 threads, atOnce: limits.treeWalks > 0 ? limits.treeWalks : threads.count / 2, longest: 256,
                 full: "Too much is being copied and deleted at once. Try again in a few seconds.")
-            // Beside those that copy and delete, so that some threads are left for everybody else.
+            // In addition to copying and deleting, so that some threads are left for everything else.
             looks = AsyncSemaphore(atOnce: threads.count / 4)
             spellings = AsyncSemaphore(atOnce: threads.count / 4)
             digests = AsyncSemaphore(atOnce: threads.count / 4)
@@ -34,18 +34,18 @@ public struct IOPool: Sendable {
 
     /// A pool of these threads.
     /// - Parameters:
-    ///   - threads: its own.
-    ///   - passwords: where passwords are hashed.
-    ///   - limits: the server's.
-    ///   - isFar: whether it is for a file system that may keep it waiting for long.
+    ///   - threads: its threads.
+    ///   - passwords: the queue in which passwords are hashed.
+    ///   - limits: the server's limits.
+    ///   - isFar: whether it is for a far file system, which may block for long.
     init(threads: PoolThreads, passwords: WorkQueue, _ limits: Limits, isFar: Bool = false) {
         self.init(threads: threads, bounds: Bounds(threads, passwords: passwords, limits), isFar: isFar)
     }
 
-    /// Whether much waits for a disk that does not answer.
+    /// Whether much work waits for a disk that does not respond.
     var isStuck: Bool { threads?.isStuck ?? false }
 
-    /// Refuses to wait where much waits already for a disk that does not answer.
+    /// Refuses to wait when much work already waits for a disk that does not respond.
     /// - Throws: 503.
     package func requireAnswering() throws(HTTPError) {
         guard isFar, isStuck else { return }
@@ -54,49 +54,49 @@ public struct IOPool: Sendable {
             fields: ["Retry-After": "10"])
     }
 
-    /// Runs the work at once, on the caller's thread: for tests.
+    /// Runs the work immediately on the caller's thread: for tests.
     package static let inline = IOPool(threads: nil, bounds: nil, isFar: false)
 
-    /// Spans of a file that one answer holds at most.
+    /// The most spans of a file in one response.
     package var mostRanges: Int { bounds?.ranges ?? RangeSelection.limit }
 
-    /// Runs `work` on a thread of the pool: right here where the caller is on one already, as every handler's task is.
+    /// Runs `work` on a thread of the pool: directly if the caller is already on one, as every handler's task is.
     public func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let threads else { return try work() }
         return try await threads.run(work)
     }
 
-    /// Lets those who wait for a thread go first: for a task that does many short things on one.
-    /// - Throws: `CancellationError` when nobody waits for the task any more.
+    /// Lets other waiting work run first: for a task that does many short steps on a thread.
+    /// - Throws: `CancellationError` when the task was cancelled.
     package func giveWay() async throws {
         try Task.checkCancellation()
         await threads?.giveWay()
     }
 
-    /// Runs work that is slow on purpose, behind all who wait for the like.
+    /// Runs work that is slow on purpose, after all waiting work of that kind.
     /// - Throws: ``HTTPError`` 503 when too many wait; what `work` throws.
     func verify<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
         return try await bounds.passwords.run(work)
     }
 
-    /// Runs work that holds a thread for as long as a tree or a large file takes, behind all who wait for the like.
+    /// Runs work that holds a thread for as long as a tree or a large file takes, after all waiting work of that kind.
     /// - Throws: ``HTTPError`` 503 when too many wait; what `work` throws.
     package func walk<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
         return try await bounds.walks.run(work)
     }
 
-    /// Runs work that copies `bytes` bytes of a file: behind all who wait for the like, where those are many.
+    /// Runs work that copies `bytes` bytes of a file: if those are many, after all waiting work of that kind.
     /// - Throws: as ``walk(_:)``.
     package func copying<T: Sendable>(_ bytes: Int64, _ work: @escaping @Sendable () throws -> T) async throws -> T {
         bytes > Self.mostCopiedAtOnce ? try await walk(work) : try await run(work)
     }
 
-    /// Bytes that a disk copies in the time of a few requests.
+    /// How many bytes a disk copies in the time of a few requests.
     private static let mostCopiedAtOnce: Int64 = 8 << 20
 
-    /// Runs work that looks at all of a tree before there is anything to send, when a thread can be spared for it.
+    /// Runs work that examines a whole tree before there is anything to send, when a thread can be spared for it.
     /// - Throws: what `work` throws.
     package func look<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
@@ -111,7 +111,7 @@ public struct IOPool: Sendable {
         return try await bounds.digests.run { try await run(work) }
     }
 
-    /// Runs work that reads folders for a name that is like another one, when a thread can be spared for it.
+    /// Runs work that searches folders for an equivalent name, when a thread can be spared for it.
     /// - Throws: what `work` throws.
     func spell<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }

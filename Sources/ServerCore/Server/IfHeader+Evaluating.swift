@@ -1,36 +1,37 @@
 package import DirectoryRoot
 
-/// What an `If` field says of the resources that it names, by what is on the disk and in the lock table now.
+/// Evaluates an `If` field by the current state of the disk and the lock table.
 ///
 /// RFC 4918 §10.4.3, §10.4.4.
 extension IfHeader {
-    /// What is known of one resource.
+    /// The state of one resource.
     private struct State {
-        /// Of the content as it is and as gzip, as either may have been given out; none of a folder and of nothing.
+        /// The tags of its content as it is and as gzip, since either may have been sent; empty for a folder and for
+        /// nothing.
         var tags: [String]
         var locks: [ActiveLock]
 
         static let none = State(tags: [], locks: [])
     }
 
-    /// Whether a request's field may name the state of a collection, which is no question for an event loop.
+    /// Whether a request's field may contain the state of a collection, which can't be evaluated on an event loop.
     package static func mayNameCollections(in request: Request) -> Bool {
         request.fields["if"]?.contains(SyncToken.prefix) == true
     }
 
-    /// Whether any of the lists holds; each resource that is named is looked up once.
+    /// Whether any of the lists is true; each resource in the field is looked up once.
     ///
     /// Waits for the disk.
     /// - Parameters:
-    ///   - request: whose field it is.
-    ///   - settled: what the request's first change found collections to be, which is no more so after it.
-    /// - Returns: false where a list depends on what is not looked at.
-    /// - Throws: what the disk says.
+    ///   - request: the request with the field.
+    ///   - settled: the states of collections before the request's first change, which may itself alter them.
+    /// - Returns: false when a list depends on something that is not examined.
+    /// - Throws: what the disk reports.
     package func holds(for request: Request, _ settled: SettledCollections? = nil) throws(RootError) -> Bool {
         var looked: [SharePath: State] = [:]
         var collections = settled?.look ?? CollectionLook(share: request.share)
         for list in lists {
-            // Well-formed, but elsewhere: nothing there has our tokens or tags.
+            // Well-formed, but on another server: nothing there has our tokens or tags.
             let path = Self.path(of: list, request)
             var state = State.none
             if let path { state = try self.state(of: path, for: request, &looked) }
@@ -67,7 +68,7 @@ extension IfHeader {
         return try? request.resolve(reference: resource).path
     }
 
-    /// The entity tag and the locks of a resource; none of one that this requester may not see.
+    /// The entity tags and the locks of a resource; none if this requester may not see it.
     private static func look(at path: SharePath, _ share: Share) throws(RootError) -> State {
         do {
             let file = try share.existing(path).flatMap { $0.isDirectory ? nil : $0 }
@@ -84,14 +85,14 @@ extension IfHeader {
 }
 
 extension Request {
-    /// The same request, with the lock tokens of its `If` field submitted: its writes hold to that field until their
-    /// very end.
+    /// The same request, with the lock tokens of its `If` field submitted: its writes check that field until their very
+    /// end.
     ///
     /// RFC 4918 §10.4.
     package func submitting(_ header: IfHeader) -> Request {
         var share = self.share
         share.tokens = header.tokens
-        // Of several changes, the first may be what changes a collection.
+        // Of several changes, the first may itself alter a collection's state.
         let settled = SettledCollections()
         share.precondition = { () throws(RootError) in try header.holds(for: self, settled) }
         share.afterChange = { settled.changed() }

@@ -1,5 +1,4 @@
-/// The second that a log has reached, in both forms that its lines have it in: worked out once for all lines of a
-/// second.
+/// The current second of a log, in both formats that its lines use: computed once for all lines of a second.
 struct LogClock {
     private var second: Int64 = -1
     /// As in `2026-11-21T00:12:33`.

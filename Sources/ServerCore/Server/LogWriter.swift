@@ -9,11 +9,11 @@ import Synchronization
     import Glibc
 #endif
 
-/// Lines on their way to where they are kept; never waited for by who logs.
+/// Writes log lines asynchronously: whoever logs never waits.
 final class LogWriter: Sendable {
-    /// More than this waits only when the disk stands still; further lines are dropped, and counted.
+    /// The most bytes that may wait, reached only when the disk stands still; further lines are dropped, and counted.
     private static let limit = 4 * 1_024 * 1_024
-    /// Between two writes, in microseconds.
+    /// The pause between two writes, in microseconds.
     private static let pause: useconds_t = 5_000
 
     private struct State {
@@ -24,9 +24,9 @@ final class LogWriter: Sendable {
     }
 
     private let state = Mutex(State())
-    /// What writes; held while lines are taken and written, so that they keep their order.
+    /// The write function; locked while lines are taken and written, so that they keep their order.
     private let output: Mutex<@Sendable ([UInt8]) -> Void>
-    /// A thread of their own: whoever reads them may stop, and nothing else shall wait for that.
+    /// A thread of its own: whoever reads the lines may stop, and nothing else must wait for that.
     private let queue = DispatchQueue(label: "access log")
 
     init(write: @escaping @Sendable ([UInt8]) -> Void) {
@@ -47,21 +47,21 @@ final class LogWriter: Sendable {
         if begins { queue.async { self.drain() } }
     }
 
-    /// Writes what is there still, at the end, unless that takes longer.
+    /// Writes what is still waiting, at the end, unless that takes longer than `limit`.
     func flush(within limit: Duration) {
-        // The other thread may be waiting for good.
+        // The other thread may be blocked for good.
         DispatchQueue(label: "end of the access log").run(within: limit) { _ = self.writeAll() }
     }
 
     private func drain() {
         while writeAll() {
-            // To wake a thread for each line would cost as much as a small answer: those of the next moments go
-            // together.
+            // Waking a thread for each line would cost as much as a small response: the lines of the next moments are
+            // written together.
             usleep(Self.pause)
         }
     }
 
-    /// - Returns: false when there was nothing, and the next line needs somebody to write it.
+    /// - Returns: false when there was nothing; then the next line has to start a writer.
     private func writeAll() -> Bool {
         output.withLock { write in
             let lines = state.withLock { state -> [UInt8] in

@@ -1,16 +1,16 @@
 import DirectoryRoot
 
-/// The folders above a path prefix, which hold nothing but the way to the share.
+/// The folders above a path prefix, which contain nothing but the way to the share.
 ///
-/// Clients come down from the top: Windows asks about each parent of what it mounts, and others make the parents that
-/// they do not find. RFC 4918 §5.1.
+/// Clients start at the top: Windows asks about each parent of what it mounts, and others create the parents that they
+/// do not find. RFC 4918 §5.1.
 enum PrefixFolders {
-    /// The answer for such a folder.
+    /// The response for such a folder.
     /// - Parameters:
     ///   - head: a request whose target is not below the prefix.
     ///   - prefix: `/a/b`.
     ///   - isReadOnly: whether the share is.
-    /// - Returns: nil for every other place and method.
+    /// - Returns: nil for all other places and methods.
     static func answer(_ head: RequestHeadView, above prefix: String, isReadOnly: Bool) -> Response? {
         var path = head.target.path
         while path.last == UInt8(ascii: "/") { path.removeLast() }
@@ -31,8 +31,8 @@ enum PrefixFolders {
         }
     }
 
-    /// The folder that a path without last slashes names, and the next one on the way to the share, as the prefix has
-    /// them.
+    /// The folder with this path (without trailing slashes), and the next one on the way to the share, as the prefix
+    /// spells them.
     private static func place(of path: ArraySlice<UInt8>, above prefix: String) -> (here: String, next: String)? {
         var here = ""
         for name in prefix.split(separator: "/") {
@@ -43,7 +43,7 @@ enum PrefixFolders {
         return nil
     }
 
-    /// Says of each place that it is a folder, and no more.
+    /// Reports each place as a folder, without any other properties.
     private static func multiStatus(_ places: [String]) -> Response {
         var xml = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">"
         for place in places {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Listens, and answers with its handlers.
+/// Listens, and answers requests with its handlers.
 ///
-/// Add the handlers, then ``run()``; ``shutDown(grace:)`` from anywhere ends it.
+/// Add the handlers, then call ``run()``; ``shutDown(grace:)``, from anywhere, ends it.
 public final class Server: Sendable {
     private struct State {
         var handlers: [any Handler] = []
@@ -14,7 +14,7 @@ public final class Server: Sendable {
     private let state = Mutex(State())
     let counters = Counters()
 
-    /// A server that does not listen yet.
+    /// A server that is not listening yet.
     public init(configuration: ServerConfiguration) {
         self.configuration = configuration
         let hosts = configuration.addresses.compactMap { if case .internet(let host, _) = $0 { host } else { nil } }
@@ -24,12 +24,12 @@ public final class Server: Sendable {
 
     /// Adds a handler, asked before those added earlier.
     ///
-    /// Before ``start(_:)``.
+    /// To be called before ``start(_:)``.
     public func add(_ handler: any Handler) {
         state.withLock { $0.handlers.insert(handler, at: 0) }
     }
 
-    /// Goes on with other rules about who may do what, for requests that begin from now on; trusted proxies stay.
+    /// Replaces the access rules for requests that begin from now on; trusted proxies stay the same.
     public func replaceAccess(_ rules: AccessRules) {
         gate.replace(rules)
         for handler in state.withLock({ $0.handlers }) { handler.accessChanges() }
@@ -37,10 +37,11 @@ public final class Server: Sendable {
 
     /// Begins to listen.
     ///
-    /// - Parameter prepare: the last thing to be done before anybody is answered, while those who come already wait: to
-    ///   give up rights that listening needed. When it throws, nobody is.
-    /// - Returns: where, with the real numbers of ports that were given as 0.
-    /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for what the configuration says about TLS and
+    /// - Parameter prepare: called last, before any request is answered, while connections already wait: to give up
+    ///   privileges that listening needed. If it throws, no request is answered.
+    /// - Returns: the addresses, with the real numbers of ports that were given as 0.
+    /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for the configuration of TLS and proxies; what
+    ///   `prepare` throws.
     ///   proxies; what `prepare` throws.
     @discardableResult
     public func start(_ prepare: () throws -> Void = {}) async throws -> [ListenAddress] {
@@ -59,19 +60,19 @@ public final class Server: Sendable {
         return runtime.addresses
     }
 
-    /// The port that sends those who come without TLS to the addresses with it, with its real number.
+    /// The port that redirects clients without TLS to the addresses with TLS, with its real number.
     ///
-    /// nil where the configuration wants none, and before ``start(_:)``.
+    /// nil if none is configured, and before ``start(_:)``.
     public var redirectPort: Int? { state.withLock { $0.runtime }?.redirectPort }
 
     /// The SHA-256 fingerprint of the certificate for new connections; nil without TLS, and before ``start(_:)``.
     public var certificateFingerprint: String? { state.withLock { $0.runtime }?.contexts?.fingerprint }
 
-    /// Reads the certificate's files again now; they are watched besides.
+    /// Reads the certificate's files again now; they are also watched for changes.
     ///
-    /// Open connections go on with the old one.
+    /// Open connections keep the old certificate.
     ///
-    /// - Throws: ``TLSError``; the old certificate then stays.
+    /// - Throws: ``TLSError``; then the old certificate stays in use.
     public func reloadCertificate() throws { try state.withLock { $0.runtime }?.contexts?.reload() }
 
     /// Serves until ``shutDown(grace:)`` has ended everything or the task is cancelled; begins to listen if
@@ -95,7 +96,7 @@ public final class Server: Sendable {
         }
     }
 
-    /// No new connections; running transfers get `grace` to finish.
+    /// Accepts no new connections; running transfers get `grace` to finish.
     public func shutDown(grace: Duration) async {
         let (handlers, runtime) = state.withLock { ($0.handlers, $0.runtime) }
         for handler in handlers { handler.serverEnds() }

@@ -1,47 +1,47 @@
 public import DirectoryRoot
 public import Logging
 
-/// Everything a server is told; every member has the default that the command line shows.
+/// The configuration of a server; every member has the default that the command line shows.
 public struct ServerConfiguration: Sendable {
     /// The directory that is shared.
     public var root: DirectoryRoot
-    /// Moves every address below it: empty, or `/p` without a last slash, percent-encoded.
+    /// The prefix of all addresses: empty, or `/p` without a trailing slash, percent-encoded.
     public var pathPrefix = ""
-    /// Where to listen.
+    /// The addresses to listen at.
     ///
-    /// By default every address of this machine, IPv6 and IPv4.
+    /// By default all addresses of this machine, IPv6 and IPv4.
     public var addresses: [ListenAddress] = [.anyIPv6(port: 8080), .anyIPv4(port: 8080)]
-    /// Who may do what, under which names the server is reached, and which proxies are believed.
+    /// Who may do what, the server's names, and which proxies are trusted.
     public var access = AccessRules()
-    /// How the server proves who it is; nil for no TLS.
+    /// The server's certificate; nil for no TLS.
     ///
-    /// Unix-domain sockets never have it.
+    /// Unix-domain sockets never use TLS.
     public var tls: TLSSettings?
-    /// Where those who come without TLS are sent to the address with it, at the same hosts; nil for nowhere.
+    /// The port at which clients without TLS are redirected to TLS, at the same hosts; nil for none.
     public var redirectPort: Int?
-    /// How much of everything is taken, and for how long.
+    /// The limits on sizes, numbers and times.
     public var limits = Limits()
     /// Threads for what may wait for a disk; 0 chooses by the number of processors.
     public var ioThreads = 0
-    /// Event loops; 0 is one for every two processors.
+    /// The number of event loops; 0 is one for every two processors.
     ///
-    /// Fewer loops with more to do each wake less often for the same work; the kernel's side of the network and the
-    /// threads for the disk use the other half.
+    /// Fewer loops with more to do wake less often for the same work; the kernel's network code and the threads for the
+    /// disk use the other half.
     public var eventLoops = 0
-    /// One line for each request; nil for none.
+    /// The access log; nil for none.
     public var accessLog: AccessLog?
-    /// Where faults are told.
+    /// The log for errors.
     public var logger = Logger(label: "shareserve")
 
     /// The defaults for a directory.
     public init(root: DirectoryRoot) { self.root = root }
 }
 
-/// A place where a server can be reached.
+/// An address at which a server can be reached.
 public enum ListenAddress: Hashable, Sendable {
     /// A numeric IPv4 or IPv6 address (or a name that resolves to one) and a port; 0 takes a free one.
     case internet(host: String, port: Int)
-    /// A Unix-domain socket by its path. A socket file that nobody listens on is replaced.
+    /// A Unix-domain socket by its path. A socket file on which nobody listens is replaced.
     case unix(path: String)
 
     /// Every IPv4 address of this machine.
@@ -50,20 +50,20 @@ public enum ListenAddress: Hashable, Sendable {
     /// Every IPv6 address of this machine, and no IPv4 ones.
     public static func anyIPv6(port: Int) -> ListenAddress { .internet(host: "::", port: port) }
 
-    /// Of an address in a network; nil of a Unix-domain socket.
+    /// The port of a network address; nil for a Unix-domain socket.
     package var port: Int? {
         if case .internet(_, let port) = self { return port }
         return nil
     }
 }
 
-/// Why a server could not listen.
+/// Why a server can't listen.
 public enum ListenError: Error, Equatable, Sendable {
     /// Another process listens on this port.
     case portInUse(host: String, port: Int)
     /// Another process listens on this socket.
     case socketInUse(path: String)
-    /// Something that is no socket has this name.
+    /// Something that is not a socket has this name.
     case notASocket(path: String)
     /// Any other refusal, in words.
     case refused(address: String, reason: String)

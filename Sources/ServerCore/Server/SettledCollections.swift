@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What was found out about collections right before a request's first change, by which its further ones go: that
-/// change may be why they are no longer so.
+/// The states of collections right before a request's first change, which also count for its later changes: the first
+/// change may itself alter them.
 package final class SettledCollections: Sendable {
     private struct State {
         var look: CollectionLook?
@@ -13,9 +13,9 @@ package final class SettledCollections: Sendable {
     /// Nil before the first change.
     var look: CollectionLook? { state.withLock { $0.hasChanged ? $0.look : nil } }
 
-    /// A change may be made, by what `look` has found out.
+    /// Records what `look` has found out, before a change may be made.
     func keep(_ look: CollectionLook) { state.withLock { $0.look = look } }
 
-    /// A change was made.
+    /// Records that a change was made.
     func changed() { state.withLock { $0.hasChanged = true } }
 }

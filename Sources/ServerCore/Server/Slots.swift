@@ -1,18 +1,18 @@
 import Synchronization
 
-/// A number of things that may go on at once.
+/// A limited number of places for concurrent work.
 ///
-/// When all places are taken, one whose client takes nothing of its answer is taken from it: else some hundred clients
-/// that read a byte now and then would keep all others from listing.
+/// When all places are taken, one whose client takes nothing of its response loses its place: otherwise some hundred
+/// clients that read a byte now and then would keep all others out.
 package final class Slots: Sendable {
     private let count: Int
-    /// Of those who have a place.
+    /// The watches of those who have a place.
     private let watches = Mutex<[ObjectIdentifier: BodyWatch]>([:])
 
-    /// `count` things at once.
+    /// `count` places.
     package init(_ count: Int) { self.count = max(0, count) }
 
-    /// Takes a place, given back when the token goes; nil when all are taken by clients that read.
+    /// Takes a place, released with the token; nil when all are taken by clients that read.
     package func take() -> Token? {
         let watch = BodyWatch()
         var loser: BodyWatch?
@@ -31,7 +31,7 @@ package final class Slots: Sendable {
     /// One taken place.
     package final class Token: Sendable {
         private let slots: Slots
-        /// To be told of the body for which the place is kept; without one it is nobody else's.
+        /// To be given the body for which the place is kept; without one, nobody else can take the place.
         package let watch: BodyWatch
 
         fileprivate init(slots: Slots, watch: BodyWatch) {
@@ -39,7 +39,7 @@ package final class Slots: Sendable {
             self.watch = watch
         }
 
-        /// Whether so many are taken that each should hold less memory than it would alone.
+        /// Whether so many are taken that each should use less memory than it would alone.
         package var isCrowded: Bool { slots.watches.withLock { $0.count } > 16 }
 
         deinit {

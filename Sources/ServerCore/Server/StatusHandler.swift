@@ -1,18 +1,18 @@
 import DirectoryRoot
 
-/// `/.shareserve/health` and `/.shareserve/metrics` (Prometheus' text form).
+/// `/.shareserve/health` and `/.shareserve/metrics` (in Prometheus' text format).
 public struct StatusHandler: Handler {
     private let counters: Counters
 
     /// The methods at its two addresses.
     public let methods: [Method] = [.get, .head]
 
-    /// Shows what `server` counts.
+    /// Shows the counters of `server`.
     public init(of server: Server) {
         counters = server.counters
     }
 
-    /// Answers its two addresses at once.
+    /// Answers its two addresses immediately.
     public func answer(_ request: Request) -> Answer {
         let isHealth = request.path.bytes.elementsEqual(".shareserve/health".utf8)
         guard isHealth || request.path.bytes.elementsEqual(".shareserve/metrics".utf8) else { return .pass }

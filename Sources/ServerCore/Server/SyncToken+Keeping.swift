@@ -1,7 +1,7 @@
 package import DirectoryRoot
 
 extension SyncToken {
-    /// The token of `snapshot`, which is kept until the token comes back.
+    /// The token of `snapshot`, which is stored until the token comes back.
     package init(keeping snapshot: CollectionSnapshot, in store: SnapshotStore) throws(RootError) {
         let bytes = snapshot.bytes
         self.init(of: bytes)
@@ -12,12 +12,12 @@ extension SyncToken {
     ///
     /// RFC 6578 §4.
     ///
-    /// Nil when it holds too much for one.
+    /// Nil when it has too many members.
     /// - Parameters:
     ///   - path: of the collection.
     ///   - share: the requester's view.
-    ///   - memory: where what is remembered meanwhile is counted.
-    /// - Throws: ``RootError/tooMany`` when others fill the memory.
+    ///   - memory: counts what is held meanwhile.
+    /// - Throws: ``RootError/tooMany`` when others have used up the memory.
     package init?(of path: SharePath, in share: Share, memory: TreeMemory.Portion) throws(RootError) {
         let snapshot: CollectionSnapshot
         do {

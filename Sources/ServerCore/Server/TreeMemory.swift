@@ -1,13 +1,13 @@
 package import DirectoryRoot
 import Synchronization
 
-/// Memory for what answers of one kind about whole trees hold while they are sent: the names of everything in them.
+/// The memory that responses about whole trees, of one kind, use while they are sent: the names of everything in them.
 ///
-/// However many people download large folders, all of that together is bounded, and so is what synchronising takes.
-/// The first 256 KiB of each answer are not counted, so that ordinary folders go on, and one that is alone may hold as
-/// much as it needs.
+/// However many clients download large folders, all of that together is limited, and so is what synchronising takes.
+/// The first 256 KiB of each response are not counted, so that ordinary folders proceed, and a single response may use
+/// as much as it needs.
 package final class TreeMemory: Sendable {
-    /// Bytes of each answer that are not counted: some three thousand files.
+    /// How many bytes of each response are not counted: some three thousand files.
     package static let free = 256 * 1024
 
     private let most: Int
@@ -15,11 +15,11 @@ package final class TreeMemory: Sendable {
 
     private struct Used {
         var bytes = 0
-        /// Of those who hold what is counted; the others' bytes go with their portions.
+        /// The responses that hold counted bytes; the bytes of the others are released with their portions.
         var portions: [ObjectIdentifier: Int] = [:]
         var watches: [ObjectIdentifier: BodyWatch] = [:]
 
-        /// Who gives way to the answer `id`, so that it may hold `counted` bytes instead of `held`.
+        /// The responses that give way to `id`, so that it may hold `counted` bytes instead of `held`.
         /// - Returns: nil when too few can.
         func losers(
             for counted: Int, insteadOf held: Int, of id: ObjectIdentifier, _ most: Int
@@ -41,16 +41,16 @@ package final class TreeMemory: Sendable {
         }
     }
 
-    /// Room for `bytes` in all; nil for 64 MiB, or less where there is little memory.
+    /// A budget of `bytes` in all; nil for 64 MiB, or less on a machine with little memory.
     package init(_ bytes: Int? = nil) { most = bytes ?? UsableMemory.part(64 << 20, oneIn: 16) }
 
-    /// Where one answer says what it holds.
+    /// Counts what one response holds.
     ///
-    /// - Parameter watch: told of the answer's body, so that it can give way to others; nil where there is none.
+    /// - Parameter watch: given the response's body, so that it can give way to others; nil if there is none.
     /// - Returns: a portion that holds nothing yet.
     package func portion(watch: BodyWatch? = nil) -> Portion { Portion(self, watch) }
 
-    /// What one answer holds; given back when it goes.
+    /// What one response holds; released with this object.
     package final class Portion: Sendable {
         private let memory: TreeMemory
         private let watch: BodyWatch?
@@ -65,10 +65,10 @@ package final class TreeMemory: Sendable {
             memory.used.withLock { $0.remove(id) }
         }
 
-        /// Counts that the answer holds `bytes` now.
+        /// Sets the number of bytes that the response holds now.
         ///
-        /// Where there is no room, answers whose clients take nothing give way.
-        /// - Throws: ``RootError/tooMany`` when there is no room for more; then nothing has changed for this one.
+        /// If there is not enough memory, responses whose clients take nothing give way.
+        /// - Throws: ``RootError/tooMany`` when there is not enough for more; then nothing has changed for this one.
         package func hold(_ bytes: Int) throws(RootError) {
             let counted = max(0, bytes - TreeMemory.free)
             let id = ObjectIdentifier(self)

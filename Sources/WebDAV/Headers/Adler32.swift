@@ -4,7 +4,7 @@ struct Adler32: Sendable {
     private var b: UInt32 = 0
 
     mutating func update(_ bytes: [UInt8]) {
-        // 5,552 additions are the most that fit before the remainder must be taken.
+        // The most additions that cannot overflow before the remainder is taken.
         var rest = bytes[...]
         while !rest.isEmpty {
             for byte in rest.prefix(5552) {

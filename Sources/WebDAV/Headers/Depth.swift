@@ -26,7 +26,7 @@ struct Depth: Hashable, Sendable {
     /// Reads `0`, `1` or `infinity`, the latter two perhaps with `,noroot`.
     /// - Throws: 400 for anything else.
     init(header: String) throws(HTTPError) {
-        // What nearly every request says; to take it apart would cost more than to answer.
+        // Nearly every request has one of these; to parse it would cost more than to answer.
         switch header {
         case "0": self = .zero
         case "1": self = .one

@@ -7,8 +7,8 @@ internal import ServerCore
 struct LockTokenHeader: Hashable, Sendable {
     let token: LockToken
 
-    /// Reads a coded URL; Windows may leave its angle brackets out.
-    /// - Throws: 400 when it is missing or no absolute URI.
+    /// Reads a Coded-URL; Windows may leave out its angle brackets.
+    /// - Throws: 400 when it is missing or not an absolute URI.
     init(header: String?) throws(HTTPError) {
         guard var text = header?.trimmingBlanks, !text.isEmpty else {
             throw HTTPError(.badRequest, "UNLOCK needs a Lock-Token field.")

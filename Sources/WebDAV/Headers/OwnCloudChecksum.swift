@@ -1,15 +1,15 @@
 internal import ServerCore
 
-/// A check sum as ownCloud's clients write it: `SHA1:f572d3…`.
+/// A checksum as ownCloud's clients write it: `SHA1:f572d3…`.
 struct OwnCloudChecksum: Hashable, Sendable {
-    /// The raw value is the name under which the share keeps it; all of them appear in this order.
+    /// The raw value is the name under which the share stores it; responses list them in this order.
     enum Algorithm: String, CaseIterable, Sendable {
         case sha1
         case md5
         case sha256
         case adler32
 
-        /// Not for Adler-32, which is no digest.
+        /// Nil for Adler-32, which is not a digest.
         var digest: DigestAlgorithm {
             switch self {
             case .md5: .md5
@@ -21,7 +21,7 @@ struct OwnCloudChecksum: Hashable, Sendable {
         fileprivate var length: Int { self == .adler32 ? 4 : digest.length }
     }
 
-    /// Nil for one that is not known here.
+    /// Nil for an unknown algorithm.
     let algorithm: Algorithm?
     let value: [UInt8]
 
@@ -38,7 +38,7 @@ struct OwnCloudChecksum: Hashable, Sendable {
         value = bytes
     }
 
-    /// What the `checksum` element holds: those that are kept, with blanks between them.
+    /// The content of the `checksum` element: the stored ones, separated by spaces.
     static func text(of kept: [String: [UInt8]]) -> String {
         Algorithm.allCases.compactMap { algorithm in
             kept[algorithm.rawValue].map { algorithm.rawValue.uppercased() + ":" + Hex.text($0) }

@@ -1,8 +1,8 @@
 internal import ServerCore
 
-/// What a client would rather not be sent: RFC 7240, RFC 8144, and Microsoft's `Brief: t`.
+/// What a client prefers not to receive: RFC 7240, RFC 8144, and Microsoft's `Brief: t`.
 struct Prefer: Hashable, Sendable {
-    /// Leave out what failed with 404, and bodies that only say that all went well.
+    /// Leave out what failed with 404, and bodies that only report success.
     private(set) var isMinimal = false
     /// The members without the target itself.
     private(set) var leavesOutTarget = false
@@ -24,7 +24,7 @@ struct Prefer: Hashable, Sendable {
         }
     }
 
-    /// Says in an answer what was heeded, and what a cache has to look at.
+    /// Names in a response the preferences that were applied, and the fields that a cache must compare.
     func note(in fields: inout ResponseFields) {
         fields.add("Vary", "Brief, Prefer, Accept-Encoding")
         var applied: [String] = []

@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// The text without the spaces and tabs around it.
+    /// The text without leading and trailing spaces and tabs.
     var trimmingBlanks: String {
         var rest = self[...]
         while let first = rest.first, first == " " || first == "\t" { rest = rest.dropFirst() }

@@ -1,13 +1,13 @@
-/// For how long a lock is asked for.
+/// The time for which a lock is requested.
 ///
 /// RFC 4918 §10.7.
 ///
-/// A wish and no more: the first alternative that can be read is taken, the rest is ignored, whatever it says.
+/// Only a wish: the first alternative that can be read is taken, and the rest is ignored, whatever it is.
 struct Timeout: Hashable, Sendable {
-    /// Nil asks for the server's own default.
+    /// Nil means the server's default.
     let duration: Duration?
 
-    /// Past this, seconds are the same as `Infinite`: the server's maximum is far below.
+    /// Above this, a number of seconds means the same as `Infinite`: the server's maximum is far below.
     static let longest: Int64 = 0xFFFF_FFFF
 
     init(header: String?) {

@@ -4,11 +4,11 @@ internal import ServerCore
 ///
 /// RFC 9110 §14.4, §14.5.
 enum UpdateRange: Hashable, Sendable {
-    /// At the end.
+    /// After the last byte.
     case append
-    /// From `first` on; through `last` where it was said, of a file that has or will have `whole` bytes.
+    /// From `first` on; through `last` if it was given, of a file that has or will have `whole` bytes.
     case from(first: Int64, last: Int64?, whole: Int64? = nil)
-    /// The last bytes.
+    /// The last bytes, as many as given.
     case suffix(Int64)
 
     /// Reads `append`, `bytes=a-b`, `bytes=a-` or `bytes=-n`.

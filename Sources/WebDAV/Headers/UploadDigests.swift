@@ -1,6 +1,6 @@
 internal import ServerCore
 
-/// The digests that a client sent with a content, computed while it comes.
+/// The digests that a client sent for a content, computed while it is received.
 ///
 /// RFC 9530, and ownCloud's `OC-Checksum`.
 struct UploadDigests: Sendable {
@@ -10,25 +10,26 @@ struct UploadDigests: Sendable {
     }
 
     private struct Check: Sendable {
-        /// As the share keeps it; empty for what it does not keep.
+        /// The name under which the share stores it; empty for one that is not stored.
         var name: String
         var hash: Hash
         var expected: [UInt8]
     }
 
     private var checks: [Check] = []
-    /// Those of the bytes on the wire, when these are not the content itself.
+    /// The digests of the bytes on the wire, when these are not the content itself.
     private var encoded: [(algorithm: DigestAlgorithm, expected: [UInt8])] = []
     private var wanted: (algorithm: DigestAlgorithm, digester: Digester)?
 
-    /// Reads the fields; algorithms that are not known here are not checked.
+    /// Reads the fields; algorithms not known here are not checked.
     ///
     /// - Parameters:
     ///   - reprDigest: the value of `Repr-Digest`.
     ///   - contentDigest: the value of `Content-Digest`.
     ///   - ocChecksum: the value of `OC-Checksum`.
-    ///   - wanted: the value of `Want-Repr-Digest`: what the answer shall say of the content.
-    ///   - isEncoded: whether the body is compressed: then the first two mean its compressed bytes. RFC 9530 §3.1.
+    ///   - wanted: the value of `Want-Repr-Digest`: the digest of the content that the response shall have.
+    ///   - isEncoded: whether the body is compressed: then the first two are digests of its compressed bytes. RFC 9530
+    ///     §3.1.
     /// - Throws: 400 when a digest of a known algorithm is malformed.
     init(
         reprDigest: String?, contentDigest: String?, ocChecksum: String?, wanted: String? = nil, isEncoded: Bool = false
@@ -53,7 +54,7 @@ struct UploadDigests: Sendable {
 
     var isEmpty: Bool { checks.isEmpty && wanted == nil }
 
-    /// What the client wants to be told of the content that came.
+    /// The digest of the received content that the client wants in the response.
     var answer: ReprDigest? { wanted.map { ReprDigest($0.algorithm, $0.digester.finish()) } }
 
     mutating func update(_ bytes: [UInt8]) {
@@ -75,15 +76,15 @@ struct UploadDigests: Sendable {
         if !encoded.isEmpty { body.hashEncoded(by: encoded.map(\.algorithm)) }
     }
 
-    /// - Parameter body: the same as was watched, read to its end.
-    /// - Throws: 400 when its compressed bytes are others than were promised.
+    /// - Parameter body: the one that was watched, read to its end.
+    /// - Throws: 400 when its compressed bytes do not have the digests that were sent.
     func check(encoded body: RequestBody) throws(HTTPError) {
         for (algorithm, expected) in encoded where body.encodedDigest(by: algorithm) != expected {
             throw Self.mismatch
         }
     }
 
-    /// - Throws: 400 when the content is another one than was promised.
+    /// - Throws: 400 when the content does not have the digests that were sent.
     func check() throws(HTTPError) {
         for check in checks {
             let value =
@@ -98,12 +99,12 @@ struct UploadDigests: Sendable {
     private static let mismatch = HTTPError(
         .badRequest, "The content does not match its digest. Send the file again.")
 
-    /// The check sums that the client will ask for again, by the names under which the share keeps them.
+    /// The checksums that the client will ask for later, by the names under which the share stores them.
     var kept: [String: [UInt8]] {
         Dictionary(checks.filter { !$0.name.isEmpty }.map { ($0.name, $0.expected) }) { first, _ in first }
     }
 
-    /// One `SHA1:…` in hexadecimal.
+    /// Adds one `SHA1:…` in hexadecimal.
     private mutating func add(ownCloud part: Substring) throws(HTTPError) {
         guard let sum = OwnCloudChecksum(part) else {
             throw HTTPError(.badRequest, "The OC-Checksum field is malformed.")

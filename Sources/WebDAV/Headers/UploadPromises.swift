@@ -1,15 +1,15 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// What the fields of an upload say about the content that follows.
+/// What the fields of an upload announce about its content.
 struct UploadPromises: Sendable {
     /// `X-OC-Mtime`.
     let modified: Timestamp?
-    /// Finder's `X-Expected-Entity-Length` or ownCloud's `OC-Total-Length`, for bodies that do not say it themselves.
+    /// Finder's `X-Expected-Entity-Length` or ownCloud's `OC-Total-Length`, for bodies without a Content-Length.
     let length: Int64?
     let digests: UploadDigests
     private let isOwnCloud: Bool
-    /// What came is not what is stored.
+    /// Whether the body is compressed, so that the received bytes are not those that are stored.
     private let isEncoded: Bool
 
     /// - Throws: 400 when a field can't be read.
@@ -28,14 +28,15 @@ struct UploadPromises: Sendable {
         isOwnCloud = time != nil || checksum != nil || fields["oc-total-length"] != nil
     }
 
-    /// - Throws: 400 when fewer bytes came than were announced.
+    /// - Throws: 400 when fewer bytes were received than announced.
     func check(written: Int64) throws(HTTPError) {
         if let length, written < length {
             throw HTTPError(.badRequest, "Fewer bytes came than were announced. Send the file again.")
         }
     }
 
-    /// The fields of the answer to an upload: validators only of what the client sent byte for byte.
+    /// The fields of the response to an upload: validators only if what is stored is byte for byte what the client
+    /// sent.
     ///
     /// RFC 9110 §9.3.4.
     func fields(after attributes: FileAttributes, _ digests: UploadDigests) -> ResponseFields {

@@ -28,13 +28,13 @@ extension DAVRequest {
         }
     }
 
-    /// Whether a move is no mere renaming; false for what will fail anyway.
+    /// Whether a move needs more than a rename; false for one that will fail anyway.
     private func crossesFileSystems(_ share: Share, _ target: SharePath) -> Bool {
         let places = try? (share.attributes(of: path), share.attributes(of: target.parent))
         return places.map { $0.device != $1.device } ?? false
     }
 
-    /// Asks whether the work is long enough to wait for its turn; without `isLong` it always is.
+    /// Runs the copy or move, queued with other long work if `isLong` returns true or is nil.
     private func transfer(
         _ isLong: (@Sendable (Share, SharePath) -> Bool)? = nil,
         _ run: @escaping @Sendable (Share, SharePath, Replacement) throws -> TransferResult

@@ -2,7 +2,7 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Removes a file or a whole tree: 204, or a 207 that names what could not go.
+    /// Removes a file or a whole tree: 204, or a 207 that names what could not be removed.
     ///
     /// RFC 4918 §9.6.
     func delete() async throws -> Response {
@@ -15,7 +15,8 @@ extension DAVRequest {
                 throw HTTPError(.badRequest, "A folder is deleted with all that is in it: Depth must be infinity.")
             }
             guard !path.isRoot else { throw HTTPError(.forbidden, "The shared folder itself can't be deleted.") }
-            // What it names may be on a disk that keeps us waiting, as all others would wait once this is under way.
+            // Checked before the removal begins: what the field names may be on a slow disk, for which all others would
+            // then wait.
             try checkIf()
             do {
                 let failures = try share.remove(path, when: conditions.replacement)
@@ -29,10 +30,10 @@ extension DAVRequest {
         return isTree ? try await onDiskInTurn(work) : try await onDisk(work)
     }
 
-    /// A body that would be ignored must be refused.
+    /// Refuses a body, as one that would be ignored must be.
     ///
-    /// RFC 4918 §8.4. Old clients send a `propertybehavior` with COPY and MOVE (RFC 2518 §12.12), which says nothing
-    /// new.
+    /// RFC 4918 §8.4. Old clients send a `propertybehavior` with COPY and MOVE (RFC 2518 §12.12), which adds nothing
+    /// and is accepted.
     /// - Throws: 415.
     func refuseBody() async throws {
         let body = try await body()
@@ -43,10 +44,10 @@ extension DAVRequest {
         }
     }
 
-    /// Names the locked members in a 207 when the locks are only below `path`.
+    /// Names the locked members in a 207 if the locks are only below `path`.
     ///
     /// RFC 4918 §9.6.1.
-    /// - Throws: ``RootError/locked(_:)`` when the lock is on `path` itself or above.
+    /// - Throws: ``RootError/locked(_:)`` when a lock is on `path` itself or above it.
     func lockedMembers(_ roots: [SharePath], below path: SharePath, in share: Share) throws -> Response {
         guard !roots.isEmpty, roots.allSatisfy({ path.isAncestor(of: $0) }) else { throw RootError.locked(roots) }
         return multiStatus(roots.map { MemberFailure(path: $0, error: .locked([$0])) }, in: share)

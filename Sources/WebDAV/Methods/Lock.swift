@@ -2,7 +2,7 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Takes a lock (200, or 201 with a new empty file), or without a body refreshes one.
+    /// Takes a lock (200, or 201 with a new empty file), or refreshes one when there is no body.
     ///
     /// RFC 4918 §9.10.
     func lock() async throws -> Response {
@@ -20,11 +20,12 @@ extension DAVRequest {
             guard try !request.hasTrailingSlash || existing(path) != nil else { throw Self.fileBehindSlash }
             do {
                 let (lock, created) = try share.lock(path, wish)
-                // The lock stands: whoever does not hear of its token could not end it.
+                // The lock exists now: a client that did not get its token could not remove it. So nothing may fail
+                // from here on.
                 let others = ((try? share.locks(covering: path)) ?? []).filter { $0.token != lock.token }
                 return answer([lock] + others, created ? .created : .ok, token: lock.token, in: share)
             } catch RootError.locked(let roots) {
-                // No lock is in the way of this one, but the new name needs the token of its folder. RFC 4918 §7.4
+                // No lock conflicts with this one, but the new name needs the token of its folder's lock. RFC 4918 §7.4
                 guard try existing(path) != nil || !share.locks(covering: path).isEmpty else {
                     throw RootError.locked(roots)
                 }
@@ -62,7 +63,7 @@ extension DAVRequest {
         return Response(status, fields: fields, body: .bytes(xml.take()))
     }
 
-    /// 423 with the lock in the way; 207 when it is only on members.
+    /// A 423 with the conflicting lock; a 207 if only members have one.
     ///
     /// RFC 4918 §9.10.5, §9.10.9.
     private func conflict(with roots: [Place]) -> Response {
@@ -88,14 +89,14 @@ extension DAVRequest {
 /// RFC 4918 §14.11.
 struct LockInfo: Hashable, Sendable {
     let isExclusive: Bool
-    /// The `owner` element as sent, on its own; empty without one.
+    /// The `owner` element as sent, as XML that stands on its own; empty without one.
     let owner: [UInt8]
 
-    /// An answer holds the owner five elements deeper than the request, and what is deeper than 256 many a client's
-    /// libxml2 does not read.
+    /// A response holds the owner five elements deeper than the request, and many clients' libxml2 reads no more than
+    /// 256 levels.
     static let maxDepth = XMLBounds.maxDepth - 5
 
-    /// - Throws: 400 when it is no `lockinfo` for a write lock.
+    /// - Throws: 400 when it is not a `lockinfo` for a write lock.
     init(_ root: XMLElement) throws(HTTPError) {
         guard root.isDAV("lockinfo"), let scope = root.child("lockscope"), let type = root.child("locktype"),
             type.child("write") != nil

@@ -2,7 +2,7 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Makes a collection: 201, 405 for a taken name, 409 without a parent, 415 with a body.
+    /// Creates a collection: 201; 405 for a taken name, 409 without a parent, 415 with a body.
     ///
     /// RFC 4918 §9.3.
     func mkcol() async throws -> Response {
@@ -23,8 +23,8 @@ extension DAVRequest {
         }
     }
 
-    /// What is at the target; nil, too, for those who may not see it: who may only send files makes folders all the
-    /// same.
+    /// What is at the target; nil also for a requester that may not see it: one that may only upload creates folders
+    /// all the same.
     private func visibleTarget() throws(RootError) -> FileAttributes? {
         do throws(RootError) {
             return try existing(path)

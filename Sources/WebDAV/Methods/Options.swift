@@ -2,15 +2,15 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// What can be done here, and that this is WebDAV: answered for every address, whether something is there or not.
+    /// Reports the methods allowed here, and that this is WebDAV; for every address, whether or not anything is there.
     ///
     /// RFC 4918 §10.1, RFC 9110 §9.3.7.
     func options() async throws -> Response {
         options(of: try await onDisk { _ in try? existing(path) })
     }
 
-    /// The same where no disk has to be waited for: on the event loop, as many clients ask first.
-    /// - Returns: nil where one has to be.
+    /// The same if no disk has to be waited for: on the event loop, since many clients send this first.
+    /// - Returns: nil if one has to be waited for.
     func optionsAtOnce() -> Response? {
         do {
             return options(of: try share.attributesAtOnce(of: path))
@@ -23,12 +23,12 @@ extension DAVRequest {
 
     private func options(of target: FileAttributes?) -> Response {
         let isReadOnly = share.root.policy.isReadOnly
-        // “*” asks about the server, not about a place.
+        // “*” means the server, not a resource.
         let isServer = request.fields.head.target.elementsEqual("*".utf8)
         var allowed =
             isServer ? Self.everything : Self.allowed(for: target, isRoot: path.isRoot, isReadOnly: isReadOnly)
         if target?.isDirectory == true, !isReadOnly {
-            // Clients ask the folder that they mount, to know whether they can put anything into it.
+            // Clients ask the folder that they mount whether they can create anything in it.
             allowed += ", PUT, MKCOL"
         }
         var fields: ResponseFields = [
@@ -39,7 +39,7 @@ extension DAVRequest {
         ]
         if !isReadOnly {
             fields.add("Accept-Patch", Self.acceptedPatches)
-            // Never empty: without a limit the draft wants one that holds for everything.
+            // Never empty: without any limit, the draft asks for one that always holds.
             fields.add("Upload-Limit", share.root.policy.maxUploadSize.map { "max-size=\($0)" } ?? "min-size=0")
         }
         return Response(.ok, fields: fields)
@@ -48,7 +48,7 @@ extension DAVRequest {
     private static let everything =
         "OPTIONS, GET, HEAD, POST, PUT, PATCH, DELETE, PROPFIND, PROPPATCH, MKCOL, COPY, MOVE, LOCK, UNLOCK, REPORT"
 
-    /// The methods that make sense for what is there, as a list for `Allow`.
+    /// The methods that apply to `target`, as the value of `Allow`.
     static func allowed(for target: FileAttributes?, isRoot: Bool, isReadOnly: Bool) -> String {
         guard let target else { return isReadOnly ? "OPTIONS" : "OPTIONS, PUT, MKCOL, LOCK" }
         var methods = ["OPTIONS", "GET", "HEAD", "PROPFIND"]
@@ -60,7 +60,7 @@ extension DAVRequest {
         return methods.joined(separator: ", ")
     }
 
-    /// 405 with what would be allowed.
+    /// A 405 with the methods that are allowed.
     func notAllowed(_ message: String, for target: FileAttributes?) -> HTTPError {
         HTTPError(
             .methodNotAllowed, message,

@@ -2,7 +2,7 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Replaces or appends bytes of a file, on a copy that takes its place when every byte has come.
+    /// Replaces or appends bytes of a file, in a copy that takes the file's place when every byte has been received.
     ///
     /// As SabreDAV and dufs do it: `X-Update-Range: append`, `bytes=first-last`, `bytes=first-`, `bytes=-last`.
     func patch() async throws -> Response {
@@ -21,7 +21,7 @@ extension DAVRequest {
             throw Self.otherLength
         }
         let upload = try await request.io.copying(start) { [share] in
-            // Where the end is not known, as much room as it may take.
+            // If the end is not known, the most that the upload may need is reserved.
             let isKnown = length != nil && !request.body.isEncoded
             let (end, overflow) = (isKnown ? start : max(old.size, start)).addingReportingOverflow(length ?? 0)
             guard !overflow else { throw RootError.tooLarge }
@@ -62,7 +62,7 @@ extension DAVRequest {
                 throw notAllowed("A folder is at this address.", for: entry.attributes)
             }
             try requireFolderBehindSlash(entry.attributes)
-            // What was opened is what the commit compares with.
+            // The commit compares with the file that was opened.
             guard conditions.evaluate(entry.attributes, isRead: false) == .proceed else {
                 throw RootError.preconditionFailed
             }
@@ -70,16 +70,16 @@ extension DAVRequest {
         }
     }
 
-    /// Computes a check sum of what is there, and keeps it.
+    /// Computes and stores a checksum of the file's content.
     ///
-    /// As Nextcloud does it: rclone asks for it when it has set a file's time, and counts a refusal as a failed sync.
+    /// As Nextcloud does: rclone asks for it after it has set a file's time, and counts a refusal as a failed sync.
     private func recalculate(_ name: String) async throws -> Response {
         guard let algorithm = OwnCloudChecksum.Algorithm(rawValue: name.lowercased()), algorithm != .adler32 else {
             throw HTTPError(.badRequest, "X-Recalculate-Hash is one of sha1, md5 and sha256.")
         }
         let entry = try await onDiskIfConditionsHold(needsTarget: true) { share in
             let entry = try share.open(path)
-            // For who may not keep the sum, nothing is read.
+            // Fails for a requester that may not store the checksum, before the file is read.
             if !entry.attributes.isDirectory {
                 try share.updateChecksums(of: path, [:], for: entry.attributes.entityTag)
             }
@@ -97,13 +97,13 @@ extension DAVRequest {
     }
 
     private static let partialUpdate = "application/x-sabredav-partialupdate"
-    /// The value of `Accept-Patch`; the second is for uploads that begin here and can be resumed.
+    /// The value of `Accept-Patch`; the second type is for resumable uploads that begin here.
     static let acceptedPatches = partialUpdate + ", application/partial-upload"
 
     private func updateRange() throws -> UpdateRange {
         if let header = request.fields["x-update-range"] { return try UpdateRange(updateRange: header) }
         guard let header = request.fields["content-range"] else {
-            // A document of some other kind says its changes in itself. RFC 5789 §2.2
+            // A document of another type describes its changes itself. RFC 5789 §2.2
             let isPart = request.fields["content-type"].map { $0.lowercased().hasPrefix(Self.partialUpdate) } ?? true
             throw HTTPError(
                 isPart ? .badRequest : .unsupportedMediaType,
@@ -113,8 +113,8 @@ extension DAVRequest {
         return try UpdateRange(contentRange: header)
     }
 
-    /// - Throws: 416 when the range begins behind the end: a file gets no holes. And when there is more than the client
-    ///   knows of; less it may be that it still sends.
+    /// - Throws: 416 when the range begins beyond the end, since files get no holes, and when the file is larger than
+    ///   the client states; it may be smaller, since the client may still send the rest.
     private func start(of range: UpdateRange, in size: Int64) throws -> Int64 {
         if case .from(_, _, let whole?) = range, size > whole {
             throw HTTPError(

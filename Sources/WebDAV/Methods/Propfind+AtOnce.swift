@@ -2,9 +2,10 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// What a PROPFIND asks, where its body came together with its head and is one that is known; nil for every other.
+    /// The properties that a PROPFIND asks for, if its body was received together with its header section and is a
+    /// known one; nil for every other.
     ///
-    /// Without what ``PropertySelection/needsSyncToken``, which takes a walk.
+    /// Nil also for what ``PropertySelection/needsSyncToken``, which takes a walk over the tree.
     func knownSelection() -> PropertySelection? {
         guard let body = request.body.atHand, body.count <= service.options.maxXMLBytes,
             let selection = service.selections.known(propfind: body, charset: DAVBody.charset(of: request)),
@@ -13,11 +14,11 @@ extension DAVRequest {
         return selection
     }
 
-    /// Answers a PROPFIND of one resource for which no disk has to be waited for.
+    /// Answers a PROPFIND of one resource if no disk has to be waited for.
     ///
-    /// On the event loop: programs that mount the share ask so before nearly everything else that they do, and two
-    /// changes of threads cost more than all the rest of it.
-    /// - Returns: nil where more has to be looked at, or anything is wrong; ``propfind(_:_:)`` then answers.
+    /// On the event loop: programs that mount the share send it before nearly everything else that they do, and two
+    /// changes of threads cost more than all the rest.
+    /// - Returns: nil if more has to be looked at or anything is wrong; ``propfind(_:_:)`` then answers.
     func propfindAtOnce(_ selection: PropertySelection) -> Response? {
         guard ifHeader == nil, !selection.needsSpace else { return nil }
         do {
@@ -28,7 +29,7 @@ extension DAVRequest {
                 memory: service.trees.portion())
             return .multiStatus(listing.first, to: request, fields: fields(of: listing, prefer))
         } catch RootError.notFound {
-            // Desktops look for companions of each file that they show, which nearly never exist.
+            // Desktops look for companion files of each file that they show, which nearly never exist.
             return DAVError.response(to: .notFound, of: request)
         } catch {
             return nil

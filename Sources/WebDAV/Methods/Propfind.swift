@@ -2,19 +2,19 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Properties of the target and, by Depth, of its members, streamed.
+    /// Lists properties of the target and, depending on Depth, of its members, streamed.
     ///
     /// RFC 4918 §9.1.
     func propfind() async throws -> Response {
         let depth = try Depth(of: request, missing: .infinity)
-        // A body that comes slowly keeps no place from others.
+        // A place is taken only once the body is complete, so that a slow one keeps no place from others.
         let body = try await body()
         let selection = try service.selections.selection(propfind: body, charset: DAVBody.charset(of: request))
         guard selection.needsSyncToken else { return try await request.io.run { try propfind(selection, depth) } }
         return try await request.io.look { try propfind(selection, depth) }
     }
 
-    /// The same for what its body asks.
+    /// The same with the body already read.
     ///
     /// Waits for the disk.
     func propfind(_ selection: PropertySelection, _ depth: Depth) throws -> Response {

@@ -2,7 +2,7 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Sets and removes properties in document order, all or none: a 207 that says which one was in the way.
+    /// Sets and removes properties in document order, all or none: a 207 that names the property that failed.
     ///
     /// RFC 4918 §9.2.
     func proppatch() async throws -> Response {
@@ -23,13 +23,14 @@ extension DAVRequest {
         }
     }
 
-    /// Times first, since they can be put back, and check sums last, since they belong to the content of that time.
+    /// Applies times first, since they can be restored, and checksums last, since they belong to the content with the
+    /// new time.
     private func apply(_ update: PropertyUpdate, to target: FileAttributes, in share: Share) throws {
         var share = share
         let setsTimes = update.modified != nil || update.accessed != nil
         if setsTimes {
             try share.setTimes(of: path, modified: update.modified, accessed: update.accessed)
-            // The entity tag that a condition may name has just changed by our own hand.
+            // The entity tag that a condition may name has just been changed by this request itself.
             share.precondition = nil
         }
         if !update.changes.isEmpty {
@@ -55,7 +56,7 @@ extension DAVRequest {
             appendPropstat(update.names, .ok, to: &xml)
         } else {
             var done: Set<Status> = []
-            // What is refused twice is told once. RFC 4918 §14.24
+            // A property that is refused twice is reported once. RFC 4918 §14.24
             var refused: Set<PropertyName> = []
             for refusal in update.refusals where done.insert(refusal.status).inserted {
                 let names = update.refusals.filter { $0.status == refusal.status }.map(\.name)

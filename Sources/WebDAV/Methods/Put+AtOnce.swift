@@ -2,8 +2,8 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// The whole content of a PUT to a file's address, where it came together with its head and is small; nil for every
-    /// other, which ``put()`` answers.
+    /// The content of a PUT to a file's address, if it is small and was received together with its header section; nil
+    /// for every other PUT, which ``put()`` answers.
     static func smallContent(of request: Request) -> [UInt8]? {
         guard !request.path.isRoot, !request.hasTrailingSlash, let bytes = request.body.atHand,
             bytes.count <= smallBody, bytes.count <= request.share.root.policy.maxUploadSize ?? .max,
@@ -12,13 +12,13 @@ extension DAVRequest {
         return bytes
     }
 
-    /// Answers a PUT for which neither the network nor a disk has to be waited for: a small file in a share in memory.
+    /// Answers a PUT that has to wait for neither the network nor a disk: a small file in a share in memory.
     ///
-    /// On the event loop: two changes of threads would cost more than all the rest of it.
+    /// On the event loop: two changes of threads would cost more than all the rest.
     /// - Parameters:
     ///   - content: of the file.
     ///   - request: the PUT.
-    /// - Returns: nil for every other, and for what can't be done; ``put(_:)`` then does it, or says why not.
+    /// - Returns: nil for every other PUT, and for one that fails; ``put(_:)`` then stores it or reports why not.
     static func putAtOnce(_ content: [UInt8], _ request: Request) -> Response? {
         let fields = request.fields
         let share = request.share

@@ -2,7 +2,8 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Bodies up to this are taken whole before the disk is asked, so that one visit to it does everything.
+    /// Bodies of up to this many bytes are received before the disk is used, so that one visit to a disk thread
+    /// suffices.
     static let smallBody: Int64 = 131_072
 
     /// Creates (201) or replaces (204) a file, whole or not at all.
@@ -16,7 +17,7 @@ extension DAVRequest {
         }
     }
 
-    /// The same with a content that is small and here; waits for the disk.
+    /// The same with a small content that has been received; waits for the disk.
     func put(_ content: [UInt8]) throws -> Response {
         do {
             return try store(content, UploadPromises(request), in: share)
@@ -27,7 +28,7 @@ extension DAVRequest {
 
     private func noRoom(in share: Share) -> HTTPError {
         var room = ""
-        // What is short may be something else: a user's quota, or room for one more file.
+        // Other limits may be the cause: a user's quota, or the number of inodes.
         if let length = request.body.length, let free = try? share.space(at: path.parent)?.available, length > free {
             room = " It has room for \(free) bytes; this has \(length)."
         }
@@ -48,14 +49,14 @@ extension DAVRequest {
         if path.isRoot || request.hasTrailingSlash {
             let target = try await onDisk { _ in try existing(path) }
             if let target, target.isDirectory { throw notAllowed("A folder is at this address.", for: target) }
-            // A share that is one file has its own address, slash or not.
+            // A share that is one file has its own address, with or without the slash.
             guard target != nil, path.isRoot else {
                 throw Self.fileBehindSlash
             }
         }
         let promises = try UploadPromises(request)
         let length = request.body.length
-        // What is too large is refused before any of it is read.
+        // A body that is too large is refused before any of it is read.
         let mostBytes = request.share.root.policy.maxUploadSize ?? .max
         let isEncoded = request.fields["content-encoding"] != nil
         if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil, !isEncoded,
@@ -76,8 +77,8 @@ extension DAVRequest {
         }
     }
 
-    /// Whether a PUT has no `Content-Range`, or one that is all of the file: curl sends such, asked to go on with a
-    /// file of which nothing is here.
+    /// Whether a PUT has no `Content-Range`, or one that is the whole file: curl sends such a range when asked to
+    /// resume a file of which the server has nothing.
     ///
     /// RFC 9110 §14.4, §14.5.
     static func isWhole(_ request: Request) -> Bool {
@@ -99,7 +100,7 @@ extension DAVRequest {
         }
     }
 
-    /// Writes the body to `upload`: by the shortest way, or by that through the digests.
+    /// Writes the body to `upload`: by the shortest way, or through the digests if there are any.
     func receive(into upload: PendingUpload, _ promised: UploadDigests) async throws -> UploadDigests {
         promised.watch(request.body)
         guard !promised.isEmpty else {
@@ -128,7 +129,7 @@ extension DAVRequest {
         try await onDisk { share in try commit(upload, promises, digests, in: share) }
     }
 
-    /// Holds the client to what it said about the content, and puts it under its name.
+    /// Checks the content against what the client announced, and gives the file its name.
     private func commit(
         _ upload: PendingUpload, _ promises: UploadPromises, _ digests: UploadDigests, in share: Share
     ) throws -> Response {
@@ -139,7 +140,7 @@ extension DAVRequest {
         let (attributes, created) = try upload.commit()
         let sums = promises.digests.kept
         if !sums.isEmpty {
-            // A comfort beside the file: without room for them, the upload stands all the same.
+            // An extra beside the file: if there is no space for it, the upload still succeeds.
             do { try share.setChecksums(sums, of: path, for: attributes.entityTag) } catch {}
         }
         return Response(created ? .created : .noContent, fields: promises.fields(after: attributes, digests))

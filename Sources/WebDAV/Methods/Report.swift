@@ -2,12 +2,12 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// What is new, changed or gone in a collection since a token was given out.
+    /// Lists what is new, changed or gone in a collection since a token was given out.
     ///
     /// RFC 6578 §3.2. Other reports (RFC 3253 §3.6) are refused.
     func report() async throws -> Response {
         let depth = try Depth(of: request, missing: .zero)
-        // A body that comes slowly keeps no place from others.
+        // A place is taken only once the body is complete, so that a slow one keeps no place from others.
         let body = try await body()
         guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         let root = try root(of: body)
@@ -38,13 +38,13 @@ extension DAVRequest {
 ///
 /// RFC 6578 §6.1.
 struct SyncQuery: Sendable {
-    /// Nil asks for everything.
+    /// Nil asks for the whole collection.
     let token: SyncToken?
     let isRecursive: Bool
     let limit: Int?
     let selection: PropertySelection
 
-    /// - Throws: 400 when it is no such body; 403 for a token of another server.
+    /// - Throws: 400 when it is not such a body; 403 for another server's token.
     init(_ root: XMLElement) throws {
         guard let properties = root.child("prop") else { throw DAVBody.notUnderstood }
         let text = root.child("sync-token")?.text.filter { !$0.isWhitespace } ?? ""
@@ -56,9 +56,9 @@ struct SyncQuery: Sendable {
         default: throw DAVBody.notUnderstood
         }
         let wished = root.child("limit")?.child("nresults")?.text.trimmingBlanks
-        // A number of any length is one.
+        // A number too large for an `Int` means no limit.
         limit = wished.flatMap { Int($0) ?? ($0.first != nil && $0.utf8.allSatisfy(ASCII.isDigit) ? .max : nil) }
-        // RFC 6578 §3.7: no answer fits into nothing, and nothing is in a number that is none.
+        // RFC 6578 §3.7: no response fits a limit of zero, and a limit that is no number is treated alike.
         guard wished == nil || (limit ?? 0) > 0 else {
             throw DAVError(status: .insufficientStorage, condition: .numberOfMatchesWithinLimits)
         }

@@ -2,7 +2,7 @@ internal import DirectoryRoot
 internal import ServerCore
 
 extension DAVRequest {
-    /// Ends a lock: 204, 409 when there is no such lock here, 403 when it is another user's.
+    /// Removes a lock: 204; 409 when there is no such lock here, 403 when it is another user's.
     ///
     /// RFC 4918 §9.11.
     func unlock() async throws -> Response {

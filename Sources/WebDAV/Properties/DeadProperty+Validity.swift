@@ -1,8 +1,8 @@
 internal import DirectoryRoot
 
 extension DeadProperty {
-    /// Whether the kept bytes are one element of this name, and clients can read it in a listing, four elements deeper:
-    /// another program can have written them.
+    /// Whether the stored bytes are one element of this name, which clients can read in a listing, four elements
+    /// deeper: another program may have written them.
     var isWellFormed: Bool {
         guard let element = try? XMLReader.read(xml, maxDepth: XMLBounds.maxDepth - 4) else { return false }
         return element.name == name

@@ -1,11 +1,11 @@
 internal import DirectoryRoot
 
-/// A lock, and where it was taken.
+/// A lock, and the resource on which it was taken.
 struct ShownLock: Sendable {
     var lock: ActiveLock
     var root: Place
 
-    /// Looks whether the root is a folder.
+    /// Looks up whether the root is a folder.
     ///
     /// Waits for the disk.
     init(_ lock: ActiveLock, in share: Share) {
@@ -14,19 +14,19 @@ struct ShownLock: Sendable {
     }
 }
 
-/// The locks in and above a place, looked up once for a whole listing.
+/// The locks on, above and below a path, looked up once for a whole listing.
 ///
-/// By their roots, so that a member does not cost the more the more of the others are locked.
+/// Kept by their roots, so that the cost per member does not grow with the number of locked members.
 struct KnownLocks: Sendable {
     private var locks: [SharePath: [ShownLock]] = [:]
-    /// How many bytes the roots have.
+    /// The lengths of the roots' paths in bytes.
     private var lengths: Set<Int> = []
 
     static let none = KnownLocks()
 
     private init() {}
 
-    /// Those that cover `path`, and with `below` those on anything in it.
+    /// The locks that cover `path`, and with `below` also those on anything in it.
     ///
     /// Waits for the disk.
     init(at path: SharePath, andBelow below: Bool, in share: Share) throws(RootError) {
@@ -39,7 +39,7 @@ struct KnownLocks: Sendable {
 
     var isEmpty: Bool { locks.isEmpty }
 
-    /// Those that cover `path`: its own, and the recursive ones above.
+    /// The locks that cover `path`: those on it, and recursive ones above.
     func covering(_ path: SharePath) -> [ShownLock] {
         guard !isEmpty else { return [] }
         var covering = locks[path] ?? []

@@ -3,12 +3,12 @@ internal import Synchronization
 
 /// What the last PROPFINDs asked for, by their bodies.
 ///
-/// Clients send the same few bodies all the time, and to read one takes longer than the rest of a small answer. A few
-/// small bodies only; whatever else comes is read each time.
+/// Clients send the same few bodies all the time, and parsing one takes longer than the rest of a small response. Only
+/// a few small bodies are kept; every other is parsed each time.
 final class KnownSelections: Sendable {
-    /// Bodies that are known at once.
+    /// The most bodies kept.
     static let capacity = 16
-    /// Bytes of a body that may become known.
+    /// The longest body that is kept, in bytes.
     static let mostBytes = 4_096
 
     private struct Known {
@@ -19,7 +19,7 @@ final class KnownSelections: Sendable {
 
     private struct State {
         var known: [Known] = []
-        /// Whose place the next one takes.
+        /// The index of the entry that is replaced next.
         var oldest = 0
     }
 
@@ -28,12 +28,12 @@ final class KnownSelections: Sendable {
 
     init(maxDepth: Int) { self.maxDepth = maxDepth }
 
-    /// What a PROPFIND asks for.
+    /// The properties that a PROPFIND asks for.
     /// - Parameters:
-    ///   - body: its XML; empty asks for everything.
+    ///   - body: its XML; empty asks for all.
     ///   - charset: the `charset` of its Content-Type.
     /// - Returns: what ``PropertySelection/init(propfind:charset:maxDepth:)`` makes of it.
-    /// - Throws: 400 when it is no such body.
+    /// - Throws: 400 when it is not such a body.
     func selection(propfind body: [UInt8], charset: String?) throws -> PropertySelection {
         if let known = known(propfind: body, charset: charset) { return known }
         let selection = try PropertySelection(propfind: body, charset: charset, maxDepth: maxDepth)
@@ -50,7 +50,7 @@ final class KnownSelections: Sendable {
         return selection
     }
 
-    /// The same where no XML has to be read for it; nil elsewhere.
+    /// The same if no XML has to be parsed for it; nil otherwise.
     func known(propfind body: [UInt8], charset: String?) -> PropertySelection? {
         guard !body.isEmpty else { return .all }
         guard let isMarked = Self.isMarkedUTF8(charset), body.count <= Self.mostBytes else { return nil }
@@ -59,7 +59,7 @@ final class KnownSelections: Sendable {
         }
     }
 
-    /// Whether a `charset` says UTF-8, false where there is none; nil for another.
+    /// Whether `charset` is UTF-8; false when it is missing, nil for another.
     private static func isMarkedUTF8(_ charset: String?) -> Bool? {
         guard let charset else { return false }
         return ASCII.equalIgnoringCase(charset.utf8, "utf-8".utf8) ? true : nil

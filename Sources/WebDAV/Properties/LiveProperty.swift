@@ -2,7 +2,7 @@ internal import DirectoryRoot
 
 /// A property that the server computes.
 ///
-/// RFC 4918 §15, RFC 4331, and what Nextcloud's clients ask for.
+/// RFC 4918 §15, RFC 4331, and those that Nextcloud's clients ask for.
 enum LiveProperty: UInt8, CaseIterable, Sendable {
     case creationdate
     case displayname
@@ -13,7 +13,7 @@ enum LiveProperty: UInt8, CaseIterable, Sendable {
     case resourcetype
     case supportedlock
     case lockdiscovery
-    // Only when asked for by name, or for all names:
+    // Only when requested by name, or with `propname`:
     case quotaAvailableBytes
     case quotaUsedBytes
     case supportedReportSet
@@ -24,9 +24,9 @@ enum LiveProperty: UInt8, CaseIterable, Sendable {
     case ocSize
     case ocChecksums
 
-    /// What `allprop` means.
+    /// The properties that `allprop` returns.
     ///
-    /// RFC 4918 §9.1: those of the RFC itself.
+    /// RFC 4918 §9.1: those that the RFC defines.
     static let all: [LiveProperty] = [
         .creationdate, .displayname, .getcontentlength, .getcontenttype, .getetag, .getlastmodified, .resourcetype,
         .supportedlock, .lockdiscovery,
@@ -52,7 +52,7 @@ enum LiveProperty: UInt8, CaseIterable, Sendable {
     private static let byName: [PropertyName: LiveProperty] = Dictionary(
         uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-    /// The live property of this name; nil for every other name.
+    /// The live property of this name; nil when there is none.
     init?(_ name: PropertyName) {
         guard let found = Self.byName[name] else { return nil }
         self = found
@@ -82,7 +82,7 @@ enum LiveProperty: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a file, or a folder, has it at all.
+    /// Whether a file or folder with these attributes has the property at all.
     func exists(for attributes: FileAttributes) -> Bool {
         switch self {
         case .getcontentlength, .getcontenttype, .getetag, .ocSize, .ocChecksums: !attributes.isDirectory

@@ -1,11 +1,11 @@
 internal import DirectoryRoot
 
 extension PropertySelection {
-    /// What is kept of a member of a listing, as far as it is asked for; nothing of one that vanished or may not be
-    /// opened.
+    /// The stored properties and checksums of a member, as far as they are asked for; none of one that has vanished or
+    /// may not be opened.
     ///
     /// Waits for the disk.
-    /// - Throws: what the disk says, so that what it fails to tell is not taken for nothing.
+    /// - Throws: what the disk reports, so that a failure to read is not taken for having none.
     func kept(
         of path: SharePath, in share: Share
     ) throws(RootError) -> (dead: [DeadProperty], checksums: [String: [UInt8]]) {

@@ -1,30 +1,30 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// Which properties a PROPFIND or REPORT asks for, sorted into what is computed and what is kept.
+/// The properties that a PROPFIND or REPORT asks for, separated into computed and stored ones.
 struct PropertySelection: Sendable {
     enum Form: Sendable {
-        /// Everything of the RFC and every dead property, and what `include` names.
+        /// `allprop`: the RFC's own, every dead property, and those named in `include`.
         case all
-        /// Names without values.
+        /// `propname`: names without values.
         case names
         case named
     }
 
     let form: Form
-    /// In the order asked for, each once.
+    /// In the order of the request, each once.
     private(set) var live: [LiveProperty] = []
-    /// Those asked for by name that the server does not compute.
+    /// Those requested by name that the server does not compute.
     private(set) var dead: [PropertyName] = []
     /// The same as empty elements, ready to be written into a 404.
     private(set) var emptyElements: [[UInt8]] = []
 
-    /// Whether it is about a share that nobody changes, and that so has neither locks nor reports to offer.
+    /// Whether the share is read-only, and therefore has neither locks nor reports.
     var isReadOnly = false
 
     static let all = PropertySelection(form: .all, named: [])
 
-    /// A client that asks for more names than this makes each member cost what it wants.
+    /// The most names: each costs time again with every member.
     private static let maxNames = 512
     private static let maxNameBytes = 32_768
 
@@ -47,10 +47,10 @@ struct PropertySelection: Sendable {
         }
     }
 
-    /// Reads the body of a PROPFIND; an empty one means all.
+    /// Reads the body of a PROPFIND; an empty one means all properties.
     ///
     /// RFC 4918 §9.1.
-    /// - Throws: 400 when it is no such body.
+    /// - Throws: 400 when it is not such a body.
     init(propfind body: [UInt8], charset: String?, maxDepth: Int = XMLBounds.maxDepth) throws {
         guard !body.isEmpty else {
             self = .all
@@ -71,7 +71,7 @@ struct PropertySelection: Sendable {
     }
 
     /// Reads a `prop` element.
-    /// - Throws: 400 when it names too much.
+    /// - Throws: 400 when it has too many names.
     init(prop element: XMLElement) throws {
         let names = element.elements.map(\.name)
         try Self.check(names)
@@ -85,7 +85,7 @@ struct PropertySelection: Sendable {
         }
     }
 
-    /// Whether dead properties have a say in the answer.
+    /// Whether the response depends on dead properties.
     var needsDead: Bool {
         form != .named || !dead.isEmpty || live.contains(.displayname)
     }
@@ -93,11 +93,11 @@ struct PropertySelection: Sendable {
     /// Whether the free space has to be looked up.
     var needsSpace: Bool { live.contains(.quotaAvailableBytes) || live.contains(.quotaUsedBytes) }
 
-    /// Whether the target's token has to be made, for which all of the tree below it is looked at before there is
-    /// anything to send; its name alone costs nothing.
+    /// Whether the target's sync token has to be computed, for which its whole tree is walked before anything can be
+    /// sent; the mere name of the property costs nothing.
     var needsSyncToken: Bool { form != .names && live.contains(.syncToken) }
 
-    /// Whether the check sums that came with uploads are asked for.
+    /// Whether the checksums that came with uploads are requested.
     var needsChecksums: Bool { live.contains(.ocChecksums) }
 
     var needsLocks: Bool { live.contains(.lockdiscovery) }
@@ -109,7 +109,7 @@ struct PropertySelection: Sendable {
             writer.append("<D:")
             writer.append(bytes: name.local.utf8)
         } else {
-            // XML's own namespace goes by its own prefix only.
+            // XML's own namespace can be bound to no prefix but its own.
             let isXML = name.namespace == "http://www.w3.org/XML/1998/namespace"
             writer.append(name.namespace.isEmpty ? "<" : isXML ? "<xml:" : "<x:")
             writer.append(bytes: name.local.utf8)

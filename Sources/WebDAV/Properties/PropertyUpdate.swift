@@ -1,7 +1,7 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// The body of a PROPPATCH, sorted into what is kept, what changes the file's times, and what is refused.
+/// The body of a PROPPATCH, separated into properties to store, file times to set, and refusals.
 ///
 /// RFC 4918 §14.19.
 struct PropertyUpdate: Sendable {
@@ -10,11 +10,11 @@ struct PropertyUpdate: Sendable {
     private(set) var changes: [PropertyChange] = []
     private(set) var modified: Timestamp?
     private(set) var accessed: Timestamp?
-    /// By the names under which the share keeps them.
+    /// By the names under which the share stores them.
     private(set) var checksums: [String: [UInt8]] = [:]
     private(set) var refusals: [(name: PropertyName, status: Status)] = []
 
-    /// - Throws: 400 when it is no `propertyupdate`.
+    /// - Throws: 400 when it is not a `propertyupdate`.
     init(_ root: XMLElement, of target: FileAttributes) throws(HTTPError) {
         guard root.isDAV("propertyupdate") else { throw DAVBody.notUnderstood }
         var seen: Set<PropertyName> = []
@@ -41,7 +41,8 @@ struct PropertyUpdate: Sendable {
                 return
             }
             if name == WindowsTime.accessed { accessed = time } else { modified = time }
-            // The RFC's own names are computed from the file; Microsoft's are listed like any other.
+            // The RFC's own properties are computed from the file; Microsoft's are also stored and listed like any
+            // other.
             guard name.namespace != "DAV:" else { return }
         }
         if LiveProperty(name) == .ocChecksums, !target.isDirectory {
@@ -71,7 +72,7 @@ struct PropertyUpdate: Sendable {
         changes.append(.remove(name))
     }
 
-    /// What the server computes; a display name of one's own is kept.
+    /// Whether only the server sets it; a display name that a client sets is stored.
     private static func isProtected(_ name: PropertyName) -> Bool {
         guard let live = LiveProperty(name) else { return false }
         return live != .displayname && live != .ocChecksums

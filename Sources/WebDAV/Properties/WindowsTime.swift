@@ -1,20 +1,20 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// The times that Windows sets by PROPPATCH after each upload, and others that clients write.
+/// The times that Windows sets with a PROPPATCH after each upload, and those that other clients set.
 enum WindowsTime {
     private static let namespace = "urn:schemas-microsoft-com:"
 
     static let modified = PropertyName(namespace: namespace, local: "Win32LastModifiedTime")
     static let accessed = PropertyName(namespace: namespace, local: "Win32LastAccessTime")
 
-    /// Properties that stand for the file's modification time: Windows', the RFC's own, and rclone's.
+    /// Whether the property stands for the file's modification time: Windows', the RFC's own, or rclone's.
     static func isModified(_ name: PropertyName) -> Bool {
         name == modified
             || name.namespace == "DAV:" && (name.local == "getlastmodified" || name.local == "lastmodified")
     }
 
-    /// Reads an HTTP date, an Internet date, or seconds since 1970; nil when it is none of them.
+    /// Reads an HTTP date, an Internet date (RFC 3339), or seconds since 1970; nil when it is none of them.
     static func parse(_ text: String) -> Timestamp? {
         let text = text.trimmingBlanks
         if let seconds = HTTPDate.parse(text) ?? looseDate(text) { return Timestamp(seconds: seconds) }
@@ -22,7 +22,7 @@ enum WindowsTime {
         return internetDate(text)
     }
 
-    /// As HTTP has it, but for a day of one digit and other words for GMT, as Java's and Go's libraries write it.
+    /// An HTTP date with a one-digit day or another word for GMT, as Java's and Go's libraries write it.
     private static func looseDate(_ text: String) -> Int64? {
         var words = text.split(separator: " ").map(String.init)
         guard words.count == 6, ["GMT", "UTC", "+0000", "-0000"].contains(words[5]) else { return nil }
@@ -31,7 +31,7 @@ enum WindowsTime {
         return HTTPDate.parse(words.joined(separator: " "))
     }
 
-    /// `2024-01-31T12:34:56Z`, with or without decimals, which are ignored, in UTC only.
+    /// `2024-01-31T12:34:56Z`; decimals are ignored, and only UTC is read.
     private static func internetDate(_ text: String) -> Timestamp? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[10] | 0x20 == UInt8(ascii: "t"),

@@ -5,7 +5,7 @@ enum DAVBody {
     static let notUnderstood = HTTPError(.badRequest, "The XML of the request body is not what this method takes.")
 
     /// The root element of a body.
-    /// - Throws: 400 for whatever is not read.
+    /// - Throws: 400 when the body cannot be read.
     static func read(_ body: [UInt8], charset: String?, maxDepth: Int = XMLBounds.maxDepth) throws(HTTPError)
         -> XMLElement
     {

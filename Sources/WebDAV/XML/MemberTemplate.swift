@@ -1,10 +1,10 @@
 internal import DirectoryRoot
 
 /// What the `response` elements of all ordinary files, or all ordinary folders, of one folder have in common: constant
-/// markup, and the values that stand between.
+/// markup, and the places of the values between it.
 ///
-/// A large folder's members are written by it, each by a few copies. It says byte for byte what ``MultiStatusWriter``
-/// says without it; a test compares them.
+/// The members of a large folder are written with it, each by a few copies. The output is byte for byte that of
+/// ``MultiStatusWriter`` without it; a test compares them.
 final class MemberTemplate {
     /// What differs from member to member.
     enum Value {
@@ -17,17 +17,18 @@ final class MemberTemplate {
         case modified
     }
 
-    /// All constant parts, one behind the other.
+    /// All constant parts, one after the other.
     let markup: [UInt8]
-    /// The values in order, each with the place in ``markup`` where it stands.
+    /// The values in order, each with its offset in ``markup``.
     let values: [(place: Int, value: Value)]
 
-    /// Nil when an ordinary member's answer depends on more than its values: what it lacks has to be reported, or
-    /// properties are asked for that are not here.
+    /// Nil if more than values differs among ordinary members' responses: if missing properties have to be reported, or
+    /// properties are requested that no template has.
     /// - Parameters:
-    ///   - selection: what is asked.
-    ///   - folder: the address of the folder that holds the members, with its last slash, as it stands in an `href`.
-    ///   - isDirectory: whether it is for the folders in there.
+    ///   - selection: the properties asked for.
+    ///   - folder: the address of the folder that holds the members, with its trailing slash, as it stands in an
+    ///     `href`.
+    ///   - isDirectory: whether the template is for folders.
     init?(_ selection: PropertySelection, in folder: [UInt8], isDirectory: Bool) {
         guard selection.form != .names, selection.dead.isEmpty else { return nil }
         var parts = Parts()
@@ -39,7 +40,7 @@ final class MemberTemplate {
         for property in selection.live {
             switch property {
             case .getcontentlength where isDirectory, .getcontenttype where isDirectory, .getetag where isDirectory:
-                // An `allprop` leaves out what a resource has not, instead of reporting it.
+                // An `allprop` leaves out properties that a resource does not have, instead of reporting them.
                 guard selection.form == .all else { return nil }
             case .creationdate: parts.add(.created, in: property)
             case .displayname: parts.add(.name, in: property)
@@ -71,7 +72,7 @@ final class MemberTemplate {
             values.append((markup.count, value))
         }
 
-        /// Adds the element of a property, whose empty one is `<D:name/>`.
+        /// Adds the element of a property, whose empty form is `<D:name/>`.
         mutating func add(_ value: Value, in property: LiveProperty) {
             property.emptyElement.withUTF8Buffer { empty in
                 unsafe markup.append(contentsOf: empty.dropLast(2))
@@ -86,13 +87,13 @@ final class MemberTemplate {
 }
 
 extension MultiStatusWriter {
-    /// Writes a member that has no dead properties and no locks by its template.
+    /// Writes a member that has no dead properties and no locks with its template.
     mutating func append(
         _ template: MemberTemplate, name: UnsafeBufferPointer<UInt8>, _ attributes: FileAttributes
     ) {
         unsafe template.markup.withUnsafeBufferPointer { markup in
             var written = 0
-            // Not by an iterator, which would hold the values once more for each member.
+            // No iterator, which would retain the values again for each member.
             for index in template.values.indices {
                 let (place, value) = template.values[index]
                 unsafe xml.append(bytes: UnsafeBufferPointer(rebasing: markup[written..<place]))

@@ -65,7 +65,7 @@ extension MultiStatusWriter {
         case .quotaUsedBytes:
             guard let space else { return false }
             xml.append("<D:quota-used-bytes>")
-            // davix takes it for a file's size, and nothing says that it must count others' room, too.
+            // davix takes it for a file's size, and the RFC does not require it to count others' files too.
             xml.append(number: attributes.isDirectory ? space.used : attributes.size)
             xml.append("</D:quota-used-bytes>")
         case .supportedReportSet:
@@ -106,7 +106,7 @@ extension MultiStatusWriter {
         return true
     }
 
-    /// Writes a kept property, unless something else than this server has put there what is no element.
+    /// Writes a stored property, unless another program has stored something that is not an element.
     mutating func append(_ property: DeadProperty, _ attributes: FileAttributes) {
         if property.name == WindowsTime.modified {
             appendWindowsModified(attributes)
@@ -115,14 +115,14 @@ extension MultiStatusWriter {
         }
     }
 
-    /// What Windows set once is what the file says today.
+    /// Writes the file's modification time today as the property that Windows once set.
     mutating func appendWindowsModified(_ attributes: FileAttributes) {
         xml.append("<Z:Win32LastModifiedTime xmlns:Z=\"urn:schemas-microsoft-com:\">")
         dates.appendHTTP(attributes.modified.seconds, to: &xml)
         xml.append("</Z:Win32LastModifiedTime>")
     }
 
-    /// The type of a file of this name; most members of a folder end as the one before.
+    /// Writes the media type for this name; most members of a folder have the same extension as the one before.
     mutating func appendMediaType(_ name: UnsafeBufferPointer<UInt8>) {
         var dot = name.count - 1
         while dot >= 0, unsafe name[dot] != UInt8(ascii: ".") { dot -= 1 }
@@ -139,12 +139,12 @@ extension MultiStatusWriter {
         xml.append(bytes: lastMediaType)
     }
 
-    /// Whether it is a collection.
+    /// The element that tells collections from files.
     static func resourceType(isDirectory: Bool) -> StaticString {
         isDirectory ? "<D:resourcetype><D:collection/></D:resourcetype>" : "<D:resourcetype/>"
     }
 
-    /// The same for everything.
+    /// The same for every resource.
     static let supportedLock: StaticString = """
         <D:supportedlock><D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>\
         </D:lockentry><D:lockentry><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype>\

@@ -5,8 +5,8 @@ internal import ServerCore
 ///
 /// RFC 4918 §13, §14.24.
 ///
-/// Ten thousand members pass through here for one request: nothing is allocated for an ordinary member, and most are
-/// written by a ``MemberTemplate``.
+/// One request may list ten thousand members: nothing is allocated for an ordinary member, and most are written with a
+/// ``MemberTemplate``.
 struct MultiStatusWriter: ~Copyable {
     var xml: XMLWriter
     private let selection: PropertySelection
@@ -16,14 +16,14 @@ struct MultiStatusWriter: ~Copyable {
     let isReadOnly: Bool
     let prefix: [UInt8]
     var dates = XMLDates()
-    /// Of the resource that comes next, by the names under which the share keeps them.
+    /// The checksums of the next resource, by the names under which the share stores them.
     var checksums: [String: [UInt8]] = [:]
-    /// Of the collection that comes next; costs a walk, so it is there only when asked for alone.
+    /// The token of the next collection; it costs a walk over the tree, so it is set only when requested by name.
     var syncToken: SyncToken?
     var lastExtension: [UInt8] = []
     var lastMediaType: [UInt8] = []
 
-    /// What stands before the first `response`.
+    /// The beginning, before the first `response`.
     static let begin: StaticString = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">"
     static let end: StaticString = "</D:multistatus>"
 
@@ -38,9 +38,9 @@ struct MultiStatusWriter: ~Copyable {
 
     /// Writes one resource with its properties.
     /// - Parameters:
-    ///   - directory: the path of the folder that holds it, with a last slash, or empty for the root.
+    ///   - directory: the path of the folder that holds it, with a trailing slash, or empty for the root.
     ///   - name: its name there; empty for the target itself when that is the root.
-    ///   - attributes: what the disk says of it.
+    ///   - attributes: its attributes on the disk.
     ///   - dead: its dead properties; empty when they were not looked up.
     ///   - locks: the locks that cover it.
     mutating func append(
@@ -52,7 +52,7 @@ struct MultiStatusWriter: ~Copyable {
         }
     }
 
-    /// The same with a name that is not copied.
+    /// The same without copying the name.
     mutating func append(
         in directory: [UInt8], name: UnsafeBufferPointer<UInt8>, attributes: FileAttributes, dead: [DeadProperty],
         locks: [ShownLock]
@@ -67,7 +67,7 @@ struct MultiStatusWriter: ~Copyable {
         xml.append("</D:response>")
     }
 
-    /// Writes a resource that has only a status.
+    /// Writes a resource with only a status.
     mutating func append(
         _ place: Place, status: Status, condition: DAVError.Condition? = nil, hrefs: [Place] = [],
         description: StaticString? = nil
@@ -88,8 +88,8 @@ struct MultiStatusWriter: ~Copyable {
         xml.append("</D:response>")
     }
 
-    /// The templates of the files and of the folders in a folder; nil for those whose answers differ by more than
-    /// values.
+    /// The templates of the files and of the folders in a folder; nil where more than values differs among their
+    /// responses.
     func templates(in directory: [UInt8]) -> (files: MemberTemplate?, folders: MemberTemplate?) {
         var address = XMLWriter(capacity: directory.count * 3 + prefix.count + 1)
         address.append(bytes: prefix)
@@ -118,14 +118,14 @@ struct MultiStatusWriter: ~Copyable {
         for property in dead where LiveProperty(property.name) == nil {
             xml.append(bytes: PropertySelection.emptyElement(property.name))
         }
-        // Answered for everything, as long as nobody has set it too.
+        // Every resource has it, but it is listed already if a client has set it.
         if !dead.contains(where: { $0.name == WindowsTime.modified }) {
             xml.append(bytes: PropertySelection.emptyElement(WindowsTime.modified))
         }
         xml.append("</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>")
     }
 
-    /// Whether a resource, asked for this property alone, would answer with a value.
+    /// Whether the resource has a value for this property.
     private func has(_ property: LiveProperty, _ attributes: FileAttributes) -> Bool {
         switch property {
         case .quotaAvailableBytes, .quotaUsedBytes: space != nil
@@ -150,7 +150,7 @@ struct MultiStatusWriter: ~Copyable {
             for property in dead where LiveProperty(property.name) == nil { append(property, attributes) }
         }
         if !selection.dead.isEmpty {
-            // A resource with many properties, asked for many, is looked up once.
+            // For many properties and many names, a dictionary is built once.
             let byName =
                 dead.count > 16 ? Dictionary(dead.map { ($0.name, $0) }) { first, _ in first } : nil
             for index in selection.dead.indices {
@@ -164,7 +164,7 @@ struct MultiStatusWriter: ~Copyable {
                 }
             }
         }
-        // An `allprop` leaves out what a resource has not, instead of reporting it.
+        // An `allprop` leaves out properties that a resource does not have, instead of reporting them.
         let reportsMissing =
             !isMinimal && (!missingDead.isEmpty || selection.form == .named && !missing.isEmpty)
         if xml.count == empty, reportsMissing {

@@ -1,12 +1,12 @@
-/// Looks over a body before the parser does, for what would cost the parser more than it is worth.
+/// Checks a body before the parser sees it, for what would cost the parser more than it is worth.
 ///
 /// libxml2 compares each attribute of an element with all others, so a megabyte of attributes takes minutes; and it
-/// reads document type declarations that nobody wants read. On a well-formed body this scan sees what the parser sees;
-/// on any other the parser stops at the first fault anyway.
+/// reads document type declarations, which no method needs. On a well-formed body this scan sees what the parser sees;
+/// on any other the parser stops at the first error anyway.
 struct XMLBounds {
     static let maxDepth = 256
     static let maxAttributes = 256
-    /// Names are compared, kept and repeated; nobody's is longer.
+    /// Names are compared, stored and repeated; no client's are longer.
     static let maxNameBytes = 4096
 
     private let text: [UInt8]
@@ -49,7 +49,7 @@ struct XMLBounds {
         }
     }
 
-    /// Reads on from behind a start tag's `<` to behind its `>`.
+    /// Reads from after a start tag's `<` to after its `>`.
     private mutating func tag() throws(XMLError) {
         var attributes = 0
         var quote: UInt8?
@@ -84,7 +84,7 @@ struct XMLBounds {
         return token.withUTF8Buffer { unsafe text[position..<end].elementsEqual($0) }
     }
 
-    /// Moves behind the next `token`, or to the end.
+    /// Moves past the next `token`, or to the end.
     private mutating func skip(past token: StaticString) {
         while position < text.count {
             if starts(with: token) {

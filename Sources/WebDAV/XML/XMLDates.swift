@@ -1,11 +1,12 @@
 internal import ServerCore
 
-/// Writes times without a calendar library; remembers the last second, since the members of a folder share many.
+/// Writes times without a calendar library; remembers the last day and the last texts, since the members of a folder
+/// share many.
 struct XMLDates {
     private var cachedDay: Int64 = .min
     private var date = GregorianCalendar.date(ofDay: 0)
 
-    /// The last of each form, whole: most members have the time of the one before, or nearly.
+    /// The last time and text of each form: most members have the time of the one before, or nearly.
     private var lastHTTP: (seconds: Int64?, text: [UInt8]) = (nil, [])
     private var lastInternet: (seconds: Int64?, text: [UInt8]) = (nil, [])
 
@@ -51,7 +52,7 @@ struct XMLDates {
     /// Finds the day's date where it is another than last time.
     /// - Returns: seconds of the day.
     private mutating func find(_ asked: Int64) -> Int {
-        // Years 0 to 9999 are all that either form can say.
+        // Neither form can express other years than 0 to 9999.
         let seconds = min(max(asked, HTTPDate.earliest), HTTPDate.latest)
         let (days, time) = seconds.flooredDivision(by: 86_400)
         if days != cachedDay {

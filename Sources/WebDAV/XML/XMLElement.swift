@@ -1,15 +1,15 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// One element of a request body, with everything that a later writer needs to say it again.
+/// One element of a request body, with everything needed to write it again.
 struct XMLElement: Sendable {
     var name: PropertyName
     /// As sent; empty for the default namespace.
     var prefix: String
     var attributes: [XMLAttribute]
-    /// The namespaces that hold here.
+    /// The namespaces in scope.
     var scope: NamespaceScope
-    /// `xml:lang` in scope; empty when none is.
+    /// The `xml:lang` in scope; empty when there is none.
     var language: String
     var children: [XMLNode] = []
 
@@ -34,7 +34,7 @@ struct XMLElement: Sendable {
 
 enum XMLNode: Sendable {
     case element(XMLElement)
-    /// Character data, CDATA sections among it, as UTF-8 with all references resolved.
+    /// Character data including CDATA sections, as UTF-8 with all references resolved.
     case text([UInt8])
 }
 
@@ -45,11 +45,11 @@ struct XMLAttribute: Hashable, Sendable {
     var value: [UInt8]
 }
 
-/// The namespace declarations that hold at an element: its own, and those around it.
+/// The namespace declarations in scope at an element: its own and those around it.
 final class NamespaceScope: Sendable {
     let outer: NamespaceScope?
     let declared: [(prefix: String, uri: String)]
-    /// How many declarations hold here, hidden ones counted: what a look-up may cost.
+    /// The number of declarations in scope, including hidden ones: what a look-up may cost.
     let count: Int
 
     init(outer: NamespaceScope?, declared: [(prefix: String, uri: String)]) {
@@ -58,7 +58,7 @@ final class NamespaceScope: Sendable {
         count = (outer?.count ?? 0) + declared.count
     }
 
-    /// The namespace that `prefix` stands for; nil when it is not declared.
+    /// The namespace bound to `prefix`; nil when it is not declared.
     func uri(of prefix: String) -> String? {
         var scope: NamespaceScope? = self
         while let current = scope {

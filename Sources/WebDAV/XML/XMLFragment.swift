@@ -1,15 +1,15 @@
 internal import DirectoryRoot
 
-/// Says one element again, as XML that stands on its own: its prefixes, attributes and text as sent, and every
-/// namespace that it uses, also by a prefix inside a value, declared inside it.
+/// Writes one element again, as XML that stands on its own: its prefixes, attributes and text as sent, and every
+/// namespace that it uses, also by a prefix in a value, declared inside it.
 ///
 /// RFC 4918 §4.3.
 enum XMLFragment {
-    /// The element's XML, with the `xml:lang` in scope on it where it has none of its own.
+    /// The element's XML, with the `xml:lang` in scope added if it has none of its own.
     static func bytes(of element: XMLElement) -> [UInt8] {
         var writer = XMLWriter(capacity: 256)
         var declared: [String: String] = ["xml": "http://www.w3.org/XML/1998/namespace", "": ""]
-        // Prefixes may stand in text (XPath, QName values): those are declared on the outermost element.
+        // Prefixes may occur in text (XPath, QName values): those are declared on the outermost element.
         var inValues: Set<String> = []
         collectPrefixes(element, into: &inValues)
         let carried = inValues.sorted().compactMap { prefix in
@@ -84,7 +84,7 @@ enum XMLFragment {
         writer.append(bytes: local.utf8)
     }
 
-    /// Every word before a colon in text and attribute values.
+    /// Collects every word before a colon in text and attribute values.
     private static func collectPrefixes(_ element: XMLElement, into prefixes: inout Set<String>) {
         for attribute in element.attributes { collectPrefixes(attribute.value, into: &prefixes) }
         for child in element.children {

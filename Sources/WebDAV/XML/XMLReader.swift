@@ -2,22 +2,22 @@ internal import CLibXML2
 internal import DirectoryRoot
 internal import ServerCore
 
-/// Reads one request body into elements, with libxml2's SAX2 parser; the only owner of libxml2's memory.
+/// Parses one request body into elements, with libxml2's SAX2 parser; the only owner of libxml2's memory.
 ///
-/// No network, no document type, no entity but the five predefined ones, and bounds on depth, attributes and names:
-/// what a hostile body costs is in proportion to its bytes.
+/// No network, no document type, no entities but the five predefined ones, and limits on depth, attributes and names:
+/// the cost of a hostile body is in proportion to its bytes.
 @safe final class XMLReader {
     private let context: xmlParserCtxtPtr
 
-    /// libxml2 wants its tables made once, before any thread parses.
+    /// libxml2 needs its tables initialized once, before any thread parses.
     private static let prepare: Void = xmlInitParser()
 
     /// The root element of `body`.
     /// - Parameters:
     ///   - body: a whole document.
     ///   - charset: the encoding that the Content-Type names, if any.
-    ///   - maxDepth: of its elements.
-    /// - Returns: the element with all that is in it.
+    ///   - maxDepth: the most levels of elements.
+    /// - Returns: the element with its content.
     /// - Throws: ``XMLError``.
     static func read(
         _ body: [UInt8], charset: String? = nil, maxDepth: Int = XMLBounds.maxDepth
@@ -26,7 +26,7 @@ internal import ServerCore
         try XMLBounds.check(text, maxDepth: maxDepth)
         let builder = XMLTreeBuilder()
         guard !text.isEmpty else { throw .malformed }
-        // The parser reads from `text` as long as it lives, so it lives inside this call.
+        // The parser reads from `text` as long as it exists, so it exists only inside this call.
         let isWellFormed = unsafe text.withUnsafeBytes { bytes in
             guard let reader = unsafe XMLReader(bytes) else { return false }
             return reader.parse(into: builder)
@@ -42,14 +42,14 @@ internal import ServerCore
             let context = unsafe xmlCreateMemoryParserCtxt(bytes.bindMemory(to: CChar.self).baseAddress, size)
         else { return nil }
         unsafe self.context = unsafe context
-        // No NOERROR and no NOWARNING: since libxml2 2.13 they silence a parser's own events too, and a prefix that is
-        // not declared is told there alone.
+        // Without NOERROR and NOWARNING: since libxml2 2.13 they also suppress the parser's structured error events,
+        // and only those report an undeclared prefix.
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_IGNORE_ENC.rawValue
         unsafe xmlCtxtUseOptions(context, Int32(options))
     }
 
     deinit {
-        // What a parser with its own events builds besides: nothing, but it is asked for all the same.
+        // A parser with its own events builds no document; freed all the same in case it ever does.
         if let document = unsafe context.pointee.myDoc { unsafe xmlFreeDoc(document) }
         unsafe xmlFreeParserCtxt(context)
     }
@@ -64,7 +64,8 @@ internal import ServerCore
         }
         unsafe events.pointee.ignorableWhitespace = unsafe events.pointee.characters
         unsafe events.pointee.cdataBlock = unsafe events.pointee.characters
-        // A prefix that is not declared is a fault. What a namespace may be is asked once its references are resolved.
+        // An undeclared prefix is an error. Whether a namespace name is valid is checked once its references are
+        // resolved.
         unsafe events.pointee.serror = { state, error in
             guard let error = unsafe error, unsafe error.pointee.domain == Int32(XML_FROM_NAMESPACE.rawValue) else {
                 return
@@ -111,7 +112,8 @@ private let startElement: startElementNsSAX2Func = {
     }
     let name = unsafe PropertyName(namespace: uri(namespace), local: text(local))
     let prefix = unsafe text(prefix)
-    // They are looked up and compared again and again. Namespaces have no letters that take marks.
+    // These are looked up and compared again and again, which is expensive with combining characters. Namespace names
+    // are URI references, which have none.
     let names = [name.local, prefix] + declared.map(\.prefix) + found.flatMap { [$0.name.local, $0.prefix] }
     guard names.allSatisfy(TameText.isTame) else {
         builder.refuse(.tooComplex)
@@ -124,17 +126,17 @@ private func text(_ pointer: UnsafePointer<xmlChar>?) -> String {
     unsafe pointer.map { unsafe String(cString: $0) } ?? ""
 }
 
-/// A namespace's name, which came as an attribute.
+/// A namespace name, which came as an attribute value.
 private func uri(_ pointer: UnsafePointer<xmlChar>?) -> String {
     let name = unsafe text(pointer)
     guard name.utf8.contains(UInt8(ascii: "&")) else { return name }
     return String(decoding: resolvingAmpersands(Array(name.utf8)), as: UTF8.self)
 }
 
-/// Whether a namespace's name is a URI reference, perhaps the empty one, as it must be.
+/// Whether a namespace name is a URI reference, which may be empty, as it must be.
 ///
-/// Namespaces in XML 1.0 §2.1. Where one property's is not, libxml2 and expat give their clients nothing of a whole
-/// listing, which some of those take for an empty folder.
+/// Namespaces in XML 1.0 §2.1. If one property's is not, libxml2 and expat give their clients nothing of a whole
+/// listing, which some clients take for an empty folder.
 private func isReference(_ uri: String) -> Bool {
     guard !uri.isEmpty else { return true }
     guard let parts = unsafe xmlParseURI(uri) else { return false }
@@ -142,8 +144,8 @@ private func isReference(_ uri: String) -> Bool {
     return true
 }
 
-/// Without entity substitution libxml2 leaves each ampersand of an attribute as `&#38;`, for its tree builder to
-/// resolve.
+/// Replaces each `&#38;` by an ampersand: without entity substitution libxml2 leaves them in attribute values, for its
+/// tree builder to resolve.
 private func resolvingAmpersands(_ value: [UInt8]) -> [UInt8] {
     guard value.contains(UInt8(ascii: "&")) else { return value }
     var resolved: [UInt8] = []

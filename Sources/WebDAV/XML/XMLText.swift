@@ -1,4 +1,4 @@
-/// Turns a body into UTF-8 before the parser sees it, so that nothing is read in an encoding that it is not in.
+/// Converts a body to UTF-8 before the parser sees it, so that nothing is read in a wrong encoding.
 ///
 /// A byte order mark decides, then the `charset` of the Content-Type, then the XML declaration (RFC 7303 §3).
 enum XMLText {
@@ -11,10 +11,10 @@ enum XMLText {
 
     /// The body as UTF-8 without a byte order mark.
     /// - Parameters:
-    ///   - body: the bytes as they came.
-    ///   - charset: what the Content-Type says.
-    /// - Returns: UTF-8, valid.
-    /// - Throws: ``XMLError/encoding`` for an encoding not known here or one that the bytes are not in.
+    ///   - body: the bytes as received.
+    ///   - charset: the `charset` of the Content-Type.
+    /// - Returns: valid UTF-8.
+    /// - Throws: ``XMLError/encoding`` for an unknown encoding, or one in which the bytes are not valid.
     static func decode(_ body: [UInt8], charset: String?) throws(XMLError) -> [UInt8] {
         let (encoding, rest) = try find(body, charset: charset)
         switch encoding {
@@ -60,7 +60,7 @@ enum XMLText {
         }
         guard let declared = declaredEncoding(body) else { return (.utf8, body[...]) }
         let encoding = try named(declared)
-        // A declaration that could be read as ASCII is not in UTF-16.
+        // A declaration that can be read as ASCII is not in UTF-16.
         if case .utf16 = encoding { throw .encoding }
         return (encoding, body[...])
     }
@@ -75,9 +75,9 @@ enum XMLText {
         }
     }
 
-    /// What `encoding="…"` of an XML declaration says; nil without one.
+    /// The value of `encoding="…"` in an XML declaration; nil without one.
     ///
-    /// Looked for among the bytes: to find it in a string took a sixth of a small PROPFIND.
+    /// Searched in the bytes: searching a string took a sixth of the time of a small PROPFIND.
     private static func declaredEncoding(_ body: [UInt8]) -> String? {
         let head = body.prefix(256)
         guard head.starts(with: "<?xml".utf8), let end = range(of: "?>", in: head) else { return nil }

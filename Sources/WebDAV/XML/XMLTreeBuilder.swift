@@ -1,20 +1,20 @@
 internal import DirectoryRoot
 
-/// Makes elements of a parser's events; lives for one body.
+/// Builds elements from a parser's events; used for one body.
 final class XMLTreeBuilder {
     private(set) var root: XMLElement?
     private(set) var refusal: XMLError?
-    /// Ends the parser that feeds this.
+    /// Stops the parser that feeds this builder.
     var stop: () -> Void = {}
     private var open: [XMLElement] = []
 
-    /// Namespaces in scope at one place: a look-up walks over all of them.
+    /// The most namespaces in scope: a look-up walks through all of them.
     private static let maxNamespaces = 1024
-    /// Elements of one body: each takes a hundred times the bytes that it took on the wire.
+    /// The most elements of one body: each takes a hundred times the bytes that it took on the wire.
     private static let maxElements = 32_768
     private var elements = 0
 
-    /// The builder behind a parser's `void *`.
+    /// The builder that a parser's `void *` stands for.
     static func of(_ state: UnsafeMutableRawPointer?) -> XMLTreeBuilder? {
         unsafe state.map { unsafe Unmanaged<XMLTreeBuilder>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -1,9 +1,9 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// Elements that more than one answer holds.
+/// Elements that occur in several kinds of responses.
 extension XMLWriter {
-    /// A `status` element.
+    /// Appends a `status` element.
     mutating func appendStatus(_ status: Status) {
         append("<D:status>HTTP/1.1 ")
         append(number: Int64(status.code))
@@ -12,12 +12,12 @@ extension XMLWriter {
         append("</D:status>")
     }
 
-    /// A `lockdiscovery` element.
+    /// Appends a `lockdiscovery` element.
     ///
     /// RFC 4918 §15.8.
     ///
-    /// A lock need not show its owner (§14.1): behind the first 64 KiB of them the others are left out, since hundreds
-    /// of shared locks may lie on one folder, and each member of it shows all.
+    /// A lock need not show its owner (§14.1): after the first 64 KiB of owners the others are left out, since there
+    /// may be hundreds of shared locks on one folder, and each member of it shows them all.
     mutating func appendLockDiscovery(_ locks: [ShownLock], prefix: [UInt8]) {
         var ownersLeft = 65_536
         append("<D:lockdiscovery>")

@@ -1,10 +1,10 @@
 internal import DirectoryRoot
 internal import ServerCore
 
-/// Builds XML as bytes, straight into one buffer; the only way that text gets into markup.
+/// Builds XML as bytes in one buffer; the only way that text gets into markup.
 ///
-/// Whatever text it is given, what comes out is well-formed: markup is escaped, and what XML 1.0 cannot carry (control
-/// characters, bytes that are no UTF-8) becomes U+FFFD.
+/// The output is well-formed whatever the text: markup is escaped, and what XML 1.0 cannot carry (control characters,
+/// invalid UTF-8) becomes U+FFFD.
 @safe struct XMLWriter: ~Copyable {
     private var base: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
@@ -17,7 +17,7 @@ internal import ServerCore
 
     deinit { unsafe base.deallocate() }
 
-    /// What was written since the last time; the buffer is empty and ready for more.
+    /// Returns what was written since the last call; the buffer is then empty and ready for more.
     mutating func take() -> [UInt8] {
         let bytes = unsafe Array(UnsafeBufferPointer(start: base, count: count))
         count = 0
@@ -38,7 +38,7 @@ internal import ServerCore
         if capacity - count < more { grow(by: more) }
     }
 
-    /// Markup that is known when this is compiled.
+    /// Appends markup that is known at compile time.
     @inline(__always)
     mutating func append(_ markup: StaticString) {
         let length = markup.utf8CodeUnitCount
@@ -47,7 +47,7 @@ internal import ServerCore
         count += length
     }
 
-    /// Bytes that are already XML.
+    /// Appends bytes that are already XML.
     @inline(__always)
     mutating func append(bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress else { return }
@@ -56,24 +56,24 @@ internal import ServerCore
         count += bytes.count
     }
 
-    /// Bytes that are already XML.
+    /// Appends bytes that are already XML.
     mutating func append(bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(bytes: $0) }
     }
 
-    /// Characters that are already XML.
+    /// Appends characters that are already XML.
     mutating func append(bytes: String.UTF8View) {
         let done: Void? = unsafe bytes.withContiguousStorageIfAvailable { unsafe append(bytes: $0) }
         if done == nil { append(bytes: Array(bytes)) }
     }
 
-    /// An entity tag with its quotes, which need no escape in character data.
+    /// Appends an entity tag with its quotes, which need no escaping in character data.
     mutating func append(_ tag: EntityTag) {
         ensure(EntityTag.room)
         count += unsafe tag.write(at: base + count)
     }
 
-    /// A decimal number.
+    /// Appends a decimal number.
     mutating func append(number: Int64) {
         ensure(20)
         var magnitude = number.magnitude
@@ -96,7 +96,7 @@ internal import ServerCore
         }
     }
 
-    /// A number of at most `digits` digits, with zeros before it.
+    /// Appends a number of at most `digits` digits, padded with zeros.
     mutating func append(padded value: Int, digits: Int) {
         ensure(digits)
         var rest = value
@@ -107,35 +107,35 @@ internal import ServerCore
         count += digits
     }
 
-    /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
+    /// Appends character data: escaped, a carriage return as a reference so that no reader normalizes it away.
     mutating func appendText(_ text: UnsafeBufferPointer<UInt8>) {
         unsafe appendEscaped(text, isAttribute: false)
     }
 
-    /// Character data: escaped, a carriage return by reference so that no reader normalises it away.
+    /// Appends character data: escaped, a carriage return as a reference so that no reader normalizes it away.
     mutating func appendText(_ text: [UInt8]) {
         unsafe text.withUnsafeBufferPointer { unsafe appendEscaped($0, isAttribute: false) }
     }
 
-    /// Takes back what was written behind the first `length` bytes.
+    /// Removes everything after the first `length` bytes.
     mutating func truncate(to length: Int) {
         count = min(count, max(0, length))
     }
 
-    /// Replaces what `copy` holds by what was written behind the first `length` bytes.
+    /// Replaces the content of `copy` by the bytes after the first `length`.
     func copy(from length: Int, to copy: inout [UInt8]) {
         copy.removeAll(keepingCapacity: true)
         guard length < count else { return }
         unsafe copy.append(contentsOf: UnsafeBufferPointer(start: base + length, count: count - length))
     }
 
-    /// An attribute's value, without its quotes.
+    /// Appends an attribute's value, without its quotes.
     mutating func appendAttribute(_ text: [UInt8]) {
         unsafe text.withUnsafeBufferPointer { unsafe appendEscaped($0, isAttribute: true) }
     }
 
     private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, isAttribute: Bool) {
-        // At worst each byte becomes the six of `&quot;`.
+        // In the worst case each byte becomes the six of `&quot;`.
         ensure(text.count * 6)
         var index = 0
         // Not `count`, which would be written back with each byte.
@@ -155,13 +155,13 @@ internal import ServerCore
         count = unsafe end - base
     }
 
-    /// ASCII but for the control characters below the blank, `<`, `>`, `&` and `"`.
+    /// Whether it is ASCII other than the control characters below the space, `<`, `>`, `&` and `"`.
     @inline(__always)
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte < 0x80 && byte != 0x3C && byte != 0x3E && byte != 0x26 && byte != 0x22
     }
 
-    /// Writes what is no plain ASCII, and answers how many bytes of the text that was.
+    /// Writes a character that is not plain ASCII, and returns how many bytes of the text it takes.
     private mutating func appendSpecial(_ text: UnsafeBufferPointer<UInt8>, at index: Int, isAttribute: Bool) -> Int {
         let byte = unsafe text[index]
         guard byte >= 0x80 else {
@@ -177,7 +177,7 @@ internal import ServerCore
         return length
     }
 
-    /// Whether U+FFFE or U+FFFF stands there, in a well-formed sequence: XML has neither.
+    /// Whether U+FFFE or U+FFFF is there, in a well-formed sequence: XML allows neither.
     private static func isNoncharacter(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
         unsafe text[index] == 0xEF && text[index + 1] == 0xBF && text[index + 2] >= 0xBE
     }
@@ -195,14 +195,15 @@ internal import ServerCore
         }
     }
 
-    /// A path as it stands in an `href`: percent-encoded but for what may stand in one and means nothing in XML.
+    /// Appends a path as in an `href`: percent-encoded except for characters that are allowed there and mean nothing in
+    /// XML.
     mutating func appendPath(_ path: UnsafeBufferPointer<UInt8>) {
         ensure(path.count * 3)
         let buffer = unsafe UnsafeMutableBufferPointer(start: base + count, count: capacity - count)
         count += unsafe URICharacters.reference.write(path, to: buffer)
     }
 
-    /// A path as it stands in an `href`.
+    /// Appends a path as in an `href`.
     mutating func appendPath(_ path: [UInt8]) {
         unsafe path.withUnsafeBufferPointer { unsafe appendPath($0) }
     }

@@ -1,4 +1,4 @@
-/// An archive's pieces as bytes only.
+/// The pieces of an archive, all as bytes.
 final class ArchiveBytes: ChunkProducer {
     private let producer: ArchiveProducer
 

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The checksums of archives served lately, so that a resumed download need not read the files before its offset again.
+/// The checksums of archives that were recently sent, so that a resumed download need not read the files before its
+/// offset again.
 ///
 /// Bounded: at most ``maxArchives`` and ``maxChecksums`` in all (4 bytes each).
 final class ArchiveChecksums: Sendable {
@@ -15,14 +16,14 @@ final class ArchiveChecksums: Sendable {
     /// Oldest first.
     private let kept = Mutex<[Kept]>([])
 
-    /// What is known of the archive with this entity tag.
+    /// The known checksums of the archive with this entity tag.
     func table(for tag: String, count: Int) -> ChecksumTable {
         let known = kept.withLock { kept in kept.first { $0.tag == tag }?.table }
         guard let known, known.count == count else { return ChecksumTable(count: count) }
         return known
     }
 
-    /// Keeps what a download learnt.
+    /// Stores what a download has found out.
     func keep(_ table: ChecksumTable, for tag: String) {
         guard table.count <= Self.maxChecksums else { return }
         kept.withLock { kept in

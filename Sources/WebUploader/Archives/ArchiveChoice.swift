@@ -1,20 +1,20 @@
 import DirectoryRoot
 import ServerCore
 
-/// What is chosen of a folder for an archive, by `name` or by `path`, which may lead deeper: in the query, and in the
-/// body of a POST, as an address has no room for hundreds.
+/// The members of a folder that are selected for an archive, by `name` or by `path`, which may lead deeper: in the
+/// query, and in the body of a POST, since an address is too short for hundreds of names.
 struct ArchiveChoice {
-    /// Below the folder, in the order in which they were named; empty for all of it.
+    /// Relative to the folder, in the order in which they were named; empty for the whole folder.
     private(set) var paths: [SharePath] = []
 
-    /// The most that may be chosen, and the most fields of a list, chosen by or not.
+    /// The most members that may be selected, and the most fields of a list, whether they select one or not.
     private static let most = 20_000
     private static let mostBytes = 4 << 20
-    /// Bytes of a field that can name a path: all of it encoded, and the field's own name.
+    /// The most bytes of a field that can name a path: every byte encoded, plus the field's own name.
     private static let longestField = 3 * (SharePath.longestPath + 1) + 16
 
-    /// The body of a POST that may hold a list.
-    /// - Throws: ``HTTPError`` 413; 415 for what is no form's: as a list without any path it would choose all.
+    /// The body of a POST that may contain a list.
+    /// - Throws: ``HTTPError`` 413; 415 if it is not a form's: a list without any path would select everything.
     static func list(in request: Request) async throws -> [UInt8] {
         let list: [UInt8]
         do {
@@ -32,11 +32,11 @@ struct ArchiveChoice {
 
     private static let mediaTypes = ["application/x-www-form-urlencoded", "text/plain"]
 
-    /// Reads a query and a list, which may take long: not for an event loop.
+    /// Parses a query and a list, which may take long: not for an event loop.
     /// - Parameters:
     ///   - query: of the address, without the question mark.
     ///   - list: fields as in a query, or one on each line.
-    /// - Throws: ``HTTPError`` 400 for what can't be a member's path, and for a list that chooses nothing; 413.
+    /// - Throws: ``HTTPError`` 400 for what can't be a member's path, and for a list that selects nothing; 413.
     init(query: String?, list: [UInt8]) throws(HTTPError) {
         try choose(from: Array((query ?? "").utf8))
         guard !list.isEmpty else { return }
@@ -61,7 +61,7 @@ struct ArchiveChoice {
     }
 
     private mutating func choose(by field: ArraySlice<UInt8>) throws(HTTPError) {
-        // Nothing that long names anything; before it is decoded.
+        // A field this long can't name anything; checked before it is decoded.
         guard field.count <= Self.longestField else { throw Self.tooLong }
         let (name, value) = PercentCoding.formField(field)
         if name.elementsEqual("name".utf8) {
@@ -74,12 +74,12 @@ struct ArchiveChoice {
         }
     }
 
-    /// Whether a field ends here; a form of `text/plain` ends its line.
+    /// Whether a byte ends a field; in a `text/plain` form, a line end does.
     private static func endsField(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "&") || byte == 0x0D || byte == 0x0A
     }
 
-    /// A member's name as a query or a form has it.
+    /// A member's name from a query or a form.
     static func name(_ value: [UInt8]) throws(HTTPError) -> [UInt8] {
         var name = value
         if name.last == UInt8(ascii: "/") { name.removeLast() }

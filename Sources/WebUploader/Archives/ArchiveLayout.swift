@@ -1,6 +1,6 @@
 import DirectoryRoot
 
-/// Where each part of an archive lies, and how long the whole is.
+/// The positions of the parts of an archive, and its total length.
 struct ArchiveLayout: Sendable {
     /// The length of everything before the directory at the end.
     let directoryOffset: Int64
@@ -9,7 +9,7 @@ struct ArchiveLayout: Sendable {
     /// The length of the whole archive.
     let length: Int64
 
-    /// - Throws: ``RootError/tooLarge`` when the length is past what 63 bits can say.
+    /// - Throws: ``RootError/tooLarge`` when the length exceeds 63 bits.
     init(of plan: ArchivePlan, format: any ArchiveFormat) throws(RootError) {
         var offset: Int64 = 0
         var directory: Int64 = 0
@@ -24,7 +24,7 @@ struct ArchiveLayout: Sendable {
         length = try Self.sum(try Self.sum(offset, directory), Int64(end.count))
     }
 
-    /// The length of a member with what stands around it.
+    /// The length of a member with its header and trailer.
     static func extent(of member: ArchiveMember, format: any ArchiveFormat) throws(RootError) -> Int64 {
         let around = Int64(format.headerLength(of: member) + format.trailerLength(of: member))
         return try sum(around, member.size)

@@ -1,12 +1,12 @@
-/// The text at the end of an archive that lacks something: what, and why.
+/// A text at the end of an incomplete archive: what is missing, and why.
 ///
-/// Bounded: what does not fit in ``maxBytes`` is counted only.
+/// Bounded: what does not fit into ``maxBytes`` is only counted.
 struct ArchiveNote: Sendable {
-    /// Paths take no more bytes than this.
+    /// The most bytes of paths.
     static let maxBytes = 256 * 1024
 
-    /// What the note is called at the top of the archive.
-    /// - Parameter mark: tells it from a member that is called so, too.
+    /// The note's name at the top of the archive.
+    /// - Parameter mark: distinguishes it from a member that has the same name.
     /// - Returns: a name.
     static func name(_ mark: some Collection<UInt8> = []) -> [UInt8] {
         Array("NOT-IN-THIS-ARCHIVE".utf8) + (mark.isEmpty ? [] : [UInt8(ascii: "-")] + mark) + Array(".txt".utf8)
@@ -17,13 +17,13 @@ struct ArchiveNote: Sendable {
     private var listed = 0
 
     var isEmpty: Bool { count == 0 }
-    /// Bytes that it holds, about.
+    /// About how many bytes it holds.
     var byteCount: Int { lines.bytes.capacity }
 
-    /// Adds something that is left out.
+    /// Adds something that was left out.
     /// - Parameters:
     ///   - path: relative to the archive's folder; raw bytes.
-    ///   - isDirectory: whether all below it is left out, too.
+    ///   - isDirectory: whether everything below it is left out too.
     ///   - obstacle: the reason.
     mutating func add(_ path: [UInt8], isDirectory: Bool, _ obstacle: ReadingObstacle) {
         count += 1
@@ -51,7 +51,7 @@ struct ArchiveNote: Sendable {
         return text.take()
     }
 
-    /// A name may hold line breaks: it must not look like a line of ours.
+    /// A name may contain line breaks: it must not look like a line of the note.
     private static func isLineBreakOrControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true

@@ -2,28 +2,29 @@ import Crypto
 import DirectoryRoot
 import ServerCore
 
-/// What an archive will hold, in its order, and the validator of exactly these bytes.
+/// The members of an archive, in their order, and the validator of exactly these bytes.
 ///
-/// The walk is sorted by the bytes of the names within each folder, so that the same tree gives the same archive each
-/// time. Names stand in one buffer; a member costs about 40 bytes and its path, and there are at most ``maxMembers``.
+/// The walk is sorted by the bytes of the names within each folder, so that the same tree always gives the same
+/// archive. The names are in one buffer; a member takes about 40 bytes and its path, and there are at most
+/// ``maxMembers``.
 struct ArchivePlan: Sendable {
-    /// More members than this are refused: the plan would not fit in the memory that one request may have.
+    /// The most members: a larger plan would not fit into the memory that one request may use.
     static let maxMembers = 1_000_000
-    /// Nor may their paths take more bytes than this.
+    /// The most bytes of all their paths.
     static let maxPathBytes = 256 << 20
 
     /// A strong tag over the names, sizes, times and inodes of all members and what is left out, quoted.
     ///
-    /// Of files, the time of the last change of any kind is among them: a program may set the other one back.
+    /// For files, it includes the change time (`st_ctime`), since a program may set the modification time back.
     let entityTag: String
     /// The folder that the members' paths are relative to.
     let base: SharePath
 
     private let records: [Record]
     private let names: [UInt8]
-    /// The text of the last member where something is left out; nil otherwise.
+    /// The text of the last member if something is left out; nil otherwise.
     private let note: [UInt8]?
-    /// What it takes of the memory for all plans; given back with it.
+    /// Its share of the memory for all plans; released with it.
     private let portion: TreeMemory.Portion
 
     private struct Record: Sendable {
@@ -37,18 +38,18 @@ struct ArchivePlan: Sendable {
 
     /// Walks the tree; waits for the disk.
     ///
-    /// What the process can't read is left out, and a last member says so: one such file shall neither keep people from
-    /// the others nor go unnoticed. It is found out here, by opening each file, since the length is promised next.
+    /// What the process can't read is left out, and reported in a last member: one such file must neither keep people
+    /// from the others nor go unnoticed. It is found out here, by opening each file, since the length is announced
+    /// next.
     /// - Parameters:
     ///   - base: the folder.
-    ///   - share: decides what the requester may read: what they may not is left out.
-    ///   - chosen: what of the folder, seen from it; empty for all.
+    ///   - share: determines what the requester may read; anything else is left out.
+    ///   - chosen: the selected members, relative to the folder; empty for all.
     ///   - format: its layout is part of the validator.
-    ///   - memory: where what the plan holds is counted, and given back with it.
-    /// - Throws: ``RootError/notFound`` when something chosen is not there, ``RootError/tooLarge`` for more than
-    ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans fill the memory,
-    ///   ``RootError/forbidden`` when nothing of it can be read, `CancellationError` when nobody waits for the
-    ///   archive any more.
+    ///   - memory: counts what the plan holds; released with it.
+    /// - Throws: ``RootError/notFound`` when something selected does not exist, ``RootError/tooLarge`` for more than
+    ///   ``maxMembers`` or ``maxPathBytes``, ``RootError/tooMany`` when other plans have used up the memory,
+    ///   ``RootError/forbidden`` when nothing of it can be read, `CancellationError` when the task was cancelled.
     init(
         of base: SharePath, in share: Share, choosing chosen: [SharePath], format: any ArchiveFormat,
         memory: TreeMemory.Portion
@@ -64,7 +65,7 @@ struct ArchivePlan: Sendable {
         names = builder.names
     }
 
-    /// How many members there are.
+    /// The number of members.
     var count: Int { records.count }
 
     /// A member.
@@ -76,10 +77,10 @@ struct ArchivePlan: Sendable {
             size: record.size, modified: record.modified)
     }
 
-    /// The content of a member that is no file of the share.
+    /// The content of a member that is not a file of the share.
     func text(at index: Int) -> [UInt8]? { index == count - 1 ? note : nil }
 
-    /// Whether `attributes` are still those that the plan was made from.
+    /// Whether `attributes` are still those from which the plan was made.
     func describes(_ attributes: FileAttributes, at index: Int) -> Bool {
         records[index].identity == SortedFolder.Facts(attributes).identity && !attributes.isDirectory
     }
@@ -93,7 +94,7 @@ struct ArchivePlan: Sendable {
 }
 
 extension ArchivePlan {
-    /// The walk that makes a plan: its stack is a list of its own, however deep the tree.
+    /// The walk that makes a plan, with an explicit stack, however deep the tree is.
     private struct Builder {
         let share: Share
         var hash: SHA256
@@ -101,9 +102,9 @@ extension ArchivePlan {
         var names: [UInt8] = []
         var records: [Record] = []
         private var note = ArchiveNote()
-        /// When the archive's folder changed last.
+        /// The modification time of the archive's folder.
         private var modified: Int64 = 0
-        /// Bytes of the folders that the walk is in.
+        /// The memory of the folders that the walk is in, in bytes.
         private var openBytes = 0
         private var links = FollowedLinks()
 
@@ -115,13 +116,13 @@ extension ArchivePlan {
 
         private struct Level {
             var path: SharePath
-            /// The path relative to the archive's folder; empty at the top.
+            /// The path relative to the archive's folder; empty for that folder.
             var relative: [UInt8]
             var members: SortedFolder
             var directory: DirectoryIdentity
-            /// Where it is, from the root and without links.
+            /// Its real path from the root, without links.
             var real: SharePath
-            /// Whether a link below the top leads here, or to a folder above.
+            /// Whether a link below the top leads to it, or to a folder above it.
             var isBehindLink = false
         }
 
@@ -135,7 +136,7 @@ extension ArchivePlan {
                     real: top.realPath)
             ]
             openBytes = members.byteCount
-            // Copied on its first change otherwise.
+            // Otherwise it would be copied at its first change.
             members = SortedFolder()
             while let (name, member, obstacle) = levels[levels.count - 1].members.next() {
                 if let below = try take(name, member, obstacle, in: levels) {
@@ -152,11 +153,11 @@ extension ArchivePlan {
 
         /// Adds a member, or notes that it is left out.
         /// - Parameters:
-        ///   - name: from the last of `levels`, which it is in.
-        ///   - member: what it is.
-        ///   - obstacle: why it can't be added.
+        ///   - name: its path relative to the last of `levels`.
+        ///   - member: its attributes.
+        ///   - obstacle: why it can't be added, if so.
         ///   - levels: the folders that the walk is in.
-        /// - Returns: the folder that it is, where that holds something.
+        /// - Returns: the folder, if it is one and has members.
         /// - Throws: what ends the walk.
         private mutating func take(
             _ name: [UInt8], _ member: SortedFolder.Facts, _ obstacle: ReadingObstacle?, in levels: [Level]
@@ -185,8 +186,8 @@ extension ArchivePlan {
             return below.members.isEmpty ? nil : below
         }
 
-        /// Reads what a folder below the top holds.
-        /// - Returns: false when it can't be read, is not for the requester, is linked too often, or went away
+        /// Reads the members of a folder below the top.
+        /// - Returns: false when it can't be read, is not for the requester, is linked too often, or vanished
         ///   meanwhile.
         private mutating func read(_ folder: inout Level, _ name: [UInt8], in parent: Level) throws -> Bool {
             do {
@@ -206,14 +207,14 @@ extension ArchivePlan {
             }
         }
 
-        /// Adds the note where something was left out.
+        /// Adds the note if something was left out.
         /// - Returns: its text.
         mutating func finish() throws -> [UInt8]? {
             guard !note.isEmpty else { return nil }
             guard !records.isEmpty else { throw RootError.forbidden }
             let text = note.text()
             var name = ArchiveNote.name()
-            // Which no member can have, since a member's name is part of the tag.
+            // No member can have this name, since the members' names are part of the tag.
             if hasMember(name) { name = ArchiveNote.name(tag().utf8.dropFirst().dropLast()) }
             try append(
                 name, isDirectory: false, size: Int64(text.count), modified: modified, identity: 0)
@@ -229,13 +230,13 @@ extension ArchivePlan {
             return "\"\(Hex.text(hash.finalize().prefix(16)))\""
         }
 
-        /// The chosen members of a folder, at whatever depth, none taken yet.
+        /// The selected members of a folder, at any depth, none taken yet.
         private func sortedMembers(_ chosen: [SharePath], of base: SharePath) throws -> SortedFolder {
             var members = SortedFolder()
             var last: SharePath?
             for member in chosen.sorted(by: Self.standsBefore) {
                 try Task.checkCancellation()
-                // It was chosen twice, or comes with its folder.
+                // It was selected twice, or together with its folder.
                 if let last, last.contains(member) { continue }
                 last = member
                 let path = try base.appending(member)
@@ -250,13 +251,14 @@ extension ArchivePlan {
             return members
         }
 
-        /// The order in which a folder comes right before what lies in it.
+        /// An order in which a folder comes right before its contents.
         private static func standsBefore(_ one: SharePath, _ other: SharePath) -> Bool {
             let slash = UInt8(ascii: "/")
             return one.bytes.lexicographicallyPrecedes(other.bytes) { ($0 == slash ? 0 : $0) < ($1 == slash ? 0 : $1) }
         }
 
-        /// What keeps `open` from opening a file; nil also for what went meanwhile, which shows when its turn comes.
+        /// What prevents `open` from opening a file; nil also if the file has vanished, which will be found when its
+        /// turn comes.
         private func obstacle(_ open: () throws(RootError) -> Void) throws(RootError) -> ReadingObstacle? {
             do throws(RootError) {
                 try open()
@@ -291,7 +293,7 @@ extension ArchivePlan {
             return members
         }
 
-        /// Counts what the plan holds, and folders that are being read with it.
+        /// Counts what the plan holds, including folders that are being read.
         private func hold(_ more: Int = 0) throws(RootError) {
             try memory.hold(
                 openBytes + more + note.byteCount + links.byteCount + names.capacity
@@ -303,7 +305,7 @@ extension ArchivePlan {
             hash.update(data: [0] + path + [0, isDirectory ? 1 : 0, obstacle.rawValue])
         }
 
-        /// Whether a member at the top has this name, in whatever letters.
+        /// Whether a member at the top has this name, ignoring case.
         private func hasMember(_ name: [UInt8]) -> Bool {
             records.contains { record in
                 let start = Int(record.nameStart)

@@ -9,7 +9,7 @@ import DirectoryRoot
     import Glibc
 #endif
 
-/// A member is not what it was when the archive was planned: the archive ends before its announced length.
+/// A member has changed since the archive was planned: the archive ends before its announced length.
 struct ArchiveChanged: Error, CustomStringConvertible {
     /// The member, in the share.
     let path: SharePath
@@ -17,11 +17,11 @@ struct ArchiveChanged: Error, CustomStringConvertible {
     var description: String { "\(path) changed while it was being read" }
 }
 
-/// Makes any span of an archive, piece by piece.
+/// Produces any span of an archive, piece by piece.
 ///
-/// Used by one task at a time; ``next()`` waits for the disk.
+/// Used by one task only at any moment; ``next()`` waits for the disk.
 @safe final class ArchiveProducer: @unchecked Sendable {
-    /// What is to be sent next.
+    /// The next piece to send.
     enum Piece: Sendable {
         case bytes([UInt8])
         /// A span of a file.
@@ -36,12 +36,12 @@ struct ArchiveChanged: Error, CustomStringConvertible {
     }
 
     private static let pieceSize = 256 * 1024
-    /// Files from this size on are sent by the connection's shortest way where no checksum is wanted of them.
+    /// Files from this size on are sent directly by the connection if their checksum is not needed.
     private static let directSize: Int64 = 128 * 1024
-    /// A span of a file is read when the client takes it, out of the kernel's buffers: only when so many bytes more
-    /// were taken has it left them, and can be vouched for.
+    /// A span of a file is read when the client takes it, from the kernel's buffers: only after this many more bytes
+    /// were taken has all of it left them, and can be verified.
     private static let underWay: Int64 = 24 << 20
-    /// So much at the end is read here, that all before it can be looked at in time.
+    /// How much at the end is read here, so that everything before it can be verified in time.
     private static let readAtEnd: Int64 = underWay + 8 << 20
     /// Within one tick of its clock, a file system gives two changes the same time.
     private static let tick: Duration = .milliseconds(20)
@@ -54,19 +54,19 @@ struct ArchiveChanged: Error, CustomStringConvertible {
     private let cache: ArchiveChecksums
     private let readsDirectly: Bool
     private var checksums: ChecksumTable
-    /// Where files are read to.
+    /// The buffer that files are read into.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 64)
 
-    /// What comes next, and where it begins in the archive.
+    /// The next step, and its offset in the archive.
     private var step = Step.header(0)
     private var offset: Int64 = 0
-    /// The offset of the member's header while the directory is written.
+    /// The offset of the member's header, while the directory is being written.
     private var memberOffset: Int64 = 0
     /// The file that is being read.
     private var file: OpenFile?
-    /// How much was given out: where the last two pieces began, and where the last one ended.
+    /// How much was returned: where the last two pieces began, and where the last one ended.
     private var given: (last: Int64, beforeLast: Int64, end: Int64) = (0, 0, 0)
-    /// The members of which a span was given out, and where it ended, until they are looked at again.
+    /// The members of which a span was returned, and where it ended, until they are verified.
     private var unproven: ArraySlice<(member: Int, end: Int64)> = []
 
     private enum Step {
@@ -80,23 +80,23 @@ struct ArchiveChanged: Error, CustomStringConvertible {
 
     private struct OpenFile {
         var entry: Entry
-        /// The next byte to read.
+        /// The next offset to read.
         var position: Int64
-        /// Where reading may stop.
+        /// The offset where reading may stop.
         var end: Int64
-        /// Bytes before this one are read for the checksum only.
+        /// Bytes before this offset are read for the checksum only.
         var firstWanted: Int64
-        /// The checksum so far; nil when nobody needs it.
+        /// The checksum so far; nil when it is not needed.
         var checksum: UInt32?
     }
 
     /// - Parameters:
-    ///   - plan: what the archive holds.
-    ///   - share: where it is read from.
-    ///   - format: how it is laid out.
-    ///   - layout: where things lie.
-    ///   - range: the wanted span of the archive.
-    ///   - cache: knows and learns checksums.
+    ///   - plan: the members of the archive.
+    ///   - share: the share to read from.
+    ///   - format: the format.
+    ///   - layout: the positions of its parts.
+    ///   - range: the requested span of the archive.
+    ///   - cache: provides and stores checksums.
     ///   - readsDirectly: whether pieces may be spans of files.
     init(
         _ plan: ArchivePlan, in share: Share, format: any ArchiveFormat, layout: ArchiveLayout, range: Range<Int64>,
@@ -118,7 +118,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
     }
 
     /// The next piece; nil at the end of the span.
-    /// - Throws: ``ArchiveChanged`` when a member is not what it was; what the disk says otherwise.
+    /// - Throws: ``ArchiveChanged`` when a member has changed; otherwise what the disk reports.
     func next() throws -> Piece? {
         // While the last piece waits to be taken, the one before may still be on its way to the kernel.
         try prove(until: given.beforeLast - Self.underWay)
@@ -152,7 +152,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
         return bytes.isEmpty ? nil : .bytes(bytes)
     }
 
-    /// Looks at the members whose spans ended before so much was given out.
+    /// Verifies the members whose spans ended before `count` bytes were returned.
     private func prove(until count: Int64) throws {
         while let (member, end) = unproven.first, end <= count {
             try verify(member)
@@ -160,7 +160,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
         }
     }
 
-    /// Writes one part that is no file's content, as far as it is wanted, and goes on to the next one.
+    /// Writes one part that is not a file's content, as far as it is requested, and continues with the next.
     private func writeStep(into bytes: inout [UInt8]) throws {
         switch step {
         case .header(let index):
@@ -198,7 +198,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
         }
     }
 
-    /// Adds a part's wanted bytes; the part is not made when none of them is wanted.
+    /// Adds the requested bytes of a part; the part is not made when none of them is requested.
     private func put(length: Int, into bytes: inout [UInt8], _ part: () throws -> [UInt8]) rethrows {
         let start = offset
         offset += Int64(length)
@@ -210,7 +210,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
 }
 
 extension ArchiveProducer {
-    /// What of a file's content need not be read here: it is large, its checksum is known, and enough follows.
+    /// The span of a file's content that need not be read here: it is large, its checksum is known, and enough follows.
     private func directSpan(_ index: Int) -> Range<Int64>? {
         guard readsDirectly, file == nil else { return nil }
         let size = plan[index].size
@@ -220,7 +220,7 @@ extension ArchiveProducer {
         return from..<to
     }
 
-    /// Gives out a span of a file; what of it is still wanted then is read here.
+    /// Returns a span of a file; what is then still requested of it is read here.
     private func direct(_ index: Int, _ span: Range<Int64>) throws -> Piece {
         let entry = try open(index)
         unproven.append((index, given.end + Int64(span.count)))
@@ -234,7 +234,7 @@ extension ArchiveProducer {
         return .file(entry, span)
     }
 
-    /// Reads on in a file until the piece is full or the file is over.
+    /// Continues to read a file until the piece is full or the file ends.
     private func readContent(_ index: Int, into bytes: inout [UInt8]) throws {
         if file == nil {
             let size = plan[index].size
@@ -259,20 +259,20 @@ extension ArchiveProducer {
         pass(index)
     }
 
-    /// Opens a file if any of its bytes is wanted.
+    /// Opens a file if any of its bytes is requested.
     private func begin(_ index: Int, size: Int64) throws -> Bool {
         let from = max(0, range.lowerBound - offset)
         let to = min(size, range.upperBound - offset)
         guard from < to else { return false }
         let entry = try open(index)
-        // The checksum is wanted when something after the content is.
+        // The checksum is needed when something after the content is requested.
         let isChecked = format.needsChecksums && checksums[index] == nil && range.upperBound > offset + size
         file = OpenFile(
             entry: entry, position: isChecked ? 0 : from, end: to, firstWanted: from, checksum: isChecked ? 0 : nil)
         return true
     }
 
-    /// Looks whether a member is still what it was when the archive was planned.
+    /// Checks that a member has not changed since the archive was planned.
     private func verify(_ index: Int) throws {
         guard let now = try found({ try share.attributes(of: plan.path(at: index)) }), plan.describes(now, at: index)
         else { throw changed(index) }
@@ -291,7 +291,7 @@ extension ArchiveProducer {
         return entry
     }
 
-    /// What `look` finds; nil where there is nothing any more.
+    /// The result of `look`; nil when nothing is there any more.
     private func found<Found>(_ look: () throws -> Found) throws -> Found? {
         do {
             return try look()
@@ -302,7 +302,7 @@ extension ArchiveProducer {
 
     private func changed(_ index: Int) -> ArchiveChanged { ArchiveChanged(path: plan.path(at: index)) }
 
-    /// Waits until a change that is still to come gets another time than this last one.
+    /// Waits until any further change would get a different time than this last one.
     private func waitOut(_ change: Timestamp) {
         let now = RootClock.system.wall()
         let over = change.advanced(by: Self.tick)
@@ -310,7 +310,7 @@ extension ArchiveProducer {
         usleep(UInt32(Self.tick / .microseconds(1)))
     }
 
-    /// A member's checksum, read from the disk when nobody has read it yet.
+    /// A member's checksum, read from the disk if it is not known yet.
     private func checksum(of index: Int, size: Int64) throws -> UInt32 {
         guard format.needsChecksums, size > 0 else { return 0 }
         if let known = checksums[index] { return known }
@@ -333,7 +333,7 @@ extension ArchiveProducer {
     }
 
     /// Reads exactly `count` bytes of a member's file, at most a piece.
-    /// - Returns: the bytes, good until the next call.
+    /// - Returns: the bytes, valid until the next call.
     private func read(
         _ count: Int, of entry: Entry, at position: Int64, member index: Int
     ) throws -> UnsafeRawBufferPointer {

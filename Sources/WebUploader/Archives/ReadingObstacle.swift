@@ -8,19 +8,19 @@ import DirectoryRoot
     import Glibc
 #endif
 
-/// Why something that is there can't be put into an archive, and won't be the next time either.
+/// Why something that exists can't be put into an archive, now or later.
 enum ReadingObstacle: UInt8, Sendable {
     /// The file system does not let the server's user read it.
     case permission
     /// It can't be opened: its disk is broken, or its key is missing.
     case failure
-    /// It was moved, with the folder that it is in, to where its path is too long for anybody to ask for it.
+    /// It was moved, with its folder, to where its path is too long to be requested.
     case pathTooLong
-    /// Links lead to it on so many ways that it is in the archive often enough: ``FollowedLinks``.
+    /// So many links lead to it that it is in the archive often enough: ``FollowedLinks``.
     case linkedTooOften
 
-    /// Nil for what is no such reason, as when it vanished.
-    /// - Throws: the error itself where nothing else could be opened either, for want of files or memory.
+    /// Nil for an error that is no such reason, as when it vanished.
+    /// - Throws: the error itself if nothing else could be opened either, for lack of descriptors or memory.
     init?(_ error: RootError) throws(RootError) {
         switch error {
         case .forbidden: self = .permission
@@ -31,7 +31,7 @@ enum ReadingObstacle: UInt8, Sendable {
         }
     }
 
-    /// In the words of a person who has never seen the server.
+    /// In words for a person who has never seen the server.
     var explanation: StaticString {
         switch self {
         case .permission: "no permission"

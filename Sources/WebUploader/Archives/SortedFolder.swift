@@ -1,17 +1,17 @@
 import DirectoryRoot
 
-/// The members of one folder in the order of their names' bytes, as an archive needs them: half of the memory that
-/// ``DirectoryMember`` takes, for folders of a million names.
+/// The members of one folder in the byte order of their names, as an archive needs them: takes half the memory of
+/// ``DirectoryMember``, for folders with a million names.
 struct SortedFolder: Sendable {
-    /// What an archive needs to know of a member, but for its name.
+    /// What an archive needs to know about a member, except its name.
     struct Facts: Sendable {
         let isDirectory: Bool
-        /// Bytes; of a directory, whatever the file system says.
+        /// In bytes; for a directory, whatever the file system reports.
         let size: Int64
         /// Seconds since 1970.
         let modified: Int64
         let entityTag: EntityTag
-        /// When anything about it changed last.
+        /// The change time (`st_ctime`).
         let changed: Timestamp
         let directory: DirectoryIdentity
 
@@ -24,7 +24,7 @@ struct SortedFolder: Sendable {
             directory = DirectoryIdentity(attributes)
         }
 
-        /// What changes whenever the content of a file may have, for as long as the process lives.
+        /// Differs whenever the content of a file may have changed, for the lifetime of the process.
         var identity: Int {
             var hasher = Hasher()
             hasher.combine(entityTag)
@@ -40,21 +40,21 @@ struct SortedFolder: Sendable {
         var facts: Facts
     }
 
-    /// Those not yet taken, the next one last.
+    /// The members not taken yet, the next one last.
     private var members: [Member] = []
     private var names: [UInt8] = []
 
     var isEmpty: Bool { members.isEmpty }
     var count: Int { members.count }
-    /// Bytes that it holds, about.
+    /// About how many bytes it holds.
     var byteCount: Int { members.capacity * MemoryLayout<Member>.stride + names.capacity }
 
-    /// Adds a member behind the others; ``sort()`` puts it in its place.
+    /// Adds a member at the end; ``sort()`` puts it in its place.
     /// - Parameters:
     ///   - name: its name.
-    ///   - attributes: what it is.
-    ///   - obstacle: why it can't be read.
-    /// - Throws: ``RootError/tooLarge`` when the names of the folder are 4 GiB long.
+    ///   - attributes: its attributes.
+    ///   - obstacle: why it can't be read, if so.
+    /// - Throws: ``RootError/tooLarge`` when the names of the folder exceed 4 GiB.
     mutating func append(
         name: [UInt8], _ attributes: FileAttributes, obstacle: ReadingObstacle?
     ) throws(RootError) {
@@ -65,7 +65,7 @@ struct SortedFolder: Sendable {
         members.append(Member(nameStart: start, nameLength: length, obstacle: obstacle, facts: Facts(attributes)))
     }
 
-    /// Puts the first name where ``next()`` takes it.
+    /// Sorts the members, so that ``next()`` takes the first name first.
     mutating func sort() {
         let names = names
         members.sort { Self.name(of: $1, in: names).lexicographicallyPrecedes(Self.name(of: $0, in: names)) }

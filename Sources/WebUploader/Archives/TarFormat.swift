@@ -1,4 +1,4 @@
-/// POSIX tar: a ustar header for each member, preceded by a pax header only where ustar cannot say it.
+/// POSIX tar: a ustar header for each member, preceded by a pax header only if ustar can't express something.
 ///
 /// POSIX.1-2017 pax.
 struct TarFormat: ArchiveFormat {
@@ -44,7 +44,7 @@ struct TarFormat: ArchiveFormat {
 
     private static func padded(_ count: Int) -> Int { (count + block - 1) / block * block }
 
-    /// What ustar cannot say, as pax records; empty when it can say all.
+    /// What ustar can't express, as pax records; empty when it can express everything.
     private func paxRecords(of member: ArchiveMember) -> [UInt8] {
         var records: [UInt8] = []
         if Self.split(member.archiveName) == nil { records += Self.record("path", member.archiveName) }
@@ -55,7 +55,7 @@ struct TarFormat: ArchiveFormat {
         return records
     }
 
-    /// `27 path=…\n`, where the number counts itself.
+    /// `27 path=…\n`, where the number includes its own length.
     private static func record(_ key: StaticString, _ value: [UInt8]) -> [UInt8] {
         let rest = key.utf8CodeUnitCount + value.count + 3
         var length = rest + 1
@@ -70,11 +70,11 @@ struct TarFormat: ArchiveFormat {
         return writer.take()
     }
 
-    /// A name as ustar's two fields; nil when it does not fit.
+    /// A name split into ustar's two fields; nil when it does not fit.
     private static func split(_ name: [UInt8]) -> (prefix: ArraySlice<UInt8>, name: ArraySlice<UInt8>)? {
         if name.count <= 100 { return ([], name[...]) }
         guard name.count <= 256 else { return nil }
-        // The slash between the two fields is not written; a folder's own last slash is no place to split.
+        // The slash between the two fields is not written; a folder's own trailing slash is not a place to split.
         for place in max(1, name.count - 101)..<min(156, name.count - 1) where name[place] == UInt8(ascii: "/") {
             return (name[..<place], name[(place + 1)...])
         }

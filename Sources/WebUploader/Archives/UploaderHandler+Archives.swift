@@ -2,7 +2,7 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// The kind of archive that a query asks for, if it asks for one.
+    /// The kind of archive that a query requests, if any.
     func archiveFormat(for request: Request) throws(HTTPError) -> (format: any ArchiveFormat, isCompressed: Bool)? {
         switch request.queryValue("archive") {
         case nil: nil
@@ -13,11 +13,11 @@ extension UploaderHandler {
         }
     }
 
-    /// A folder, or chosen members of it, as one download.
+    /// A folder, or selected members of it, as one download.
     ///
-    /// An archive has a length, a strong tag and ranges, so that a download that broke off goes on where it stopped; a
-    /// compressed one has none of these, and neither has one whose names came in a body: its address does not say what
-    /// it is.
+    /// An archive has a length, a strong tag and ranges, so that an interrupted download can continue; a compressed one
+    /// has none of these, and neither has one whose members were selected in a body, since its address does not
+    /// identify it.
     func archive(_ request: Request, format: any ArchiveFormat, isCompressed: Bool) async throws -> Response {
         let list = request.method == .post ? try await ArchiveChoice.list(in: request) : []
         guard let slot = archives.take() else { throw RootError.tooMany }
@@ -46,7 +46,7 @@ extension UploaderHandler {
         return try stored(plan, layout, format, request, fields, slot)
     }
 
-    /// The archive as it is, or a span of it.
+    /// The uncompressed archive, or a span of it.
     private func stored(
         _ plan: ArchivePlan, _ layout: ArchiveLayout, _ format: any ArchiveFormat, _ request: Request,
         _ fields: ResponseFields, _ slot: Slots.Token
@@ -70,7 +70,7 @@ extension UploaderHandler {
             case .unsatisfiable:
                 fields = ["Content-Range": "bytes */\(layout.length)", "ETag": plan.entityTag]
                 throw HTTPError(.rangeNotSatisfiable, "The archive is shorter than that.", fields: fields)
-            // Several spans of an archive are no use to anybody: the whole answers them.
+            // Several spans of an archive are of no use: the whole is sent instead.
             case .spans(let spans) where spans.count == 1:
                 span = spans[0]
                 status = .partialContent
@@ -81,7 +81,7 @@ extension UploaderHandler {
         return sending(plan, layout, format, span, request, Response(status, fields: fields), slot)
     }
 
-    /// An answer with a span of the archive for its body.
+    /// A response with a span of the archive as its body.
     private func sending(
         _ plan: ArchivePlan, _ layout: ArchiveLayout, _ format: any ArchiveFormat, _ span: Range<Int64>,
         _ request: Request, _ head: Response, _ slot: Slots.Token
@@ -92,7 +92,7 @@ extension UploaderHandler {
         var response = head
         response.body = .stream(length: Int64(span.count)) { writer in
             slot.watch.follow(writer)
-            // The next piece is read while this one is sent.
+            // The next piece is read while this one is being sent.
             var piece = try await io.run { try producer.next() }
             while let current = piece {
                 async let following = io.run { try producer.next() }
@@ -137,7 +137,7 @@ extension UploaderHandler {
         return list != .any && list.matchesStrongly(plan.entityTag)
     }
 
-    /// The folder's name, or the one chosen member's, or the share's title.
+    /// The name of the folder, or of the single selected member, or the share's title.
     private func filename(_ request: Request, choosing chosen: [SharePath]) -> [UInt8] {
         if chosen.count == 1 { return Array(chosen[0].name) }
         if !request.path.isRoot { return Array(request.path.name) }

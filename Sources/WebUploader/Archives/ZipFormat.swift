@@ -1,11 +1,11 @@
 import ServerCore
 
-/// ZIP with stored members, ZIP64 where a number asks for it, and checksums after the data.
+/// ZIP with stored members, ZIP64 where a number requires it, and checksums after the data.
 ///
 /// APPNOTE 6.3.10.
 ///
-/// The sizes stand in the local headers, so that a reader of a stream finds each member's end; the CRC-32 follows the
-/// data (bit 3), so that a file is read once. Times are extended timestamps in UTC besides the two-second DOS fields.
+/// The local headers contain the sizes, so that a streaming reader finds each member's end; the CRC-32 follows the data
+/// (bit 3), so that a file is read once. Times are extended timestamps in UTC in addition to the two-second DOS fields.
 struct ZipFormat: ArchiveFormat {
     let mediaType = "application/zip"
     let fileExtension = ".zip"
@@ -129,7 +129,7 @@ struct ZipFormat: ArchiveFormat {
 
     private func hasDescriptor(_ member: ArchiveMember) -> Bool { member.size > 0 }
 
-    /// The length of a directory line's ZIP64 field; 0 without.
+    /// The length of a directory entry's ZIP64 field; 0 without one.
     private func largeLength(_ member: ArchiveMember, offset: Int64) -> Int {
         let numbers = (isLarge(member) ? 2 : 0) + (offset >= Self.large ? 1 : 0)
         return numbers > 0 ? 4 + 8 * numbers : 0
@@ -151,7 +151,7 @@ struct ZipFormat: ArchiveFormat {
         head.add(checksum)
     }
 
-    /// The length of the extended timestamp; none outside of what it can say.
+    /// The length of the extended timestamp; 0 for a time that it can't express.
     private static func timeLength(_ member: ArchiveMember) -> Int {
         Int32(exactly: member.modified) == nil ? 0 : 9
     }

@@ -1,15 +1,16 @@
 import DirectoryRoot
 import Synchronization
 
-/// What waits to be told to one client, who may be slow to listen.
+/// The events that wait to be sent to one client, which may be slow.
 ///
-/// Changes that find no room are told as one, to read the folder again, though nothing may happen after them.
+/// Changes that do not fit are merged into one event that tells the client to read the folder again, even if nothing
+/// happens after them.
 final class EventQueue: Sendable {
     let events: AsyncStream<FolderEvent>
     let continuation: AsyncStream<FolderEvent>.Continuation
     private let missesChanges = Atomic(false)
 
-    /// - Parameter most: events that wait.
+    /// - Parameter most: the most events that may wait.
     init(most: Int) {
         (events, continuation) = AsyncStream.makeStream(of: FolderEvent.self, bufferingPolicy: .bufferingOldest(most))
     }
@@ -18,16 +19,16 @@ final class EventQueue: Sendable {
     func tell(_ change: FolderChange) {
         guard !add(.changed(change)) else { return }
         missesChanges.store(true, ordering: .releasing)
-        // The consumer may have taken all that waited in between: this has it look, where there is room by now.
+        // The consumer may have taken everything meanwhile: this makes it check, if there is space by now.
         add(.keepAlive)
     }
 
-    /// Adds an event; false when there is no room.
+    /// Adds an event; false when there is no space.
     @discardableResult
     func add(_ event: FolderEvent) -> Bool {
         if case .dropped = continuation.yield(event) { false } else { true }
     }
 
-    /// Whether changes were left out since this was asked: to be asked after each event.
+    /// Whether changes were dropped since the last call: to be called after each event.
     func takeMissed() -> Bool { missesChanges.exchange(false, ordering: .acquiringAndReleasing) }
 }

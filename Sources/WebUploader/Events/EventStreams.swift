@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The event streams that are open, so that the end of the server ends them.
+/// The open event streams, so that they can be ended with the server.
 final class EventStreams: Sendable {
     private struct State {
         var open: [Int: AsyncStream<FolderEvent>.Continuation] = [:]
@@ -11,24 +11,24 @@ final class EventStreams: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// At most `limit` at once.
+    /// Allows at most `limit` at once.
     init(limit: Int) { self.limit = limit }
 
-    /// Keeps a stream until it ends.
-    /// - Returns: false when there are too many, or the server ends.
+    /// Registers a stream until it ends.
+    /// - Returns: false when there are too many, or the server is ending.
     func add(_ continuation: AsyncStream<FolderEvent>.Continuation) -> Bool {
         state.withLock { state in
             guard !state.isOver, state.open.count < limit else { return false }
             state.next &+= 1
             let number = state.next
-            // Before anybody can end it: of one that has ended, nobody would be told.
+            // Before anybody can end it: the handler is not called for a stream that has already ended.
             continuation.onTermination = { [self] _ in self.state.withLock { $0.open[number] = nil } }
             state.open[number] = continuation
             return true
         }
     }
 
-    /// Has each of them look at once whether it may go on.
+    /// Makes each of them check now whether it may continue.
     func wakeOpen() {
         for continuation in state.withLock({ Array($0.open.values) }) { continuation.yield(.keepAlive) }
     }
@@ -38,7 +38,7 @@ final class EventStreams: Sendable {
         for continuation in state.withLock({ Array($0.open.values) }) { continuation.finish() }
     }
 
-    /// Ends all of them, and lets no new one begin.
+    /// Ends all of them, and refuses new ones.
     func end() {
         let open = state.withLock { state in
             state.isOver = true

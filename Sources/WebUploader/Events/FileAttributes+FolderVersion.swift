@@ -1,7 +1,7 @@
 import DirectoryRoot
 
 extension FileAttributes {
-    /// Changes whenever a member comes, goes or gets another name, as far as the disk's clock tells moments apart, and
-    /// with the folder itself; not when a member's content changes in its place.
+    /// Differs whenever a member is added, removed or renamed, as far as the resolution of the disk's clock allows, and
+    /// for another folder; not when the content of a member changes in place.
     var folderVersion: String { "\(inode)-\(changed.seconds)-\(changed.nanoseconds)" }
 }

@@ -1,27 +1,27 @@
 import DirectoryRoot
 import ServerCore
 
-/// What an event stream tells.
+/// An event of an event stream.
 enum FolderEvent: Sendable {
     /// Members came, went or changed.
     case changed(FolderChange)
-    /// The uploads that go on, as the JSON to send.
+    /// The uploads in progress, as JSON.
     case uploads([UInt8])
-    /// Nothing happened; says so, that everybody on the way keeps the connection.
+    /// Nothing happened; sent so that intermediaries keep the connection open.
     case keepAlive
 }
 
 extension TextWriter {
-    /// Writes an event as server-sent events are written.
+    /// Writes an event in the format of server-sent events.
     ///
-    /// One `event` and one `data` line. WHATWG HTML §9.2.
+    /// One `event` line and one `data` line. WHATWG HTML §9.2.
     mutating func event(_ event: FolderEvent) {
         switch event {
         case .changed(.names(let names)) where names.allSatisfy(UTF8Scan.isValid):
             raw("event: changed\ndata: {\"names\":")
             jsonList(names.sorted(by: { $0.lexicographicallyPrecedes($1) })) { $0.json($1) }
             raw("}\n\n")
-        // Names that JSON cannot say can't be asked for one by one either.
+        // Names that JSON can't express can't be requested one by one either.
         case .changed: raw("event: changed\ndata: {\"all\":true}\n\n")
         case .uploads(let list):
             raw("event: uploads\ndata: ")
@@ -31,7 +31,7 @@ extension TextWriter {
         }
     }
 
-    /// Writes the uploads that go on, without what would let others go on with them.
+    /// Writes the uploads in progress, without what would allow others to continue them.
     mutating func json(_ uploads: [UploadProgress]) { jsonList(uploads) { $0.json($1) } }
 
     private mutating func json(_ upload: UploadProgress) {

@@ -4,18 +4,19 @@ import ServerCore
 extension UploaderHandler {
     private static let keepAliveInterval: Duration = .seconds(15)
     private static let uploadsInterval: Duration = .seconds(2)
-    /// Then the client has to ask again, that nothing is kept open for who is long gone.
+    /// After this time the client has to ask again, so that nothing is kept open for one that vanished long ago.
     private static let longest: Duration = .seconds(15 * 60)
-    /// Events that may wait for a slow client; more of them become one that says to read the folder again.
+    /// The most events that may wait for a slow client; more are merged into one that tells it to read the folder
+    /// again.
     private static let waitingEvents = 32
 
-    /// `?in=/a/`: server-sent events of what changes in a folder, and of the uploads that go on below it.
+    /// `?in=/a/`: server-sent events about changes in a folder, and about the uploads in progress below it.
     ///
-    /// `&since=`, the version that stands in the folder's page: when it is another one by now, the first event says to
+    /// `&since=` is the version in the folder's page: if it is another one by now, the first event tells the client to
     /// read the folder again, so that nothing is missed between reading and listening.
     ///
-    /// They end with the session or the share link that they began with: nothing is told after it. And they end when
-    /// another folder is at the address, or none.
+    /// The events end with the session or the share link that they began with: nothing is sent after that. They also
+    /// end when another folder is at the address, or none.
     func events(_ request: Request) async throws -> Response {
         let folder = try folder(in: request)
         let share = request.share
@@ -39,7 +40,7 @@ extension UploaderHandler {
         ]
         if request.method == .head {
             continuation.finish()
-            // As long as the stream itself: nobody knows.
+            // Without a length, as for the stream itself.
             return Response(.ok, fields: fields, body: .stream(length: nil) { _ in })
         }
         if let version = request.queryValue("since"), !version.isEmpty, version != told.version {
@@ -58,13 +59,13 @@ extension UploaderHandler {
                     group.addTask { try await Self.send(queue, about: told, for: request, io: io, to: writer) }
                     group.addTask { try await Task.sleep(for: Self.longest) }
                     defer { group.cancelAll() }
-                    // The first to end is the writer whose client has gone, the folder's changes, or the time.
+                    // The first to end is the writer whose client has disconnected, the folder's changes, or the timer.
                     try await group.next()
                 }
             })
     }
 
-    /// Sends each event, as long as the requester may hear of the folder and it is there.
+    /// Sends each event, as long as the folder exists and the requester may know about it.
     private static func send(
         _ queue: EventQueue, about folder: WatchedFolder, for request: Request, io: IOPool, to writer: BodyWriter
     ) async throws {
@@ -93,10 +94,10 @@ extension UploaderHandler {
             }
             guard let (list, isThere) = found else { return }
             if !isThere {
-                // Whoever writes that finds it out, too, and ends.
+                // Whoever writes that also finds out, and ends.
                 queue.add(.keepAlive)
             } else if list != last {
-                // What finds no room now is told next time, if it is still true.
+                // What does not fit now is sent next time, if it is still true.
                 if queue.add(.uploads(list)) { last = list }
                 quiet = .zero
             } else if quiet >= keepAliveInterval {
@@ -109,11 +110,11 @@ extension UploaderHandler {
     }
 }
 
-/// The folder that a stream tells of, as long as it is at its address: with a folder above it, it may go where its
-/// names are not for this requester to know.
+/// The folder that a stream reports on, as long as it is at its address: with a folder above it, it may be moved to
+/// where its names are not for this requester.
 private struct WatchedFolder: Sendable {
     let path: SharePath
-    /// As it was once its changes were listened to.
+    /// Its version at the time when listening to its changes began.
     let version: String
     private let share: Share
     private let identity: DirectoryIdentity
@@ -126,7 +127,7 @@ private struct WatchedFolder: Sendable {
         version = attributes.folderVersion
     }
 
-    /// Whether it is there still, as far as can be told now.
+    /// Whether it is still there, as far as can be determined now.
     var isThere: Bool {
         do throws(RootError) {
             return try share.existing(path).map(DirectoryIdentity.init) == identity

@@ -1,7 +1,7 @@
 import DirectoryRoot
 import Synchronization
 
-/// The uploads that go on, read from the disk once for all who look at them within a moment.
+/// The uploads in progress, read from the disk once for all requests within a short time.
 final class UploadsBoard: Sendable {
     private struct Look {
         var root: ObjectIdentifier
@@ -13,7 +13,7 @@ final class UploadsBoard: Sendable {
 
     private let last = Mutex<Look?>(nil)
 
-    /// What goes on below a folder where a requester may look, with targets in the requester's terms.
+    /// The uploads in progress below a folder that the requester may read, with targets in the requester's terms.
     func uploads(below folder: SharePath, for share: Share) throws -> [UploadProgress] {
         let top = try share.base.appending(folder)
         return try all(of: share.root).compactMap { upload in
@@ -22,7 +22,7 @@ final class UploadsBoard: Sendable {
             else { return nil }
             var upload = upload
             upload.record.target = shown
-            // Visitors, and who came by a link, need not know who the others are.
+            // Visitors and users of a share link need not know who the others are.
             if share.user == nil { upload.record.user = nil }
             return upload
         }

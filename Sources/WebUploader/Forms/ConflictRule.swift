@@ -1,16 +1,16 @@
 import DirectoryRoot
 import ServerCore
 
-/// What becomes of an upload whose name is taken.
+/// What to do with an upload whose name is taken.
 enum ConflictRule: String, Sendable {
-    /// The new content takes the name.
+    /// The new content replaces the old.
     case replace
     /// The new file gets a number: `name (1).txt`.
     case keep
     /// The upload is refused.
     case fail
 
-    /// Reads the value of `conflict`, of a form or of an upload's metadata.
+    /// Parses the value of `conflict` in a form or in an upload's metadata.
     /// - Throws: ``HTTPError`` 400 for any other word.
     init(parameter: String) throws(HTTPError) {
         guard let rule = ConflictRule(rawValue: parameter) else {
@@ -19,17 +19,17 @@ enum ConflictRule: String, Sendable {
         self = rule
     }
 
-    /// The most numbers that are tried.
+    /// The highest number that is tried.
     static let attempts = 10_000
 
-    /// What may stand at a name that is tried.
+    /// What may be at a name that is tried.
     var replacement: Replacement { self == .replace ? .anything : .nothing }
 }
 
 extension SharePath {
-    /// Tries this path, and as long as it is taken and both shall stay, the next names with a number.
+    /// Tries this path and, as long as it is taken and both files are to be kept, the next names with a number.
     /// - Parameters:
-    ///   - rule: what becomes of a name that is taken.
+    ///   - rule: what to do when a name is taken.
     ///   - first: the number to begin with; 0 is the path itself.
     ///   - attempt: gets a path and its number; throws ``RootError/exists`` where the path is taken, or
     ///     ``RootError/isDirectory`` by a folder.

@@ -1,11 +1,11 @@
 import DirectoryRoot
 import ServerCore
 
-/// Stores the files of one form as they come.
+/// Stores the files of one form as they arrive.
 ///
-/// Used by one task at a time; ``take(_:)`` waits for the disk.
+/// Used by one task only at any moment; ``take(_:)`` waits for the disk.
 final class FormStore: @unchecked Sendable {
-    /// One file that is wholly there.
+    /// One file that is completely stored.
     struct Stored: Sendable {
         var path: SharePath
         var attributes: FileAttributes
@@ -14,10 +14,10 @@ final class FormStore: @unchecked Sendable {
 
     private static let longestField = 4096
 
-    /// Each file that waits for the end of its form is an open one, and of these everybody has a share.
+    /// The most files that may wait for the end of their form: each is open, and the number of open files is limited.
     private static let mostWaiting = 64
 
-    /// Bytes of all the paths of one form: those of 20,000 files in folders that are a few levels deep.
+    /// The most bytes of all paths of one form: enough for 20,000 files in folders that are a few levels deep.
     private static let mostNames = 3 << 20
 
     private let share: Share
@@ -27,11 +27,11 @@ final class FormStore: @unchecked Sendable {
     private var rule = ConflictRule.keep
     private var part = PartKind.ignored
     private var whole: [Whole] = []
-    /// Bytes of the paths that came.
+    /// The number of bytes of the paths so far.
     private var names = 0
-    /// Bytes that the files stored take here and will take in the answer, as counted.
+    /// How many bytes the stored files take here and will take in the response, as counted.
     private var held = 0
-    /// The next number to try beside a name that has come before: a form may bring one name thousands of times.
+    /// The next number to try for a name that was used before: a form may contain one name thousands of times.
     private var numbers: [SharePath: Int] = [:]
 
     /// What was stored so far, in order.
@@ -42,11 +42,11 @@ final class FormStore: @unchecked Sendable {
     private enum PartKind {
         case ignored
         case field(name: [UInt8], value: [UInt8])
-        /// The wished path, which number beside it was free when the upload began, and the upload.
+        /// The requested path, the number that was free when the upload began, and the upload.
         case file(SharePath, Int, PendingUpload)
     }
 
-    /// A file that has all its bytes and no name yet.
+    /// A complete file that has no name yet.
     private struct Whole {
         var path: SharePath
         var number: Int
@@ -55,10 +55,10 @@ final class FormStore: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - folder: where the names are.
-    ///   - share: where to store.
-    ///   - body: where the form comes from.
-    ///   - waitsForAll: no file is there before ``storeAll()``, for a form that is good as a whole only.
+    ///   - folder: the folder for the files.
+    ///   - share: the share to store them in.
+    ///   - body: the request body with the form.
+    ///   - waitsForAll: no file gets its name before ``storeAll()``, for a form that is valid only as a whole.
     init(below folder: SharePath, in share: Share, from body: RequestBody, waitsForAll: Bool) {
         self.folder = folder
         self.share = share
@@ -66,11 +66,11 @@ final class FormStore: @unchecked Sendable {
         self.waitsForAll = waitsForAll
     }
 
-    // Giving back is never refused.
+    // Releasing is never refused.
     deinit { try? body.holdNames(0, insteadOf: held) }
 
-    /// Goes on with what the parser found.
-    /// - Throws: ``RootError`` or ``HTTPError`` of the ``current`` file; what is in ``stored`` stays.
+    /// Processes what the parser has found.
+    /// - Throws: the ``RootError`` or ``HTTPError`` for the ``current`` file; what is in ``stored`` stays.
     func take(_ events: [MultipartParser.Event]) throws {
         for event in events {
             switch event {
@@ -86,7 +86,7 @@ final class FormStore: @unchecked Sendable {
             part = .field(name: header.name, value: [])
             return
         }
-        // A file input with nothing chosen.
+        // A file input without a selected file.
         guard !name.isEmpty else {
             part = .ignored
             return
@@ -113,7 +113,7 @@ final class FormStore: @unchecked Sendable {
 
     /// Counts what one more file takes until the form is answered.
     ///
-    /// The answer tells each path and address, whose bytes may be written with three or six each.
+    /// The response contains each path and address, whose bytes may be encoded as three or six each.
     private func holdName(_ path: SharePath) throws(HTTPError) {
         names += path.bytes.count
         guard names <= Self.mostNames else {
@@ -152,8 +152,8 @@ final class FormStore: @unchecked Sendable {
         part = .ignored
     }
 
-    /// Gives the whole files their names.
-    /// - Throws: ``RootError`` of the first that cannot have it; what is in ``stored`` stays.
+    /// Gives the complete files their names.
+    /// - Throws: the ``RootError`` for the first that can't have its name; what is in ``stored`` stays.
     func storeAll() throws {
         while let file = whole.first {
             current = Array(file.path.name)
@@ -163,7 +163,7 @@ final class FormStore: @unchecked Sendable {
         current = nil
     }
 
-    /// Takes the next free name where somebody else took this one meanwhile and both shall stay.
+    /// Uses the next free name if somebody else has taken this one meanwhile and both files are to be kept.
     private func commit(_ file: Whole) throws -> Stored {
         try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
             let (attributes, created) = try file.upload.commit(to: path)

@@ -1,13 +1,13 @@
 import DirectoryRoot
 
 extension Share {
-    /// Begins an upload at `path`, or with ``ConflictRule/keep`` at the first free name beside it; makes the folders
-    /// that it needs.
+    /// Begins an upload at `path`, or with ``ConflictRule/keep`` at the first free name with a number; creates the
+    /// folders that it needs.
     /// - Parameters:
-    ///   - path: the wished one.
-    ///   - rule: what becomes of a name that is taken.
-    ///   - first: the number to begin with, where those before it are known to be taken.
-    ///   - size: of the content, where that is known.
+    ///   - path: the requested path.
+    ///   - rule: what to do when the name is taken.
+    ///   - first: the number to begin with, if those before it are known to be taken.
+    ///   - size: the size of the content, if known.
     /// - Returns: the upload, and the number that was free.
     /// - Throws: ``RootError``.
     func beginUpload(
@@ -20,7 +20,7 @@ extension Share {
         }
     }
 
-    /// Runs `work`, and once more with the folder at `path` made when that was missing.
+    /// Runs `work`; if the folder at `path` is missing, creates it and runs `work` again.
     func makingFolders<Answer>(to path: SharePath, _ work: () throws -> Answer) throws -> Answer {
         do {
             return try work()
@@ -30,7 +30,7 @@ extension Share {
         }
     }
 
-    /// Makes a folder and those above it, where they are missing.
+    /// Creates a folder and those above it, if they are missing.
     private func makeFolders(to path: SharePath) throws {
         var made = SharePath.root
         for name in path.components {
@@ -38,7 +38,7 @@ extension Share {
             do {
                 try createDirectory(at: made)
             } catch {
-                // Nothing to do where it is; without the right to create, it may be there still.
+                // Nothing to do if it exists; even without the right to create it, it may exist.
                 let isThere = (try? attributes(of: made))?.isDirectory == true
                 guard error == .exists || error == .forbidden && isThere else { throw error }
             }

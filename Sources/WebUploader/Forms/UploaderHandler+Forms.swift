@@ -2,7 +2,7 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// POST at any address: a form with files for the folder there, or with the names of what is wanted of it.
+    /// POST at any address: a form with files for the folder there, or with the names of members for an archive of it.
     func post(_ request: Request) -> Answer {
         .later { [self] request in
             guard let (format, isCompressed) = try archiveFormat(for: request) else { return try await form(request) }
@@ -10,8 +10,8 @@ extension UploaderHandler {
         }
     }
 
-    /// Stores a form's files while they come; each is there as soon as its last byte is, or with a `Content-Digest`
-    /// when all of the form has turned out to be what that says.
+    /// Stores a form's files while they arrive; each has its name as soon as its last byte has arrived or, with a
+    /// `Content-Digest`, once the whole form has been verified.
     private func form(_ request: Request) async throws -> Response {
         let found = try await request.io.run { try request.share.existing(request.path) }
         guard let attributes = found else {
@@ -69,7 +69,7 @@ extension UploaderHandler {
         return writer.take()
     }
 
-    /// The refusal, with what was and was not stored; the other errors as they are.
+    /// The refusal, with a list of what was and was not stored; other errors unchanged.
     private func failure(_ error: any Error, _ store: FormStore) -> any Error {
         guard var refusal = HTTPError(of: error) else { return error }
         var writer = TextWriter()
@@ -91,7 +91,7 @@ extension UploaderHandler {
 }
 
 extension TextWriter {
-    /// Writes a name into plain text: controls and what is not UTF-8 percent-encoded.
+    /// Writes a name into plain text, percent-encoded if it has control characters or is not UTF-8.
     mutating func line(_ name: [UInt8]) {
         if name.contains(where: { $0 < 0x20 || $0 == 0x7F }) || !UTF8Scan.isValid(name) || Self.turnsText(name) {
             address(name)

@@ -1,22 +1,22 @@
 #if canImport(Darwin)
     import Foundation
 #else
-    // Decomposing text is the standard library's own work; the public way to it, all of Foundation, is most of a
-    // program.
+    // Decomposing text is built into the standard library; the public way to it is all of Foundation, which would be
+    // most of the program's size.
     @_spi(_Unicode) import Swift
 #endif
 
-/// Text that a name shall hold, whatever the case and the accents of its letters, as the page's filter finds it.
+/// A text that a name must contain, ignoring case and accents, like the page's filter.
 struct NamePattern: Sendable {
     private let folded: [UInt8]
 
-    /// The pattern; nil when there is nothing to look for.
+    /// The pattern; nil when there is nothing to search for.
     init?(_ text: String) {
         folded = Self.fold(text)
         guard !folded.isEmpty else { return nil }
     }
 
-    /// Whether a name holds the text.
+    /// Whether a name contains the text.
     func matches(_ name: [UInt8]) -> Bool {
         let name = name.allSatisfy { $0 < 0x80 } ? name : Self.fold(String(decoding: name, as: UTF8.self))
         guard name.count >= folded.count else { return false }
@@ -29,7 +29,7 @@ struct NamePattern: Sendable {
         return false
     }
 
-    /// Small letters without their marks, decomposed.
+    /// Lower-case letters without their marks, decomposed.
     private static func fold(_ text: String) -> [UInt8] {
         var folded: [UInt8] = []
         for scalar in decompose(text.lowercased()) {

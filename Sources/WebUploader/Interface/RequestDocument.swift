@@ -8,24 +8,24 @@ import ServerCore
 #endif
 
 extension Request {
-    /// The body, at most 1 MiB of JSON, as a value.
-    /// - Throws: ``HTTPError`` 400 when it is not what is wanted here, 413, 415.
+    /// The body, at most 1 MiB of JSON, decoded.
+    /// - Throws: ``HTTPError`` 400 when it does not have the expected form, 413, 415.
     func document<Document: Decodable>(_ type: Document.Type) async throws -> Document {
         try await Self.decode(type, documentBytes())
     }
 
-    /// The same of what may name many thousand things, of which few are worked on at once.
+    /// The same for a document that may name many thousand things, of which only a few are processed at once.
     /// - Parameters:
     ///   - type: of the value.
-    ///   - slots: for those that are large.
-    /// - Returns: the value, and what to hold while it is worked on.
-    /// - Throws: ``RootError/tooMany`` when all are taken, too.
+    ///   - slots: the places for large documents.
+    /// - Returns: the value, and the place to hold while it is processed.
+    /// - Throws: also ``RootError/tooMany`` when all places are taken.
     func document<Document: Decodable>(
         _ type: Document.Type, in slots: Slots
     ) async throws -> (Document, Slots.Token?) {
         let bytes = try await documentBytes()
         guard bytes.count > 64 << 10 else { return (try Self.decode(type, bytes), nil) }
-        // Before it is looked at, which takes its time.
+        // Before it is decoded, which takes a while.
         guard let slot = slots.take() else { throw RootError.tooMany }
         return (try Self.decode(type, bytes), slot)
     }
@@ -48,15 +48,15 @@ extension Request {
     }
 }
 
-/// The names of a document's members, looked at before the decoder does: it hashes each, in a time that may grow with
-/// the square of a name's length, and knows no others than short ones.
+/// Checks the names of a document's members before the decoder runs: the decoder hashes each, in time that may be
+/// quadratic in its length, and only short ones are expected.
 enum JSONNames {
-    /// Bytes of a name, as written.
+    /// The most bytes of a name, as written.
     private static let longest = 64
 
-    /// Whether no member's name is longer than any that is asked for here; no, too, for what is not UTF-8.
+    /// Whether no member's name is longer than any expected one; also false for what is not UTF-8.
     static func areShort(in document: [UInt8]) -> Bool {
-        // The decoder takes UTF-16 and UTF-32, too, where this would look past names. UTF-8 needs no NUL.
+        // The decoder also accepts UTF-16 and UTF-32, in which this would overlook names. UTF-8 needs no NUL.
         guard !document.contains(0) else { return false }
         var index = 0
         while let open = document[index...].firstIndex(of: UInt8(ascii: "\"")) {
@@ -75,27 +75,27 @@ enum JSONNames {
     }
 }
 
-/// Places that a document of the page names: as text, or, where a name is no text, by address.
+/// Places named in a document of the page: as text or, if a name is not valid text, by address.
 struct NamedPlaces: Decodable {
     var paths: [String]?
     var hrefs: [String]?
 
     private static let most = 100_000
 
-    /// One of them.
+    /// One of these places.
     struct Place {
-        /// As it stands there.
+        /// As written in the document.
         let said: String
         fileprivate let isAddress: Bool
 
-        /// The place as a path; nil for what cannot be one of this share.
+        /// The place as a path; nil for what can't be in this share.
         func path(of request: Request) -> SharePath? {
             isAddress ? try? request.resolve(reference: said).path : try? SharePath(bytes: said.utf8)
         }
     }
 
-    /// All of them.
-    /// - Throws: 400 for none, and for too many.
+    /// All of the places.
+    /// - Throws: 400 when there are none, or too many.
     func places() throws(HTTPError) -> [Place] {
         let places =
             (paths ?? []).map { Place(said: $0, isAddress: false) }

@@ -7,7 +7,7 @@ struct ReservedPlace {
 
     /// Nil for every other path.
     ///
-    /// Names that are not UTF-8 are none of ours.
+    /// A name that is not UTF-8 is never one of these.
     init?(_ path: SharePath) {
         let name = ".shareserve".utf8
         guard path.bytes.starts(with: name) else { return nil }

@@ -3,9 +3,9 @@ import ServerCore
 
 /// Finds names below a folder, result by result, however large the tree.
 ///
-/// Bounded: at most ``maxResults`` results and a million folders, fewer while other searches remember many, and the
-/// answer says so where there may be more; a blank line goes out while nothing is found, so that a client that has gone
-/// ends the walk.
+/// Bounded: at most ``maxResults`` results and a million folders, fewer while other searches use much memory, and the
+/// response says so if there may be more; a blank line is sent while nothing is found, so that the disconnect of a
+/// client ends the walk.
 final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private static let maxResults = 10_000
     private static let membersAtOnce = 4096
@@ -18,12 +18,12 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private var writer = TextWriter(capacity: 16 * 1024)
     private var ahead: FoldersAhead
     private let memory: TreeMemory.Portion
-    /// There is no room to remember more of them.
+    /// Whether there is no memory to remember more folders.
     private var isFull = false
     private var cursor: DirectoryCursor?
     private var folder: SharePath
     private var results = 0
-    /// There are folders that nobody looked into.
+    /// Whether there are folders that were not searched.
     private var isCut = false
     private var state = State.begin
 
@@ -34,12 +34,12 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - pattern: what the names shall hold.
+    ///   - pattern: what the names must contain.
     ///   - top: the folder to begin with.
-    ///   - share: decides what the requester may see.
-    ///   - address: the percent-encoded address of the whole share, with its last slash.
-    ///   - memory: where the folders that are yet to be looked into are counted.
-    ///   - maxFolders: no more than these are looked into.
+    ///   - share: determines what the requester may see.
+    ///   - address: the percent-encoded address of the whole share, with a trailing slash.
+    ///   - memory: counts the folders that are still to be searched.
+    ///   - maxFolders: the most folders that are searched.
     /// - Throws: ``RootError`` when the folder cannot be listed.
     init(
         for pattern: NamePattern, below top: SharePath, in share: Share, address: [UInt8], memory: TreeMemory.Portion,
@@ -82,7 +82,7 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
         }
     }
 
-    /// The next members of the folder at hand, or of the next one; nil at the end of the walk.
+    /// The next members of the current folder, or of the next one; nil at the end of the walk.
     private func nextMembers() throws -> [DirectoryMember]? {
         guard results < Self.maxResults else { return nil }
         if cursor == nil {
@@ -101,14 +101,14 @@ final class SearchProducer: ChunkProducer, @unchecked Sendable {
     }
 
     private func look(at found: DirectoryMember) throws {
-        // What has too long a path to be asked for is not found either.
+        // What has too long a path to be requested is not reported either.
         guard let path = try? folder.appending(found.name) else { return }
         if pattern.matches(found.name) {
             if results > 0 { writer.raw(",") }
             results += 1
             let shown = [UInt8(ascii: "/")] + path.bytes + (found.attributes.isDirectory ? [UInt8(ascii: "/")] : [])
             member.write(path: path.bytes, shown: shown, found.attributes, to: &writer)
-            // The line ends here, not where the next begins: the page shows what it has a whole line of.
+            // The line ends here, not where the next begins: the page shows each line as soon as it is complete.
             writer.raw("\n")
         }
         guard found.attributes.isDirectory else { return }

@@ -1,7 +1,7 @@
 import DirectoryRoot
 import ServerCore
 
-/// Share links made, listed and ended from the page.
+/// Creates, lists and ends share links for the page.
 extension UploaderHandler {
     func links(_ request: Request, at place: ReservedPlace) -> Answer {
         guard place.components.count == 1, configuration.allowsLinks else {
@@ -17,17 +17,17 @@ extension UploaderHandler {
     }
 
     private struct Wish: Decodable {
-        /// From where the requester's share begins, as text.
+        /// Relative to the requester's share, as text.
         var path: String?
-        /// The same by its address, where a name is no text.
+        /// The same as an address, if a name is not valid text.
         var href: String?
-        /// Seconds from now; for ever without it.
+        /// In seconds from now; never when missing.
         var expires: Double?
-        /// Whether who has the link may add files; only in a folder.
+        /// Whether the link's holder may add files; only for a folder.
         var upload: Bool?
-        /// None when it is missing or empty.
+        /// No password when it is missing or empty.
         var password: String?
-        /// Files and archives; any number without it.
+        /// The most downloads of files and archives; unlimited when missing.
         var maxDownloads: Int64?
     }
 
@@ -51,9 +51,10 @@ extension UploaderHandler {
         let io = request.io(for: place)
         try io.requireAnswering()
         let (link, secret, isDirectory) = try await io.run { () throws -> (ShareLink, String, Bool) in
-            // Where a symbolic link leads: by way of that, nothing would be found, nor followed when it is moved.
+            // The target of a symbolic link: through the link itself, nothing would be found, and it would not be
+            // followed when it is moved.
             let (attributes, path) = try share.place(of: place)
-            // Nobody gives away what they do not have, and a link's holder cannot make links.
+            // Nobody can grant rights that they do not have, and a link's holder can't create links.
             let mine = share.effectiveRights(at: place).intersection(share.effectiveRights(at: path))
             guard mine.contains(.read), !wantsUpload || mine.contains(.create), share.base.isRoot else {
                 throw RootError.forbidden
@@ -68,7 +69,7 @@ extension UploaderHandler {
             return (link, secret, attributes.isDirectory)
         }
         let token = LinkToken.text(id: link.id, secret: secret)
-        // What saves a file under the last name of its address finds the file's own.
+        // A client that saves a file under the last component of its address gets the file's own name.
         let name = isDirectory ? [] : Array(link.path.name)
         let address = request.prefix + "/.shareserve/s/" + token + "/" + URICharacters.unreservedPath.text(name)
         var writer = TextWriter()
@@ -79,7 +80,8 @@ extension UploaderHandler {
         return response
     }
 
-    // Of the kind that every libcrypt knows; `shareserve link` makes the stronger yescrypt. Both are checked alike.
+    // Of the kind that every libcrypt supports; `shareserve link` makes the stronger yescrypt. Both are verified in the
+    // same way.
     private static func hash(_ password: String) throws -> String {
         do {
             return try PasswordHash.sha512.make(password: password, user: "")
@@ -97,9 +99,9 @@ extension UploaderHandler {
         try io.requireAnswering()
         let links = try await io.run { () throws -> [ShareLink] in
             let links = try self.ownLinks(request)
-            // Only who sees all of the share has any.
+            // Only requesters who see the whole share have any links.
             guard let wanted else { return links }
-            // A link is kept with the real path of what it shows.
+            // A link is stored with the real path of its target.
             let real = try? request.share.place(of: wanted).realPath
             return links.filter { $0.path == wanted || $0.path == real }
         }
@@ -121,15 +123,16 @@ extension UploaderHandler {
             guard try self.ownLinks(request).contains(where: { $0.id == id }) else { throw RootError.unknownToken }
             try request.share.root.links.revoke(id: id)
         }
-        // Whoever came by it hears no more of the folder.
+        // Requesters who came by it must not be told any more about the folder.
         eventStreams.wakeOpen()
         return Response(.noContent)
     }
 
-    /// The links that this requester made; for visitors without a name, all that such made of places that they may
-    /// read.
+    /// The links that this requester has created; for visitors without a name, all that such visitors have created for
+    /// places that they may read.
     ///
-    /// Who may do everything everywhere without a name has those that were made at the machine, too.
+    /// A requester without a name who may do everything everywhere also has those that were created on the server's
+    /// machine.
     private func ownLinks(_ request: Request) throws -> [ShareLink] {
         let share = request.share
         guard share.base.isRoot else { throw RootError.forbidden }
@@ -142,7 +145,7 @@ extension UploaderHandler {
 }
 
 extension TextWriter {
-    /// Writes a link; its address only for the one who makes it, since the secret is not kept.
+    /// Writes a link; its address only when it is created, since the secret is not stored.
     mutating func json(_ link: ShareLink, from base: SharePath, address: String?) {
         raw(#"{"id":"#)
         json(link.id)

@@ -2,13 +2,13 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// Everything under `/.shareserve/`: nothing there is ever a file of the share.
+    /// Everything below `/.shareserve/`: nothing there is ever a file of the share.
     func answer(_ request: Request, at place: ReservedPlace) -> Answer {
         switch place.components.first {
         case "assets": allow([.get, .head], request) { .now(asset(place, for: request)) }
         case "info": allow([.get, .head], request) { .now(infoResponse(request)) }
         case "qr": allow([.get, .head], request) { .now(codeResponse(request)) }
-        // The server's own.
+        // Answered by the server itself.
         case "health", "metrics": .pass
         case "search": allow([.get, .head], request) { .later { [self] in try await search($0) } }
         case "uploads": uploads(request, at: place)
@@ -19,7 +19,7 @@ extension UploaderHandler {
         }
     }
 
-    /// Answers OPTIONS and refuses the methods that a place does not have.
+    /// Answers OPTIONS, and refuses methods that a place does not support.
     func allow(_ methods: [Method], _ request: Request, _ answer: () -> Answer) -> Answer {
         if methods.contains(request.method) { return answer() }
         guard request.method.isKnown else { return .pass }
@@ -48,7 +48,7 @@ extension UploaderHandler {
         return Response(.ok, fields: fields, body: .bytes(asset.bytes))
     }
 
-    /// A text, such as an address, as an image that phones read.
+    /// A text, such as an address, as a QR code image for phones.
     private func codeResponse(_ request: Request) -> Response {
         guard let text = request.queryValue("text"), let code = QRCode(text) else {
             return Response(HTTPError(.badRequest, "A code needs a `text` of at most 331 bytes."))
@@ -66,7 +66,7 @@ extension UploaderHandler {
 }
 
 extension Response {
-    /// JSON at hand, never kept by a cache.
+    /// A response with JSON, never stored by a cache.
     static func json(_ bytes: [UInt8], status: Status = .ok) -> Response {
         Response(
             status, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"], body: .bytes(bytes))

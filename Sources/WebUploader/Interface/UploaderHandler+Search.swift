@@ -2,7 +2,7 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// `?in=/a/&q=text`: names below a folder, streamed as they are found.
+    /// `?in=/a/&q=text`: names below a folder, sent as they are found.
     func search(_ request: Request) async throws -> Response {
         guard let pattern = NamePattern(request.queryValue("q") ?? "") else {
             throw HTTPError(.badRequest, "Say what to look for: `q` is missing.")
@@ -19,7 +19,7 @@ extension UploaderHandler {
             until: slot)
     }
 
-    /// The folder that the query's `in` names; the first one without.
+    /// The folder in the query's `in`; the share's root without it.
     func folder(in request: Request) throws(HTTPError) -> SharePath {
         do {
             return try SharePath(bytes: request.queryBytes("in") ?? [])

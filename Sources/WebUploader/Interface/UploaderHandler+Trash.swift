@@ -1,7 +1,7 @@
 import DirectoryRoot
 import ServerCore
 
-/// The page's deletes: what it removes waits in the trash for a while, and can be had back.
+/// Deletions from the page: what it deletes is kept in the trash for a while, and can be restored.
 extension UploaderHandler {
     func trash(_ request: Request, at place: ReservedPlace) -> Answer {
         if place.components.count == 2, place.components[1] == "restore" {
@@ -17,7 +17,7 @@ extension UploaderHandler {
         }
     }
 
-    /// What one of many places came to.
+    /// The result for one of many places.
     private enum Outcome {
         case item(TrashItem?, SharePath)
         case failure(String, RootError)
@@ -39,7 +39,7 @@ extension UploaderHandler {
                 try io.requireAnswering()
                 let item = try await io.run { try request.share.moveToTrash(path) }
                 if item == nil {
-                    // On another disk than the trash: it goes for good, as everybody else's delete does.
+                    // On another disk than the trash: it is deleted for good, like all deletions outside the page.
                     try await io.walk {
                         if let failure = try request.share.remove(path).first { throw failure.error }
                     }
@@ -48,14 +48,15 @@ extension UploaderHandler {
             } catch let error as RootError {
                 outcomes.append(.failure(said, error))
             } catch is HTTPError {
-                // Too many wait for their turn, or the disk does not answer; what has gone already is told all the same.
+                // Too much work is waiting, or the disk does not respond; what was deleted already is reported all the
+                // same.
                 outcomes.append(.failure(said, .tooMany))
             }
         }
         return .json(document(of: outcomes, for: request))
     }
 
-    /// So many are done before others have their turn.
+    /// How many places are processed before others have their turn.
     private static let turn = 16
 
     private struct Restoring: Decodable {
@@ -125,7 +126,7 @@ extension UploaderHandler {
         for case .failure(let said, let error) in outcomes {
             writer.raw(count > 0 ? ",\n" : "\n")
             count += 1
-            // Whatever names it: a path when it was deleted, an id when it was to be restored.
+            // A path when it was to be deleted, an id when it was to be restored.
             writer.raw(#"{"path":"#)
             writer.json(said)
             writer.raw(#","message":"#)
@@ -138,7 +139,7 @@ extension UploaderHandler {
 }
 
 extension TextWriter {
-    /// Writes an item of the trash.
+    /// Writes an item in the trash.
     mutating func json(_ item: TrashItem) {
         raw(#"{"id":"#)
         json(item.id)

@@ -2,26 +2,26 @@ import DirectoryRoot
 
 /// A folder as a table and forms that need no script.
 ///
-/// Written as a fragment into the page's `noscript`, and as a whole document at `?html`.
+/// Written as a fragment into the page's `noscript`, and as a complete document for `?html`.
 struct HTMLListing: ListingFormat {
     let mediaType = "text/html; charset=utf-8"
 
-    /// The folder as a person reads it: `/a/`.
+    /// The folder's path for people: `/a/`.
     let path: [UInt8]
-    /// What stands before each name in an address: the folder's own, percent-encoded, with the last slash.
+    /// The prefix of each member's address: the folder's own address, percent-encoded, with a trailing slash.
     var address: [UInt8]
     let rights: Rights
-    /// Whether this is a document of its own.
+    /// Whether this is a complete document.
     let isDocument: Bool
     let title: String
-    /// Whether programs read it that go by its links: they take names alone for members, sizes as Apache writes them,
-    /// and an archive of the folder for one more file.
+    /// Whether it is read by programs that follow its links: they take bare names for members, sizes in Apache's
+    /// format, and an archive of the folder for one more file.
     var isForPrograms = false
-    /// The number of the first member on the page before this one, and on the one after it.
+    /// The index of the first member on the page before this one, and on the one after it.
     var previous: Int?
     var next: Int?
 
-    /// So many members stand on a page, where pages are asked for.
+    /// How many members a page has, if pages are requested.
     static let pageCount = 1000
 
     func begin(_ writer: inout TextWriter) {
@@ -84,7 +84,7 @@ struct HTMLListing: ListingFormat {
     private func form(_ writer: inout TextWriter) {
         writer.raw("<form method=\"post\" enctype=\"multipart/form-data\" action=\"")
         writer.raw(address)
-        // The rule comes before the files, since they are stored as they come.
+        // The rule comes before the files, since they are stored as they arrive.
         writer.raw("\">\n<label>If a name is taken <select name=\"conflict\">")
         writer.raw("<option value=\"keep\">keep both</option>")
         if rights.contains(.overwrite) { writer.raw("<option value=\"replace\">replace</option>") }

@@ -1,14 +1,14 @@
 import DirectoryRoot
 
-/// The JSON that the page reads, each member on its own line.
+/// The JSON for the page, with each member on a line of its own.
 struct JSONListing: ListingFormat {
     let mediaType = "application/json"
 
-    /// The folder as the page names it: `/a/`.
+    /// The folder's path in the page: `/a/`.
     let path: [UInt8]
     let rights: Rights
     var memberFormat: JSONMember
-    /// Who holds a lock, by name.
+    /// The names of the lock holders.
     let lockOwners: LockOwners
     private var isFirst = true
 

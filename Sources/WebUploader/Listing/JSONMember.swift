@@ -2,12 +2,12 @@ import DirectoryRoot
 
 /// One member of a listing or of a search as a line of JSON.
 ///
-/// `{"name":"b.txt","type":"file","size":12,"modified":1700000000123,"etag":"\"…\""}`; `href` only where the
+/// `{"name":"b.txt","type":"file","size":12,"modified":1700000000123,"etag":"\"…\""}`; `href` only if the
 /// percent-encoding of `name` is not the address.
 struct JSONMember {
-    /// The percent-encoded address of the folder, with its last slash.
+    /// The percent-encoded address of the folder, with a trailing slash.
     let base: [UInt8]
-    /// Whether files come with their entity tags, half of a line.
+    /// Whether files have their entity tags, which are half of a line.
     var hasTags = true
 
     /// Writes a member of the folder itself.
@@ -19,12 +19,12 @@ struct JSONMember {
         finish(attributes, lockOwner: lockOwner, to: &writer)
     }
 
-    /// Writes something found below the folder.
+    /// Writes a member of a folder below this one.
     /// - Parameters:
-    ///   - path: relative to the folder that `base` names.
-    ///   - shown: the path as the page names it, with its first slash.
-    ///   - attributes: what it is.
-    ///   - writer: gets the line.
+    ///   - path: relative to the folder at `base`.
+    ///   - shown: the path in the page, with a leading slash.
+    ///   - attributes: its attributes.
+    ///   - writer: receives the line.
     func write(
         path: [UInt8], shown: [UInt8], _ attributes: FileAttributes, to writer: inout TextWriter
     ) {

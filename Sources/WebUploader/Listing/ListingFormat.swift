@@ -1,8 +1,8 @@
 import DirectoryRoot
 
-/// One way to write a folder's members down: what comes before them, each of them, and what comes after.
+/// A format for a folder's members: what comes before them, each of them, and what comes after.
 protocol ListingFormat: Sendable {
-    /// The media type of the whole.
+    /// The media type of the listing.
     var mediaType: String { get }
 
     /// Writes what comes before the first member.

@@ -1,8 +1,8 @@
 import DirectoryRoot
 
-/// A folder's listing, chunk by chunk, in constant memory however many members there are.
+/// A folder's listing, chunk by chunk, in constant memory for any number of members.
 ///
-/// A folder of up to ``listingSortedCount`` members comes sorted, folders first; a larger one in the disk's order.
+/// A folder with up to ``listingSortedCount`` members is sorted, folders first; a larger one is in the disk's order.
 final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Sendable {
     private let cursor: DirectoryCursor
     private var format: Format
@@ -17,7 +17,7 @@ final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Se
 
     /// - Parameters:
     ///   - cursor: at its beginning.
-    ///   - format: how to write.
+    ///   - format: the format.
     init(_ cursor: DirectoryCursor, as format: Format) {
         self.cursor = cursor
         self.format = format
@@ -58,12 +58,11 @@ final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Se
     }
 }
 
-/// A folder of up to so many members is sorted by the server.
+/// The most members of a folder that the server sorts.
 let listingSortedCount = 1000
 
 extension DirectoryCursor {
-    /// The first members, sorted: all of them when there are at most `count`, else some more than `count` as the disk
-    /// gives them.
+    /// The first members, sorted: all of them if there are at most `count`, else more than `count` in the disk's order.
     func first(_ count: Int) throws -> (members: [DirectoryMember], isAll: Bool) {
         var members: [DirectoryMember] = []
         var isAll = false

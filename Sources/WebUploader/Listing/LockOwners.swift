@@ -1,15 +1,15 @@
 import DirectoryRoot
 
-/// Who holds locks on a folder's members, for people to read.
+/// The holders of locks on a folder's members, as text for people.
 struct LockOwners: Sendable {
     private var owners: [[UInt8]: [UInt8]] = [:]
-    /// The holder of a lock on the folder with all that is in it.
+    /// The holder of a lock on the folder with everything in it.
     private var ofAll: [UInt8]?
 
-    /// Nobody.
+    /// No locks.
     init() {}
 
-    /// Sorts out the locks that a listing of `folder` has to show.
+    /// Sorts the locks that a listing of `folder` has to show.
     init(_ locks: [ActiveLock], in folder: SharePath) {
         for lock in locks {
             let owner = Self.name(of: lock)
@@ -21,10 +21,10 @@ struct LockOwners: Sendable {
         }
     }
 
-    /// The holder of a lock on a member; nil when it is free.
+    /// The holder of a lock on a member; nil when it is not locked.
     subscript(name: [UInt8]) -> [UInt8]? { owners.isEmpty ? ofAll : owners[name] ?? ofAll }
 
-    /// The user, or the text in what the client said of itself, without its markup.
+    /// The user's name, or the text of the client's `owner` element, without markup.
     private static func name(of lock: ActiveLock) -> [UInt8] {
         if let user = lock.user { return Array(user.utf8) }
         var text: [UInt8] = []

@@ -1,9 +1,9 @@
 import DirectoryRoot
 
-/// One name a line, folders with a slash: what `curl` shows and a script reads.
+/// One name per line, folders with a slash: for `curl` and scripts.
 ///
-/// A name with a control character in it, or one that turns the reading direction, is written percent-encoded in full,
-/// so that a line is always one name and nothing speaks to the terminal.
+/// A name with a control character, or one that changes the text direction, is written completely percent-encoded, so
+/// that a line is always one name and nothing controls the terminal.
 struct TextListing: ListingFormat {
     let mediaType = "text/plain; charset=utf-8"
 

@@ -2,7 +2,7 @@ import DirectoryRoot
 public import ServerCore
 
 extension UploaderHandler {
-    /// The ways in which a folder can be answered.
+    /// The forms of a response about a folder.
     private enum FolderForm {
         case page
         case text
@@ -33,7 +33,7 @@ extension UploaderHandler {
         return .later { [self] in try await respond(to: $0, as: form) }
     }
 
-    /// A listing, unless the request's conditions are about it and do not hold: they count only where it would be 200.
+    /// A listing, unless the request's conditions fail: they apply only if the status would be 200.
     ///
     /// RFC 9110 §13.2.1.
     private func respond(to request: Request, as form: FolderForm) async throws -> Response {
@@ -74,10 +74,10 @@ extension UploaderHandler {
         }
     }
 
-    /// Whether the client likes HTML best: a browser that goes somewhere.
+    /// Whether the client prefers HTML: a browser that navigates.
     func wantsPage(_ request: Request) -> Bool { Self.liking(of: request, among: Self.types) == "text/html" }
 
-    /// The types that a folder comes in; who likes all of them as well gets the first.
+    /// The types in which a folder is available; a client without a preference gets the first.
     private static let types = ["text/plain", "application/json", "text/html"]
 
     private static func liking(of request: Request, among types: [String]) -> String? {
@@ -100,14 +100,14 @@ extension UploaderHandler {
         }
     }
 
-    /// What chooses the form of an answer.
+    /// The fields on which the form of a response depends.
     private static let formVaries = "Accept, User-Agent"
 
-    /// Whether addresses within the answer count from a slash at the end.
+    /// Whether relative addresses in the response require a trailing slash in the request's address.
     /// - Parameters:
-    ///   - form: of the answer.
-    ///   - isRoot: whether it is about the share, or a link, as such: their pages know their own address.
-    /// - Returns: whether to send the client there.
+    ///   - form: the form of the response.
+    ///   - isRoot: whether it is about the root of the share or of a link: their pages know their own address.
+    /// - Returns: whether to redirect the client there.
     private func needsSlash(_ form: FolderForm, isRoot: Bool) -> Bool {
         switch form {
         case .page: !isRoot
@@ -116,16 +116,16 @@ extension UploaderHandler {
         }
     }
 
-    /// Whether the client goes by the links of pages, as `wget -r`, lftp, rclone's `http` and browsers for terminals
-    /// do, and yet asks for any media type.
+    /// Whether the client follows the links of pages, like `wget -r`, lftp, rclone's `http` and text browsers, and yet
+    /// accepts any media type.
     private static func followsLinks(_ request: Request) -> Bool {
         guard let agent = request.fields["user-agent"]?.lowercased() else { return false }
         let beginnings = ["wget/", "wget2/", "rclone/", "lftp/", "kodi", "httpdirfs", "links (", "elinks/", "netsurf/"]
-        // fsspec, which reads data for pandas and others, says only what it is made of.
+        // fsspec, which reads data for pandas and others, sends only the name of its HTTP library.
         return beginnings.contains { agent.hasPrefix($0) } || ["httrack", "aiohttp/"].contains { agent.contains($0) }
     }
 
-    /// The file that stands in for a folder's page, where there is one.
+    /// The file that is served instead of a folder's page, if there is one.
     private func index(for request: Request, _ form: FolderForm) -> Answer? {
         guard let name = configuration.indexName else { return nil }
         switch form {
@@ -144,14 +144,14 @@ extension UploaderHandler {
             return entry.attributes.isDirectory ? nil : .now(answer(entry))
         } catch {
             if error.meansAbsent { return nil }
-            // What it stands in for is not shown because it could not be looked at.
+            // If it can't be examined, the folder must not be shown in its place.
             guard error == .wouldBlock else { return .later { _ in throw error } }
             return .later { [self] request in
                 do {
                     let entry = try await request.io.run { try request.share.openToSend(path) }
                     if !entry.attributes.isDirectory { return answer(entry) }
                 } catch let error as RootError where error.meansAbsent {
-                    // There is none.
+                    // There is no such file.
                 }
                 return try await respond(to: request, as: form)
             }
@@ -180,7 +180,7 @@ extension UploaderHandler {
         return try .chunks(ListingProducer(cursor, as: format(rights)), to: request, fields: fields, until: slot)
     }
 
-    /// The names that a listing is asked for: each `name` of the query, one component each.
+    /// The names for which a listing is requested: each `name` of the query, a single component.
     private func names(_ request: Request) throws(HTTPError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         for field in PercentCoding.formFields((request.query ?? "").utf8) where field.name.elementsEqual("name".utf8) {
@@ -195,7 +195,7 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "“from” is the number of the first member to list, counted from 0.")
         }
         let count = HTMLListing.pageCount
-        // All before it is read, too.
+        // Everything before it is read too.
         guard let slot = listings.take() else { throw RootError.tooMany }
         defer { withExtendedLifetime(slot) {} }
         let (members, isLast, rights) = try await request.io.look {
@@ -245,7 +245,7 @@ extension UploaderHandler {
                 place.version = cursor.attributes.folderVersion
                 (place.members, place.isWhole) = try cursor.first(listingSortedCount)
             } catch RootError.forbidden {
-                // A drop box: nothing to show, but files may be brought.
+                // A drop box: nothing to show, but files may be uploaded.
             }
             return place
         }
@@ -253,14 +253,14 @@ extension UploaderHandler {
         return pageResponse(place, for: request)
     }
 
-    /// The page as an answer.
+    /// The page as a response.
     func pageResponse(_ place: PagePlace, for request: Request) -> Response {
         .whole(
             page.page(of: place, for: PageVisitor(request)), to: request, status: place.status,
             fields: pageFields)
     }
 
-    /// The page on which people log in; who asks for it says with which status.
+    /// The log-in page; the caller sets its status.
     public func logInPage(_ prompt: LogInPrompt) -> Response {
         let place = PagePlace(path: .root, rights: [], status: .unauthorized, logIn: prompt)
         return Response(.ok, fields: pageFields, body: .bytes(page.page(of: place, for: PageVisitor(prompt))))
@@ -275,13 +275,13 @@ extension UploaderHandler {
     }
 }
 
-/// No bytes: what a HEAD needs.
+/// No bytes, for HEAD.
 final class EmptyProducer: ChunkProducer {
     func next() throws -> [UInt8]? { nil }
 }
 
 extension Share {
-    /// Those of the named members that are there.
+    /// Those of the named members that exist.
     func members(_ names: [[UInt8]], of folder: SharePath) throws(RootError) -> [DirectoryMember] {
         var members: [DirectoryMember] = []
         for name in names {

@@ -1,7 +1,7 @@
 import ServerCore
 import Synchronization
 
-/// One file of the page, in memory for as long as the server runs.
+/// One file of the page, kept in memory while the server runs.
 final class Asset: Sendable {
     /// The name below the folder of the assets: `app.js`, `languages/de.txt`.
     let name: String
@@ -15,11 +15,11 @@ final class Asset: Sendable {
         self.bytes = bytes
     }
 
-    /// The gzip form, made when it is first wanted; nil where it is not smaller.
+    /// The gzip form, made when first needed; nil if it is not smaller.
     var compressed: [UInt8]? {
         let form = packed.withLock { packed in
             if let packed { return packed }
-            // Without memory for it, the plain bytes do.
+            // Without memory for it, the plain bytes are used.
             let made = (try? Deflater(level: 9).finish(bytes)) ?? bytes
             packed = made.count < bytes.count ? made : []
             return packed ?? []

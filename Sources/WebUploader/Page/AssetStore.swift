@@ -3,14 +3,14 @@ import Crypto
 import DirectoryRoot
 import ServerCore
 
-/// The page's files: those in the program, or a directory's in their place.
+/// The page's files: those compiled into the program, or those of a directory that replace them.
 ///
-/// One hash over all of them stands in their addresses, so that a browser may keep them for ever, and modules find each
+/// Their addresses contain one hash over all of them, so that a browser may keep them for ever, and modules find each
 /// other by relative names.
 struct AssetStore: Sendable {
     /// 16 hexadecimal digits over all names and contents.
     let hash: String
-    /// The tags of the languages that there are, English first.
+    /// The tags of the available languages, English first.
     let languages: [String]
 
     private let assets: [String: Asset]
@@ -20,8 +20,8 @@ struct AssetStore: Sendable {
     /// The program's own files.
     init() { self.init(Self.bundled()) }
 
-    /// The program's files, and in their place those of a directory; waits for the disk.
-    /// - Parameter directory: in the process's own terms.
+    /// The program's files, replaced by those of a directory; waits for the disk.
+    /// - Parameter directory: as the process sees it.
     /// - Throws: ``RootError`` when the directory cannot be read or is larger than 16 MiB.
     init(replacedBy directory: String) throws {
         var files = Self.bundled()
@@ -39,7 +39,7 @@ struct AssetStore: Sendable {
         }
         self.assets = assets
         self.hash = Hex.text(hash.finalize().prefix(8))
-        // The page's own texts are English.
+        // The texts in the page itself are English.
         let words = assets.keys.filter { $0.hasPrefix("languages/") && $0.hasSuffix(".txt") }
         let others = words.map { String($0.dropFirst(10).dropLast(4)) }.filter { $0 != "en" }
         languages = ["en"] + others.sorted()

@@ -1,19 +1,19 @@
 import DirectoryRoot
 import ServerCore
 
-/// What the page must know about the server, as `/.shareserve/info` answers it and as it stands in the page itself.
+/// What the page must know about the server, for `/.shareserve/info` and for the page itself.
 struct InfoDocument: Sendable {
     let configuration: UploaderConfiguration
     let languages: [String]
 
     /// Writes the JSON object.
     /// - Parameters:
-    ///   - share: as the requester sees it; nil for somebody who has still to log in.
-    ///   - writer: gets it.
+    ///   - share: as the requester sees it; nil for a requester who is not logged in yet.
+    ///   - writer: receives it.
     func write(for share: Share?, to writer: inout TextWriter) {
         let policy = share?.root.policy
         let isReadOnly = policy?.isReadOnly ?? true
-        // Below a share link there is one subtree, and nothing about anybody.
+        // Below a share link there is one subtree, and no information about users.
         let isLink = share.map { !$0.base.isRoot } ?? false
         writer.raw(#"{"version":"#)
         writer.json(configuration.version)
@@ -32,7 +32,7 @@ struct InfoDocument: Sendable {
         writer.raw(#","canLogOut":"#)
         writer.json(configuration.hasUsers && share?.user != nil)
         writer.raw(#","trashDays":"#)
-        // Nobody is shown a trash out of which nothing can be had.
+        // A trash from which nothing can be restored is not shown.
         writer.integer(isReadOnly || isLink ? 0 : Int64(policy?.trashDays ?? 0))
         writer.raw(#","links":"#)
         writer.json(configuration.allowsLinks && !isReadOnly && !isLink)
@@ -41,7 +41,7 @@ struct InfoDocument: Sendable {
         writer.raw(#","archive":true,"uploads":"#)
         writer.json(!isReadOnly)
         writer.raw(#","trash":"#)
-        // Where nothing can be noted any more the page asks first, and deletes for good.
+        // If nothing can be noted on the disk any more, the page asks first, and deletes for good.
         writer.json(!isReadOnly && policy?.refusesDelete == false && !isLink && share?.root.hasRoomForTrash == true)
         writer.raw(#","maxUploadSize":"#)
         if let limit = policy?.maxUploadSize { writer.integer(limit) } else { writer.raw("null") }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The page's files and what is made of them, when somebody first asks for the page: a server that starts, and one that
-/// only programs talk to, need none of it.
+/// The page's files and what is made from them, when the page is first requested: neither a starting server nor one
+/// that is used only by programs needs them.
 final class PageParts: Sendable {
     struct Parts: Sendable {
         let assets: AssetStore
@@ -18,7 +18,7 @@ final class PageParts: Sendable {
     private let configuration: UploaderConfiguration
     private let parts: Mutex<Parts?>
 
-    /// Reads a directory of replacements now, so that its faults show at the start.
+    /// Reads a directory of replacements now, so that errors in it show at the start.
     /// - Throws: ``RootError`` when that directory cannot be read.
     init(_ configuration: UploaderConfiguration) throws {
         self.configuration = configuration

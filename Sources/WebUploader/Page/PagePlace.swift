@@ -1,16 +1,16 @@
 import DirectoryRoot
 import ServerCore
 
-/// One folder for the page to show, or what stands in its place.
+/// The folder that a page shows, or what is shown instead.
 struct PagePlace {
-    /// The folder; of a missing one, the asked path.
+    /// The folder; if it does not exist, the requested path.
     var path: SharePath
     var rights: Rights
-    /// The members, or the first of them; nil where there is nothing to list.
+    /// The members, or the first of them; nil when there is nothing to list.
     var members: [DirectoryMember]?
     /// The folder's version before they were read.
     var version: String?
-    /// Whether these are all.
+    /// Whether ``members`` are all.
     var isWhole = true
     var lockOwners = LockOwners()
     /// 200, or why there is no folder.
@@ -18,34 +18,34 @@ struct PagePlace {
     /// Set when the person must log in first.
     var logIn: LogInPrompt?
 
-    /// The most members that stand in the page itself.
+    /// The most members that are contained in the page itself.
     static let inlineCount = 500
-    /// So many of more stand in it, to be seen until the whole is there.
+    /// How many members of a larger folder it contains, to be shown until the whole listing is there.
     static let firstCount = 100
 }
 
-/// For whom the page is written.
+/// The visitor for whom a page is written.
 struct PageVisitor {
-    /// What every address begins with.
+    /// The prefix of every address.
     var prefix: String
     var acceptLanguage: String?
-    /// As the visitor sees it; nil before they have logged in.
+    /// As the visitor sees it; nil before logging in.
     var share: Share?
 
-    /// The one who sent a request.
+    /// The visitor who sent a request.
     init(_ request: Request) {
         prefix = request.prefix
         acceptLanguage = request.fields["accept-language"]
         share = request.share
     }
 
-    /// Somebody who has still to log in.
+    /// A visitor who is not logged in yet.
     init(_ prompt: LogInPrompt) {
         prefix = String(prompt.action.dropLast("/.shareserve/login".utf8.count))
         acceptLanguage = prompt.acceptLanguage
     }
 
-    /// The percent-encoded address of a folder, with its last slash.
+    /// The percent-encoded address of a folder, with a trailing slash.
     func folderAddress(_ path: SharePath) -> [UInt8] {
         var writer = TextWriter(capacity: 64)
         writer.raw(prefix.utf8)
@@ -55,6 +55,6 @@ struct PageVisitor {
 }
 
 extension Request {
-    /// The percent-encoded address of a folder, with its last slash.
+    /// The percent-encoded address of a folder, with a trailing slash.
     func folderAddress(_ path: SharePath) -> [UInt8] { PageVisitor(self).folderAddress(path) }
 }

@@ -1,7 +1,6 @@
-/// An HTML document of ours with slots, `{{name}}`, that writers fill.
+/// An HTML document of ours with slots, `{{name}}`, for values.
 ///
-/// Cut apart once; the slots' values are written by whoever fills them, each with the escaping of its
-/// place.
+/// Parsed once; the values are written by the caller, each with the escaping that its place requires.
 struct PageTemplate: Sendable {
     private enum Part: Sendable {
         case text([UInt8])
@@ -10,7 +9,7 @@ struct PageTemplate: Sendable {
 
     private let parts: [Part]
 
-    /// Cuts a document apart; a slot's name is letters only, anything else between braces is text.
+    /// Parses a document; a slot's name consists of letters only, anything else between braces is text.
     init(_ document: [UInt8]) {
         var parts: [Part] = []
         var textStart = 0
@@ -37,8 +36,8 @@ struct PageTemplate: Sendable {
 
     /// Writes the document.
     /// - Parameters:
-    ///   - writer: gets it.
-    ///   - fill: writes the value of the slot that it is given the name of.
+    ///   - writer: receives it.
+    ///   - fill: called with the name of a slot, to write its value.
     func write(to writer: inout TextWriter, filling fill: (String, inout TextWriter) throws -> Void) rethrows {
         for part in parts {
             switch part {

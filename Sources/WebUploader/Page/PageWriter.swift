@@ -2,20 +2,20 @@ import Crypto
 import DirectoryRoot
 import ServerCore
 
-/// Writes the one HTML document that the browser gets at every folder.
+/// Writes the single HTML document that a browser gets at every folder.
 ///
-/// What the page needs first stands in it as JSON, so that a folder of ordinary size shows after three requests; inside
-/// `noscript` stand the same folder as a table and a form.
+/// It contains as JSON what the page needs first, so that a folder of ordinary size is shown after three requests;
+/// inside `noscript`, it contains the same folder as a table and a form.
 struct PageWriter: Sendable {
     private let template: PageTemplate
     private let css: [UInt8]
     private let words: [String: [UInt8]]
-    /// Languages whose file has the line `dir=rtl`.
+    /// The languages whose file has the line `dir=rtl`.
     private let rightToLeft: Set<String>
     private let assets: AssetStore
     private let info: InfoDocument
 
-    /// The page's `Content-Security-Policy`: nothing but our own files, no inline script, one style by its hash.
+    /// The page's `Content-Security-Policy`: only our own files, no inline script, one style by its hash.
     let policy: String
 
     init(assets: AssetStore, info: InfoDocument) {
@@ -23,7 +23,7 @@ struct PageWriter: Sendable {
         self.info = info
         template = PageTemplate(assets["index.html"]?.bytes ?? [])
         css = assets["app.css"]?.bytes ?? []
-        // Data in a script element ends at the first `</script`, whatever it is: no `<` may stay.
+        // Data in a script element ends at the first `</script`, whatever it is: no `<` may remain.
         let words = Dictionary(
             uniqueKeysWithValues: assets.languages.map { language in
                 (language, (assets["languages/" + language + ".txt"]?.bytes ?? []).filter { $0 != UInt8(ascii: "<") })
@@ -37,8 +37,8 @@ struct PageWriter: Sendable {
 
     /// Writes the page.
     /// - Parameters:
-    ///   - place: what to show.
-    ///   - visitor: to whom.
+    ///   - place: the folder to show.
+    ///   - visitor: for whom.
     /// - Returns: the document.
     func page(of place: PagePlace, for visitor: PageVisitor) -> [UInt8] {
         let language =
@@ -88,7 +88,7 @@ struct PageWriter: Sendable {
             var listing = JSONListing(
                 path: place.path.folderPath, rights: place.rights, address: visitor.folderAddress(place.path),
                 lockOwners: place.lockOwners)
-            // The page does not look at them.
+            // The page does not use them.
             listing.memberFormat.hasTags = false
             listing.write(isWhole ? members : Array(members.prefix(PagePlace.firstCount)), to: &writer)
             writer.raw(#","isWhole":"#)
@@ -103,7 +103,7 @@ struct PageWriter: Sendable {
         writer.raw("}")
     }
 
-    /// What shows without scripts.
+    /// What is shown without scripts.
     private func fallback(_ place: PagePlace, _ visitor: PageVisitor, _ writer: inout TextWriter) {
         if let prompt = place.logIn { return logInForm(prompt, &writer) }
         guard place.status == .ok else {
@@ -167,6 +167,6 @@ extension ListingFormat {
 }
 
 extension SharePath {
-    /// The path as people and the page write a folder: `/a/`.
+    /// The path of a folder as people and the page write it: `/a/`.
     var folderPath: [UInt8] { isRoot ? [0x2F] : [0x2F] + bytes + [0x2F] }
 }

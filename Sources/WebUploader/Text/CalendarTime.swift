@@ -1,6 +1,6 @@
 import ServerCore
 
-/// A moment as the fields of a UTC calendar, for listings and archives.
+/// A time as fields of the UTC calendar, for listings and archives.
 struct CalendarTime {
     let year: Int64
     let month: Int64

@@ -1,6 +1,6 @@
 import ServerCore
 
-/// Another producer's bytes as gzip, sent on as soon as there are some.
+/// Another producer's bytes as gzip, passed on as soon as there are any.
 final class GzipProducer: ChunkProducer, @unchecked Sendable {
     private let source: any ChunkProducer
     private let deflater: Deflater
@@ -8,10 +8,10 @@ final class GzipProducer: ChunkProducer, @unchecked Sendable {
     private var isOver = false
 
     /// - Parameters:
-    ///   - source: makes the bytes.
-    ///   - flushes: whether each chunk goes out at once, so that the first rows show while the last are still being
+    ///   - source: produces the bytes.
+    ///   - flushes: whether each chunk is sent immediately, so that the first rows show while the last are still being
     ///     read.
-    ///   - level: 1, fast, to 9, small.
+    ///   - level: from 1 (fast) to 9 (small).
     /// - Throws: `GzipError` when there is no memory.
     init(_ source: any ChunkProducer, flushes: Bool = true, level: Int32 = 4) throws {
         deflater = try Deflater(level: level)

@@ -1,14 +1,14 @@
 import ServerCore
 
 extension Response {
-    /// A body of unknown length, made on the I/O pool and compressed when the client takes it.
+    /// A body of unknown length, produced on the I/O pool and compressed if the client accepts that.
     /// - Parameters:
-    ///   - producer: makes the bytes.
-    ///   - request: says what the client takes, and brings the pool.
-    ///   - fields: the fields of the answer.
-    ///   - slot: a place among those who do the same, kept until the last byte is made.
+    ///   - producer: produces the bytes.
+    ///   - request: determines what the client accepts, and provides the pool.
+    ///   - fields: the fields of the response.
+    ///   - slot: a place among concurrent work of this kind, kept until the last byte is produced.
     /// - Throws: `GzipError` when there is no memory.
-    /// - Returns: the answer.
+    /// - Returns: the response.
     static func chunks(
         _ producer: any ChunkProducer, to request: Request, fields: ResponseFields, until slot: Slots.Token? = nil
     ) throws -> Response {
@@ -31,7 +31,7 @@ extension Response {
             })
     }
 
-    /// A body at hand, compressed when that is worth it and the client takes it.
+    /// A body in memory, compressed if that is worthwhile and the client accepts it.
     static func whole(_ bytes: [UInt8], to request: Request, status: Status = .ok, fields: ResponseFields) -> Response {
         var response = Response(status, fields: fields, body: .bytes(bytes))
         guard bytes.count > 860 else { return response }

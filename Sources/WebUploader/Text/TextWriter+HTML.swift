@@ -1,8 +1,9 @@
 import ServerCore
 
 extension TextWriter {
-    /// Writes text into markup or into a quoted attribute: `&`, `<`, `>`, `"`, `'` as references, controls and what is
-    /// not UTF-8 as U+FFFD, and bidirectional controls as U+FFFD too, so that a name cannot turn its neighbours around.
+    /// Writes text into markup or into a quoted attribute: `&`, `<`, `>`, `"`, `'` as references, control characters
+    /// and what is not UTF-8 as U+FFFD, and bidirectional controls as U+FFFD too, so that a name can't reorder what is
+    /// beside it.
     mutating func html(_ text: [UInt8]) {
         unsafe text.withUnsafeBufferPointer { unsafe html($0) }
     }
@@ -40,7 +41,7 @@ extension TextWriter {
         }
     }
 
-    /// Whether well-formed text holds something that speaks to a terminal, or turns what stands beside it.
+    /// Whether well-formed text contains something that controls a terminal, or reorders what is beside it.
     static func turnsText(_ text: [UInt8]) -> Bool {
         guard text.contains(where: { $0 >= 0x80 }) else { return false }
         return unsafe text.withUnsafeBufferPointer { text in

@@ -1,10 +1,10 @@
 import ServerCore
 
 extension TextWriter {
-    /// Writes a JSON string, also safe inside a `script` element of a page: `<`, `>` and `&` are escaped too.
+    /// Writes a JSON string that is also safe inside a `script` element of a page: `<`, `>` and `&` are escaped too.
     ///
     /// Bytes that are not UTF-8 become U+FFFD.
-    /// - Returns: whether the string says exactly what the bytes say.
+    /// - Returns: whether the string represents the bytes exactly.
     @discardableResult
     mutating func json(_ text: [UInt8]) -> Bool {
         byte(UInt8(ascii: "\""))
@@ -28,7 +28,7 @@ extension TextWriter {
 
     /// Writes a JSON list.
     /// - Parameters:
-    ///   - items: what it is of.
+    ///   - items: its items.
     ///   - write: writes one of them.
     mutating func jsonList<Item>(_ items: some Sequence<Item>, _ write: (inout TextWriter, Item) -> Void) {
         raw("[")
@@ -39,8 +39,8 @@ extension TextWriter {
         raw("]")
     }
 
-    /// Writes what stands between the quotes of a JSON string.
-    /// - Returns: whether it says exactly what the bytes say.
+    /// Writes the part between the quotes of a JSON string.
+    /// - Returns: whether it represents the bytes exactly.
     mutating func jsonContent(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var isExact = true
         var plainStart = 0

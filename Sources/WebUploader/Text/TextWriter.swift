@@ -1,25 +1,25 @@
 import DirectoryRoot
 import ServerCore
 
-/// The bytes of an answer on their way: JSON, HTML or plain text, each value escaped as it is written.
+/// Collects the bytes of a response: JSON, HTML or plain text, each value escaped as it is written.
 ///
-/// Names stay bytes from the disk to here; no text is made for them.
+/// Names stay bytes from the disk to here; they are never decoded.
 struct TextWriter {
     /// What was written since the last ``take()``.
     private(set) var bytes: [UInt8] = []
 
     private let capacity: Int
 
-    /// A writer that makes room for `capacity` bytes at once.
+    /// A writer that reserves `capacity` bytes.
     init(capacity: Int = 1024) {
         self.capacity = capacity
         bytes.reserveCapacity(capacity)
     }
 
-    /// How many bytes wait to be taken.
+    /// The number of bytes that wait to be taken.
     var count: Int { bytes.count }
 
-    /// Hands over what was written and begins anew.
+    /// Returns what was written, and starts over.
     mutating func take() -> [UInt8] {
         let taken = bytes
         bytes = []
@@ -27,12 +27,12 @@ struct TextWriter {
         return taken
     }
 
-    /// Writes markup or punctuation of our own, as it is.
+    /// Writes markup or punctuation of our own, unescaped.
     mutating func raw(_ text: StaticString) {
         unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Writes bytes that are already what they shall be.
+    /// Writes bytes that are already encoded.
     mutating func raw(_ text: some Sequence<UInt8>) {
         bytes.append(contentsOf: text)
     }
@@ -47,14 +47,14 @@ struct TextWriter {
         tag.write(to: &bytes)
     }
 
-    /// Takes back the last byte.
+    /// Removes the last byte.
     mutating func dropLast() {
         bytes.removeLast()
     }
 
     /// Writes a decimal number.
     mutating func integer(_ value: Int64) {
-        // Made on the stack, from its end, and appended once: 19 digits and a sign at most.
+        // Made on the stack, from its end, and appended in one go: at most 19 digits and a sign.
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var magnitude = value.magnitude
             var start = digits.count
@@ -88,7 +88,7 @@ struct TextWriter {
 }
 
 extension TextWriter {
-    /// Writes a name or path percent-encoded: every byte but the unreserved ones and the slash.
+    /// Writes a name or path percent-encoded: every byte except the unreserved ones and the slash.
     mutating func address(_ path: [UInt8]) {
         URICharacters.unreservedPath.append(path, to: &bytes)
     }

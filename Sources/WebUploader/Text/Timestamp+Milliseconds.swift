@@ -1,7 +1,7 @@
 import DirectoryRoot
 
 extension Timestamp {
-    /// Milliseconds since 1970, as far as the dates of a browser go: there it throws for what lies beyond.
+    /// Milliseconds since 1970, within the range of a browser's dates: beyond it, a browser throws an exception.
     var milliseconds: Int64 {
         let farthest: Int64 = 8_640_000_000_000
         let whole = min(farthest, max(-farthest, seconds)) * 1000

@@ -2,7 +2,7 @@ import CChecksums
 import Crypto
 import ServerCore
 
-/// The checksum of one request's bytes, as tus's `Upload-Checksum` or a `Content-Digest` announces it.
+/// The checksum of one request's bytes, as announced by tus's `Upload-Checksum` or a `Content-Digest`.
 ///
 /// tus 1.0, Checksum; RFC 9530 §2.
 struct ChunkChecksum: Sendable {
@@ -19,7 +19,7 @@ struct ChunkChecksum: Sendable {
     private let expected: [UInt8]
     private var state: State
 
-    /// Reads `sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=`.
+    /// Parses `sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=`.
     /// - Throws: ``HTTPError`` 400 for an unknown algorithm or a malformed checksum.
     init(field: String) throws(HTTPError) {
         let parts = field.utf8.split(separator: UInt8(ascii: " ")).map { Array($0) }
@@ -35,8 +35,9 @@ struct ChunkChecksum: Sendable {
         self.expected = expected
     }
 
-    /// All that a request says about its own bytes.
-    /// - Throws: ``HTTPError`` 400 for what is malformed or unknown; 415 for bytes that are not the upload's own.
+    /// All checksums that a request announces for its own bytes.
+    /// - Throws: ``HTTPError`` 400 for what is malformed or unknown; 415 for encoded bytes, which are not the upload's
+    ///   own.
     static func all(of request: Request) throws(HTTPError) -> [ChunkChecksum] {
         guard !request.body.isEncoded else {
             throw HTTPError(
@@ -76,7 +77,7 @@ struct ChunkChecksum: Sendable {
         }
     }
 
-    /// Whether all the bytes are the announced ones.
+    /// Whether the bytes match the announced checksum.
     func isMet() -> Bool {
         switch state {
         case .sha1(let hash): hash.finalize().elementsEqual(expected)

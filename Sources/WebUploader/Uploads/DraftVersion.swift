@@ -1,19 +1,19 @@
 import ServerCore
 
-/// One interoperability version of "Resumable Uploads for HTTP", as a client says it speaks it.
+/// One interoperability version of "Resumable Uploads for HTTP", as named by a client.
 ///
-/// 3 is draft -01, 4 is -02, 5 is -03, 6 is -04 and -05, 7 and 8 are those after. The versions differ in the name of
-/// one field, in one limit's name, and in the status of an append that does not end the upload.
+/// Version 3 is draft -01, 4 is -02, 5 is -03, 6 is -04 and -05, 7 and 8 are the later ones. The versions differ in the
+/// name of one field, in the name of one limit, and in the status of an append that does not complete the upload.
 struct DraftVersion: Equatable, Sendable {
     let number: Int64
 
-    /// Versions that we speak.
+    /// The supported versions.
     static let known: ClosedRange<Int64> = 3...8
 
     /// A version by its number.
     init(_ number: Int64) { self.number = number }
 
-    /// The version of a request; nil when it does not name one that we speak, and must not get a 104.
+    /// The version of a request; nil when it does not name a supported one, and so must not get a 104.
     init?(_ fields: RequestFields) {
         guard let number = StructuredField.integer(fields["upload-draft-interop-version"]),
             Self.known.contains(number)
@@ -21,29 +21,29 @@ struct DraftVersion: Equatable, Sendable {
         self.number = number
     }
 
-    /// What a request without a version gets: the last one, or the field's old name's.
+    /// The version for a request that names none: the latest, or the one that the field's old name implies.
     static func assumed(_ fields: RequestFields) -> DraftVersion {
         if let said = DraftVersion(fields) { return said }
         return DraftVersion(fields["upload-incomplete"] != nil ? 3 : 8)
     }
 
-    /// Whether the request speaks this protocol at all.
+    /// Whether the request uses this protocol at all.
     static func isSpoken(in fields: RequestFields) -> Bool {
         fields.tellsCompleteness || fields["upload-draft-interop-version"] != nil
     }
 
-    /// Whether the request's content ends the upload.
+    /// Whether the request's content completes the upload.
     func completes(_ fields: RequestFields) -> Bool {
         if number < 4 { return StructuredField.boolean(fields["upload-incomplete"]) != true }
         return StructuredField.boolean(fields["upload-complete"]) == true
     }
 
-    /// Whether the request carries any field that only appends and creations have.
+    /// Whether the request has any field that only appends and creations have.
     func hasTransferFields(_ fields: RequestFields) -> Bool {
         fields["upload-offset"] != nil || fields["upload-complete"] != nil || fields["upload-incomplete"] != nil
     }
 
-    /// Says whether the upload is complete, by the version's field.
+    /// Adds whether the upload is complete, in the version's field.
     func addCompleteness(_ isComplete: Bool, to fields: inout ResponseFields) {
         if number < 4 {
             fields["Upload-Incomplete"] = isComplete ? "?0" : "?1"
@@ -52,8 +52,8 @@ struct DraftVersion: Equatable, Sendable {
         }
     }
 
-    /// Whether a refusal, too, says where the upload stands, and a part that does not end it that it is incomplete: the
-    /// drafts up to -05.
+    /// Whether a refusal also reports the upload's state, and a part that does not complete it is reported as
+    /// incomplete: in the drafts up to -05.
     var marksRefusals: Bool { number < 7 }
 
     /// The status of an append that leaves the upload incomplete.
@@ -62,7 +62,7 @@ struct DraftVersion: Equatable, Sendable {
     /// The value of `Upload-Limit`.
     /// - Parameters:
     ///   - maxSize: the most bytes of one upload; nil for no limit.
-    ///   - secondsLeft: until the upload is dropped; nil before there is one.
+    ///   - secondsLeft: the time until the upload is dropped; nil before there is one.
     /// - Returns: a dictionary, never empty.
     func limits(maxSize: Int64?, secondsLeft: Int64?) -> String {
         var members: [String] = []

@@ -9,11 +9,11 @@ struct FinishedUpload: Sendable {
     var created: Bool
 }
 
-/// The whole content is not what its digest says: the upload is dropped.
+/// The content does not match its digest: the upload is dropped.
 struct DigestMismatch: Error {}
 
 extension Share {
-    /// Begins a resumable upload; makes the folders that it needs, and takes a free name with ``ConflictRule/keep``.
+    /// Begins a resumable upload; creates the folders that it needs, and uses a free name with ``ConflictRule/keep``.
     func createUpload(
         to target: SharePath?, length: Int64?, notes: UploadNotes, modified: Timestamp?, mediaType: String?,
         from client: String
@@ -24,24 +24,25 @@ extension Share {
                     target: target, length: length, replacing: notes.replacement, notes: notes.pairs,
                     modified: modified, mediaType: mediaType, client: client))
         }
-        // A request at the file's own address makes no folders, as a PUT does not.
+        // A request at the file's own address creates no folders, as a PUT does not.
         guard let target, notes.rule != nil else { return try create(target) }
         return try target.withFreeName(by: notes.rule) { path, _ in
             try makingFolders(to: path.parent) { try create(path) }
         }
     }
 
-    /// How far an upload has come; takes it over from whoever still writes to it, so that this stays true.
+    /// The state of an upload; takes it over from whoever still writes to it, so that the state stays true.
     ///
-    /// Only looks where that cannot be: the upload is finished, or the disk too full to note anything.
+    /// Only reads the state if it can't be taken over: because the upload is finished, or the disk is too full to write
+    /// a record.
     /// - Parameters:
     ///   - id: of the upload.
-    ///   - finishing: says where the disk may be waited for on which an upload gets its name, of which all has come, and
-    ///     that was refused it or never got to it: for clients that take it for done when they hear that nothing is
-    ///     missing. Nil leaves such an upload as it is.
-    ///   - io: where the disk of the parts may be waited for.
-    /// - Returns: what is known of it, how many bytes have come, and until when it is kept if nobody goes on.
-    /// - Throws: as ``finish(_:io:)`` where that is due and can't be.
+    ///   - finishing: returns the pool for the disk on which the upload gets its name; if all bytes were received but
+    ///     the name was refused or never given, it is tried now, for clients that consider the upload done when they
+    ///     are told that nothing is missing. Nil leaves such an upload as it is.
+    ///   - io: the pool for the disk of the parts.
+    /// - Returns: its record, the number of bytes received, and when it expires if nobody continues it.
+    /// - Throws: as ``finish(_:io:)`` when that is due and fails.
     func takeOver(
         _ id: String, finishing: (@Sendable (ResumableUpload) -> IOPool)? = nil, io: IOPool
     ) async throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
@@ -64,13 +65,13 @@ extension Share {
         return (upload.record, upload.offset, nil)
     }
 
-    /// Gives a complete upload its name, when its content is what was announced.
+    /// Gives a complete upload its name, if its content is what was announced.
     /// - Parameters:
-    ///   - upload: all of it has come.
-    ///   - wish: what shall become of a taken name, where that was said anew.
-    ///   - io: where the disk may be waited for.
+    ///   - upload: a complete upload.
+    ///   - wish: what to do with a taken name, if that was changed.
+    ///   - io: the pool for the disk.
     /// - Returns: the file that it has become.
-    /// - Throws: ``DigestMismatch`` when it is not; then the upload is gone. 503 where that disk does not answer.
+    /// - Throws: ``DigestMismatch`` when it is not; then the upload is removed. 503 when that disk does not respond.
     func finish(_ upload: ResumableUpload, wish: UploadNotes? = nil, io: IOPool) async throws -> FinishedUpload {
         try io.requireAnswering()
         let notes = UploadNotes(upload.record).amended(by: wish)
@@ -81,7 +82,7 @@ extension Share {
             }
         }
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
-        // A copy to another disk takes its turn among others.
+        // A copy to another disk is queued with other large copies.
         let copied = try await io.run { upload.isCopiedToFinish() ? upload.offset : 0 }
         return try await io.copying(copied) {
             try announced.withFreeName(by: notes.rule) { path, _ in
@@ -93,21 +94,21 @@ extension Share {
 }
 
 extension Request {
-    /// The pool of the disk on which an upload gets its name.
+    /// The pool for the disk on which an upload gets its name.
     func io(finishing upload: ResumableUpload) -> IOPool {
         upload.record.target?.relative(to: share.base).map { io(for: $0) } ?? io
     }
 }
 
 extension UploadProgress {
-    /// Whether all has come, and the file is not there yet.
+    /// Whether all bytes were received, and the file does not have its name yet.
     fileprivate var isUnfinished: Bool { record.length == offset && !record.isFinished && !record.isPartial }
 }
 
 extension ResumableUpload {
-    /// The digest of all that has come; reads it in pieces between which others get their turn.
+    /// The digest of all received bytes; reads them in pieces, so that others can use the pool in between.
     ///
-    /// To its end, though the client may be gone: it is what still keeps the upload from its name.
+    /// Continues to the end even if the client has disconnected: the digest is all that keeps the upload from its name.
     fileprivate func digest(by algorithm: DigestAlgorithm, io: IOPool) async throws -> [UInt8] {
         var digester = Digester(algorithm)
         var position: Int64 = 0
@@ -130,6 +131,6 @@ extension ResumableUpload {
         return digester.finish()
     }
 
-    /// Bytes that are read before others get their turn.
+    /// How many bytes are read before others have their turn.
     private static let digestedAtOnce: Int64 = 1 << 20
 }

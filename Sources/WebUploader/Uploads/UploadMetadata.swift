@@ -1,12 +1,12 @@
 import DirectoryRoot
 import ServerCore
 
-/// What a tus client tells about a file: the pairs of `Upload-Metadata`.
+/// What a tus client sends about a file: the pairs of `Upload-Metadata`.
 ///
 /// tus 1.0, Creation.
 ///
-/// Hostile until proved otherwise: bounded in size, each key once, values strict Base64, and its path goes through the
-/// same reader as every other.
+/// Treated as hostile: limited in size, each key only once, values in strict Base64, and the path parsed like every
+/// other path.
 struct UploadMetadata: Sendable {
     /// Keys in their order, with decoded values.
     let pairs: [(key: String, value: [UInt8])]
@@ -14,7 +14,7 @@ struct UploadMetadata: Sendable {
     private static let maxBytes = 16 * 1024
     private static let maxPairs = 64
 
-    /// Reads the field.
+    /// Parses the field.
     /// - Throws: ``HTTPError`` 400 when it is malformed, too long, or names a key twice.
     init(field: String) throws(HTTPError) {
         guard field.utf8.count <= Self.maxBytes else { throw Self.malformed }
@@ -33,24 +33,24 @@ struct UploadMetadata: Sendable {
         self.pairs = pairs
     }
 
-    /// The value of a key; nil when it is not there.
+    /// The value of a key; nil when it is absent.
     subscript(key: String) -> [UInt8]? { pairs.first { $0.key == key }?.value }
 
-    /// The value of a key as text; nil when it is not there or not UTF-8.
+    /// The value of a key as text; nil when it is absent or not UTF-8.
     func text(_ key: String) -> String? {
         guard let value = self[key], UTF8Scan.isValid(value) else { return nil }
         return TameText.text(value)
     }
 
-    /// The file to write: `path` is the folder; `relativePath`, `filename` or `name` lies in it.
+    /// The file to write: `path` is the folder; `relativePath`, `filename` or `name` is relative to it.
     ///
-    /// To some clients `path` is the file's own: without any name, or with the file's name at its end.
-    /// - Parameter isFolder: whether a folder is at a path; asked only where `path` may be the file's.
+    /// Some clients send the file's own path in `path`: without any name, or with the file's name at its end.
+    /// - Parameter isFolder: whether a folder is at a path; called only when `path` may be the file's.
     /// - Returns: the file's path.
     /// - Throws: ``HTTPError`` 400 without a name, or with one that leads out of its folder.
     func target(isFolder: (SharePath) -> Bool) throws(HTTPError) -> SharePath {
         let path = self["path"] ?? []
-        // Uppy sends the text `null` as the path of a file that was chosen on its own.
+        // Uppy sends the text `null` as the path of a file that was selected individually.
         let inFolder = self["relativePath"].flatMap { $0.elementsEqual("null".utf8) ? nil : $0 }
         let name = [inFolder, self["filename"], self["name"]].compactMap { $0 }.first { !$0.isEmpty }
         do {
@@ -71,11 +71,11 @@ struct UploadMetadata: Sendable {
         throw HTTPError(.badRequest, "The upload has no name: send `filename` in Upload-Metadata.")
     }
 
-    /// What the client says the file is.
+    /// The media type that the client sent.
     var mediaType: String? { text("filetype") ?? text("type") }
 
-    /// When the file was last changed where it comes from: `lastModified`, milliseconds since 1970, or `mtime`, which
-    /// may be in seconds too.
+    /// The file's modification time at the client: `lastModified`, milliseconds since 1970, or `mtime`, which may also
+    /// be in seconds.
     func modified() throws(HTTPError) -> Timestamp? {
         let mtime = self["mtime"]
         guard let value = mtime ?? self["lastModified"] else { return nil }
@@ -85,13 +85,13 @@ struct UploadMetadata: Sendable {
         if let time = isSeconds ? ModificationTime(seconds: value) : ModificationTime(milliseconds: value) {
             return time.time
         }
-        // A time that no file system keeps, of a clock that is far off, is no reason to refuse a file.
+        // A time that file systems can't store, from a clock that is far off, is no reason to refuse a file.
         let number = value.dropFirst(value.first == UInt8(ascii: "-") ? 1 : 0)
         guard ASCII.decimal(number) != nil else { throw Self.malformed }
         return nil
     }
 
-    /// The digest that the whole file shall have: `sha256`, hexadecimal or Base64.
+    /// The digest that the whole file must have: `sha256`, hexadecimal or Base64.
     func expectedDigest() throws(HTTPError) -> ReprDigest? {
         guard let value = self["sha256"] else { return nil }
         let bytes = value.count == 64 ? Hex.bytes(value) : Base64.decode(value)

@@ -1,15 +1,15 @@
 import DirectoryRoot
 import ServerCore
 
-/// What must be remembered between the requests of one upload besides its bytes, kept in its record.
+/// What must be remembered between the requests of one upload besides its bytes, stored in its record.
 struct UploadNotes: Sendable {
-    /// What becomes of it when the name is taken; nil when the creating request's conditions decide.
+    /// What to do when the name is taken; nil when the creating request's conditions decide.
     var rule: ConflictRule?
-    /// `Upload-Metadata` as it was sent, for HEAD.
+    /// `Upload-Metadata` as sent, for HEAD.
     var metadata: String?
-    /// `Upload-Concat` as it was sent, for HEAD.
+    /// `Upload-Concat` as sent, for HEAD.
     var concat: String?
-    /// The digest that the whole file shall have.
+    /// The digest that the whole file must have.
     var digest: ReprDigest?
     /// The creating request's own conditional fields.
     var conditions: [String: String] = [:]
@@ -18,7 +18,7 @@ struct UploadNotes: Sendable {
 
     init(rule: ConflictRule?) { self.rule = rule }
 
-    /// Notes of a request at the file's own address.
+    /// The notes for a request at the file's own address.
     init(conditionsOf fields: RequestFields) {
         for name in Self.conditionNames { conditions[name] = fields[name] }
     }
@@ -36,7 +36,7 @@ struct UploadNotes: Sendable {
         }
     }
 
-    /// These notes, with what a later request says of a taken name in the place of what was said of it.
+    /// These notes, with what a later request says about a taken name instead of what was said before.
     func amended(by wish: UploadNotes?) -> UploadNotes {
         guard let wish else { return self }
         var notes = self

@@ -1,17 +1,17 @@
 import ServerCore
 
-/// The problem types of the draft, as JSON.
+/// The draft's problem types, as JSON.
 ///
 /// RFC 9457.
 enum UploadProblem {
-    /// The request's offset is not the upload's.
+    /// The request's offset is not that of the upload.
     case mismatchingOffset(expected: Int64, provided: Int64)
-    /// The upload is complete already.
+    /// The upload is already complete.
     case completed
-    /// The lengths that were told do not agree.
+    /// The announced lengths contradict each other.
     case inconsistentLength
 
-    /// The answer.
+    /// The response.
     func response() -> Response {
         var writer = TextWriter()
         writer.raw(#"{"type":"https://iana.org/assignments/http-problem-types#"#)

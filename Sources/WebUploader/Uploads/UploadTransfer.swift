@@ -1,28 +1,28 @@
 import DirectoryRoot
 import ServerCore
 
-/// Moves the body of one request into an upload.
+/// Writes the body of one request to an upload.
 struct UploadTransfer: Sendable {
     let upload: ResumableUpload
-    /// What the bytes of this request shall amount to.
+    /// The checksums that the bytes of this request must have.
     var checksums: [ChunkChecksum] = []
-    /// The answer when they do not.
+    /// The status when they do not.
     var mismatch = Self.checksumMismatch
-    /// Whether an upload that is whole then is finished at once, which asks more of the disk.
+    /// Whether an upload that is then complete will be finished immediately, which requires more of the disk.
     var finishes = false
 
-    /// 460, tus's own status for bytes that are not what their checksum says.
+    /// 460, tus's own status for bytes that do not match their checksum.
     static let checksumMismatch = Status(code: 460)
 
     /// Writes all the bytes.
     ///
-    /// What fitted before an error stays, but for bytes that a checksum does not vouch for: not when the connection
-    /// breaks off, nor when we are killed.
+    /// What was written before an error stays, except bytes that a checksum should have verified: those are dropped
+    /// when the connection ends or the server is killed.
     /// - Parameters:
-    ///   - request: brings the body.
-    ///   - progress: told after each write how much has come that stays.
-    /// - Throws: what the disk or the connection says; ``HTTPError`` with the status ``mismatch`` when the checksum is
-    ///   not met.
+    ///   - request: provides the body.
+    ///   - progress: called after each write with the number of bytes that stay.
+    /// - Throws: what the disk or the connection reports; ``HTTPError`` with the status ``mismatch`` when a checksum
+    ///   does not match.
     func run(_ request: Request, progress: (Int64) -> Void = { _ in }) async throws {
         let upload = upload
         let start = upload.offset
@@ -38,8 +38,8 @@ struct UploadTransfer: Sendable {
             let isProven = checksums.isEmpty
             try await request.io.run {
                 if isProven {
-                    // So that the client can go on from here at another process, too. Else it sends again what came
-                    // since it was last noted; it hears why it was interrupted.
+                    // So that the client can continue from here at another process too. If this fails, it sends again
+                    // what came since the last record; the reason for the interruption is reported anyway.
                     try? upload.settle()
                 } else {
                     try upload.truncate(to: start)

@@ -1,10 +1,10 @@
 import DirectoryRoot
 import ServerCore
 
-/// "Resumable Uploads for HTTP", draft-ietf-httpbis-resumable-upload, on the share's own uploads.
+/// "Resumable Uploads for HTTP", draft-ietf-httpbis-resumable-upload, based on the share's own uploads.
 ///
-/// An upload begins with an ordinary PUT or POST at the file's own address, with one field more; a 104 tells the client
-/// where to go on if the connection breaks.
+/// An upload begins with an ordinary PUT or POST at the file's own address, with one additional field; a 104 tells the
+/// client where to continue if the connection is lost.
 extension UploaderHandler {
     /// Upload creation.
     func createDraft(_ request: Request) async throws -> Response {
@@ -81,7 +81,7 @@ extension UploaderHandler {
         do {
             upload = try await request.io.run { try request.share.resumeUpload(id: id) }
         } catch RootError.unknownToken {
-            // Another request has finished it since, unless it is gone.
+            // Another request has finished it since, unless it was removed.
             _ = try await request.io.run { try request.share.upload(id: id) }
             return Self.alreadyFinished(request)
         }
@@ -108,7 +108,7 @@ extension UploaderHandler {
 
     /// Offset retrieval.
     ///
-    /// Who asks for the offset takes the upload over, so that it stays what is answered here.
+    /// Asking for the offset takes the upload over, so that the offset in the response stays true.
     func draftState(_ request: Request, _ id: String) async throws -> Response {
         let version = DraftVersion.assumed(request.fields)
         guard !version.hasTransferFields(request.fields) else {
@@ -134,13 +134,13 @@ extension UploaderHandler {
     private static let resumptionSupported = Status(code: 104)
     private static let progressInterval: Int64 = 16 << 20
 
-    /// Stores the body, telling the client from time to time how far it has come.
-    /// - Returns: an answer when that is more than the client had announced: the draft wants the upload to end here.
+    /// Stores the body, and reports the progress to the client from time to time.
+    /// - Returns: a response if that is more than the client had announced: the draft requires the upload to end then.
     private func receive(
         _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ checksums: [ChunkChecksum]
     ) async throws -> Response? {
-        // What is told need not be sent again: what a checksum has yet to vouch for may be taken back, and what is not
-        // on the disk can be lost.
+        // The client need not send again what was reported: what a checksum has yet to verify may be dropped, and what
+        // is not on the disk can be lost.
         let isTold = DraftVersion(request.fields) != nil && version.number >= 5 && checksums.isEmpty
         var told = upload.offset
         do {
@@ -159,7 +159,7 @@ extension UploaderHandler {
         }
     }
 
-    /// Gives a whole upload its name, and answers as the request at the file's address would have.
+    /// Gives a complete upload its name, and answers as the request at the file's address would have been answered.
     private func completeDraft(
         _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ fields: ResponseFields
     ) async throws -> Response {
@@ -179,7 +179,7 @@ extension UploaderHandler {
         } catch is DigestMismatch {
             throw HTTPError(.badRequest, "The file is not what its digest says. Upload it again.", fields: fields)
         } catch let error as RootError {
-            // All bytes are here, and the file cannot be: going on with the upload would not help.
+            // All bytes are here, but the file can't be created: continuing the upload would not help.
             var refusal = HTTPError(error)
             version.addCompleteness(true, to: &refusal.fields)
             throw refusal
@@ -188,7 +188,7 @@ extension UploaderHandler {
 
     private struct IncompleteUpload: Error {}
 
-    /// Takes in what an append says of the whole length; an answer when that cannot be.
+    /// Applies what an append says about the total length; returns a response when that is impossible.
     private func agreeOnLength(
         _ request: Request, _ upload: ResumableUpload, completes: Bool
     ) async throws -> Response? {
@@ -211,7 +211,7 @@ extension UploaderHandler {
         }
     }
 
-    /// The file that a creation means: the address itself with PUT, a name in the folder there with POST.
+    /// The target of a creation: the address itself with PUT, a name in the folder there with POST.
     private func draftTarget(_ request: Request) async throws -> (SharePath, UploadNotes) {
         var notes: UploadNotes
         let target: SharePath
@@ -233,7 +233,7 @@ extension UploaderHandler {
         return (target, notes)
     }
 
-    /// The name in `Content-Disposition`, or one that says what it is.
+    /// The name in `Content-Disposition`, or a generic one.
     private static func filename(_ fields: RequestFields) -> [UInt8] {
         guard let field = fields["content-disposition"] else { return Array("upload".utf8) }
         let parameters = HeaderParameters(field.utf8)
@@ -242,7 +242,7 @@ extension UploaderHandler {
         return SharePath.isName(last) ? last : Array("upload".utf8)
     }
 
-    /// What bounds an upload, and how long it is kept when nobody goes on with it.
+    /// The limits on an upload, and how long it is kept when nobody continues it.
     func limits(of request: Request, _ version: DraftVersion) -> String {
         let policy = request.share.root.policy
         return version.limits(maxSize: policy.maxUploadSize, secondsLeft: policy.uploadExpiry.components.seconds)

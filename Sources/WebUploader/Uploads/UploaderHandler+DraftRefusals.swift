@@ -1,9 +1,9 @@
 import DirectoryRoot
 import ServerCore
 
-/// What an answer that refuses still tells of the upload.
+/// What a refusal still reports about the upload.
 extension UploaderHandler {
-    /// Says the limits where one of them refuses.
+    /// Adds the limits when one of them is the reason for a refusal.
     func draft(_ work: @escaping @Sendable (Request) async throws -> Response) -> Answer {
         .later { request in
             do {
@@ -17,16 +17,16 @@ extension UploaderHandler {
         }
     }
 
-    /// Runs what goes on with an upload; in the drafts up to -05 a refusal, too, says where the upload stands.
+    /// Runs work that continues an upload; in the drafts up to -05, a refusal also reports the upload's state.
     ///
     /// - Parameters:
     ///   - request: the creation or the append.
-    ///   - id: the upload's.
-    ///   - version: the version of the answer.
+    ///   - id: of the upload.
+    ///   - version: the version of the response.
     ///   - location: the address of an upload that begins.
-    ///   - work: gives the answer.
+    ///   - work: returns the response.
     /// - Returns: the answer of `work`.
-    /// - Throws: what `work` throws, with the state told.
+    /// - Throws: what `work` throws, with the state added.
     func telling(
         _ request: Request, _ id: String, _ version: DraftVersion, at location: String? = nil,
         _ work: () async throws -> Response
@@ -45,7 +45,7 @@ extension UploaderHandler {
         }
     }
 
-    /// Nothing is told of an upload that is over, or was never there.
+    /// Nothing is added for an upload that has ended or never existed.
     private func addState(
         _ request: Request, _ id: String, _ version: DraftVersion, at location: String?,
         to fields: inout ResponseFields

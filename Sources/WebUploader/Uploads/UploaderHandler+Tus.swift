@@ -1,17 +1,17 @@
 import DirectoryRoot
 import ServerCore
 
-/// The tus protocol, 1.0.0, on the share's own uploads.
+/// The tus protocol, 1.0.0, based on the share's own uploads.
 extension UploaderHandler {
-    /// The value of `Tus-Version` and `Tus-Resumable`: the one version that is spoken.
+    /// The value of `Tus-Version` and `Tus-Resumable`: the only supported version.
     static let tusVersion = "1.0.0"
 
-    /// Refuses another version; whatever is answered says the version.
+    /// Refuses other versions; every response contains the version.
     /// - Parameters:
-    ///   - request: the head.
+    ///   - request: the request.
     ///   - needsVersion: whether a request that names no version is refused too.
-    ///   - work: what answers.
-    /// - Returns: a refusal, or a task for the answer.
+    ///   - work: returns the response.
+    /// - Returns: a refusal, or a task for the response.
     func tus(
         _ request: Request, needsVersion: Bool = true, _ work: @escaping @Sendable (Request) async throws -> Response
     ) -> Answer {
@@ -53,13 +53,13 @@ extension UploaderHandler {
             throw HTTPError(.badRequest, "Upload-Concat is “partial” or “final;” and the uploads' addresses.")
         }
         let length = try announcedLength(fields, isRequired: true)
-        // Before there is anything that the client does not know of.
+        // Before an upload exists that the client does not know about.
         let checksums = try ChunkChecksum.all(of: request)
         let metadata = try UploadMetadata(field: fields["upload-metadata"] ?? "")
         let isPartial = concat != nil
         let notes = try notes(metadata, fields, isPartial: isPartial)
         let modified = try metadata.modified()
-        // About where it goes: its disk may keep anybody waiting.
+        // The pool for its target, whose disk may block for long.
         let place = isPartial ? nil : try? metadata.target { _ in false }
         let upload = try await beginning(request, length: length, io: place.map { request.io(for: $0) }) {
             let target = isPartial ? nil : try metadata.target(isFolder: request.share.isFolder)
@@ -79,12 +79,12 @@ extension UploaderHandler {
         }
     }
 
-    /// Runs what is left to do before a client hears the address of an upload: when that fails, nobody could ever go on
-    /// with the upload, and it would only keep its room.
+    /// Runs what is left to do before a client gets the address of an upload; if it fails, the upload is removed, since
+    /// nobody could ever continue it, and it would only take up space.
     func orForgetting(
         _ upload: ResumableUpload, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {
-        // What can't be removed now goes when it expires; why nothing came of it matters more.
+        // If it can't be removed now, it expires; the reason for the failure matters more.
         func forget() async { _ = try? await request.io.run { try request.share.removeUpload(id: upload.id) } }
         do {
             let response = try await work()
@@ -96,7 +96,7 @@ extension UploaderHandler {
         }
     }
 
-    /// A final upload out of partial ones.
+    /// A final upload, concatenated from partial ones.
     private func joinTus(_ request: Request, _ concat: String) async throws -> Response {
         let prefix = request.prefix + "/.shareserve/uploads/"
         let ids = try concat.dropFirst("final;".utf8.count).split(separator: " ").map { (address) throws(HTTPError) in
@@ -108,7 +108,7 @@ extension UploaderHandler {
         guard !ids.isEmpty, ids.count <= 10_000, request.fields["upload-length"] == nil else {
             throw HTTPError(.badRequest, "A final upload is made of others, and has their length.")
         }
-        // Whoever opens one takes it from who held it.
+        // Opening one takes it from its previous owner.
         guard Set(ids).count == ids.count else {
             throw HTTPError(.badRequest, "Upload-Concat names an upload twice; what comes twice is uploaded twice.")
         }
@@ -137,9 +137,8 @@ extension UploaderHandler {
 
     /// Core: PATCH.
     ///
-    /// Where the name was taken meanwhile, the answer is 409 without an offset, and all that has come stays: with
-    /// `conflict` in `Upload-Metadata`, and conditions as at the creation, the client says anew what shall become of
-    /// it.
+    /// If the name was taken meanwhile, the response is 409 without an offset, and all received bytes stay: with
+    /// `conflict` in `Upload-Metadata`, and conditions as at the creation, the client can say again what to do.
     func appendTus(_ request: Request, _ id: String) async throws -> Response {
         let fields = request.fields
         guard Self.isOffsetStream(fields) else {
@@ -156,7 +155,7 @@ extension UploaderHandler {
             throw HTTPError(.forbidden, "This upload is made of others: nothing can be added to it.")
         }
         if state.record.isFinished {
-            // The answer to the last bytes was lost, or the client says them again.
+            // The response to the last bytes was lost, or the client sends them again.
             guard offset == state.offset, request.body.length ?? 0 == 0 else { throw Self.mismatch(state.offset) }
             var answer: ResponseFields = ["Upload-Offset": String(state.offset)]
             answer["Content-Location"] = place(of: state.record, request)
@@ -196,7 +195,7 @@ extension UploaderHandler {
             fields: ["Upload-Offset": String(offset)])
     }
 
-    /// What all that stores bytes answers; a whole upload gets its name first.
+    /// The response to every request that stores bytes; a complete upload gets its name first.
     private func answerTus(
         _ request: Request, _ upload: ResumableUpload, _ status: Status, _ fields: ResponseFields,
         _ wish: UploadNotes? = nil
@@ -214,9 +213,10 @@ extension UploaderHandler {
 
     /// Core, HEAD.
     ///
-    /// Who asks for the offset takes the upload over, so that it stays what is answered here. A client that hears that
-    /// nothing is missing believes its file to be there: so it is there then, or the answer is why not. Who names no
-    /// version of tus may be a client of the draft that names none either, and has its fields too.
+    /// Asking for the offset takes the upload over, so that the offset in the response stays true. A client that is
+    /// told that nothing is missing assumes that its file is in place: so it is put in place now, or the response gives
+    /// the reason why not. A request that names no version of tus may come from a client of the draft, which names none
+    /// either, so it gets the draft's fields too.
     func tusState(_ request: Request, _ id: String) async throws -> Response {
         let (record, offset, expires) = try await takeOver(request, id)
         let notes = UploadNotes(record)
@@ -264,7 +264,7 @@ extension UploaderHandler {
         return Response(.noContent)
     }
 
-    /// What a later request says anew of a taken name; nil where it says nothing.
+    /// What a later request says about a taken name; nil when it says nothing.
     private func wish(_ fields: RequestFields) throws(HTTPError) -> UploadNotes? {
         guard let field = fields["upload-metadata"] else { return nil }
         let metadata = try UploadMetadata(field: field)
@@ -276,7 +276,7 @@ extension UploaderHandler {
     ) throws(HTTPError) -> UploadNotes {
         let wish = metadata.text("conflict")
         let rule = try ConflictRule(parameter: wish ?? "fail")
-        // As with PUT, unless the client wants to replace nothing anyway.
+        // As with PUT, unless the client does not want to replace anything anyway.
         var notes = UploadNotes(conditionsOf: fields)
         if notes.conditions.isEmpty || wish != nil && rule != .replace { notes = UploadNotes(rule: rule) }
         notes.metadata = fields["upload-metadata"]
@@ -286,13 +286,13 @@ extension UploaderHandler {
         return notes
     }
 
-    /// Whether the body is bytes of the upload, as tus says it.
+    /// Whether the body is declared as bytes of the upload, in tus's way.
     private static func isOffsetStream(_ fields: RequestFields) -> Bool {
         let mediaType = fields["content-type"].map { HeaderParameters($0.utf8).value }
         return mediaType?.elementsEqual("application/offset+octet-stream".utf8) == true
     }
 
-    /// `Upload-Length`, or nil when it comes later.
+    /// `Upload-Length`; nil when it is deferred.
     private func announcedLength(_ fields: RequestFields, isRequired: Bool) throws(HTTPError) -> Int64? {
         let deferred = fields["upload-defer-length"]
         guard let field = fields["upload-length"] else {

@@ -2,7 +2,7 @@ import DirectoryRoot
 import ServerCore
 
 extension UploaderHandler {
-    /// `/.shareserve/uploads` and the uploads below it, by whichever of the two protocols the client speaks.
+    /// `/.shareserve/uploads` and the uploads below it, with either of the two protocols.
     func uploads(_ request: Request, at place: ReservedPlace) -> Answer {
         let isDraft = DraftVersion.isSpoken(in: request.fields) || isPartialUpload(request)
         let method = effectiveMethod(request)
@@ -30,14 +30,14 @@ extension UploaderHandler {
         }
     }
 
-    /// Whether a request at any address begins an upload that can be gone on with.
+    /// Whether a request at any address begins a resumable upload.
     func beginsUpload(_ request: Request) -> Bool {
         guard request.method == .put || request.method == .post, request.fields.tellsCompleteness else { return false }
-        // A whole form needs nothing of this, and only the form's own reader understands it.
+        // A complete form does not need this, and only the form parser understands it.
         return request.fields["content-type"]?.lowercased().hasPrefix("multipart/form-data") != true
     }
 
-    /// Browsers and proxies that know no PATCH send POST and say what they mean.
+    /// The method that was meant: browsers and proxies without PATCH send POST and override it.
     private func effectiveMethod(_ request: Request) -> Method {
         guard request.method == .post, let meant = request.fields["x-http-method-override"] else {
             return request.method
@@ -66,7 +66,7 @@ extension UploaderHandler {
         return Response(.noContent, fields: fields)
     }
 
-    /// Runs what begins an upload; a full disk is answered with how much is missing.
+    /// Runs what begins an upload; for a full disk, the response says how much space is missing.
     func beginning<Answer: Sendable>(
         _ request: Request, length: Int64?, io: IOPool? = nil, _ work: @escaping @Sendable () throws -> Answer
     ) async throws -> Answer {
@@ -74,7 +74,7 @@ extension UploaderHandler {
             return try await (io ?? request.io).run(work)
         } catch RootError.noSpace {
             let share = request.share
-            // What is short may be something else: a user's quota, or room for one more file.
+            // Something else may be short: a user's quota, or an inode for one more file.
             guard let length, let room = try? await request.io.run({ try share.space(at: .root)?.available }),
                 length > room
             else { throw RootError.noSpace }
@@ -88,10 +88,10 @@ extension UploaderHandler {
         }
     }
 
-    /// The fields that a finished upload's answer has for both protocols.
+    /// The fields for both protocols in the response to a finished upload.
     ///
-    /// The file has its name by now, so nothing may make an error of it: a digest that can't be had is left out, as for
-    /// those who may send files and not read them.
+    /// The file has its name by now, so nothing may turn this into an error: a digest that can't be computed is
+    /// omitted, as for requesters who may upload files but not read them.
     func addFinished(_ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields) async {
         fields["ETag"] = finished.attributes.entityTag.text
         fields["Content-Location"] = request.href(finished.path, isDirectory: false)
@@ -101,7 +101,7 @@ extension UploaderHandler {
         request.endWithClient()
         let io = request.io(for: finished.path)
         guard let entry = try? await io.run({ try request.share.open(finished.path) }),
-            // Else it is somebody else's content by now: their digest would be a lie.
+            // Otherwise it is somebody else's content by now, whose digest would be wrong.
             entry.attributes.entityTag == finished.attributes.entityTag
         else { return }
         fields["Repr-Digest"] = try? await ReprDigest(of: entry, algorithm, io: io).text

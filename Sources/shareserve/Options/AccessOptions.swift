@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Who may do what, under which names, and whose pages.
+/// Options for access: who may do what, under which host names, and from the pages of which other sites.
 enum AccessOptions: SettingsSection {
     static let settings: [Setting] = [
         .list(

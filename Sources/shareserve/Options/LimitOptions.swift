@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How much of everything is taken, and for how long.
+/// Options for limits on sizes, counts and times.
 enum LimitOptions: SettingsSection {
     static let settings: [Setting] = [
         .text(

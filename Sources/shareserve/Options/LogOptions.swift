@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the program says on standard error, and where its settings come from.
+/// Options for what is written to standard error, and where the settings come from.
 enum LogOptions: SettingsSection {
     static let settings: [Setting] = [
         .text("log-format", as: "format", "text, json, or combined (as Apache and nginx write their access logs)."),

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Where the share is reached.
+/// Options for the addresses of the server.
 enum NetworkOptions: SettingsSection {
     static let settings: [Setting] = [
         .number(

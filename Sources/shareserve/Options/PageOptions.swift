@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the browser shows, and what can be had back there.
+/// Options for what the page shows and offers.
 enum PageOptions: SettingsSection {
     static let settings: [Setting] = [
         .text("title", as: "text", "The page's title."),

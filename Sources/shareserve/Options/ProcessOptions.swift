@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the process may do on this machine.
+/// Options for the rights of the process on this machine.
 enum ProcessOptions: SettingsSection {
     static let settings: [Setting] = [
         .text("user", as: "name", "Become this user once the server listens; needs to be started by root."),

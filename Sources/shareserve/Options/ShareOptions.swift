@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What is shared, and what nobody may do with it.
+/// Options for what is shared, and what no user may do with it.
 enum ShareOptions: SettingsSection {
     static let settings: [Setting] = [
         .argument("path", completion: .directory, "The directory to share; default: the current one."),

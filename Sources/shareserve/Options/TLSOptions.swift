@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How the server proves who it is.
+/// Options for TLS and its certificates.
 enum TLSOptions: SettingsSection {
     static let settings: [Setting] = [
         .text(

@@ -1,10 +1,10 @@
-/// A number of bytes as people write it: digits, maybe a fraction, and one of the units K, M, G, T.
+/// A number of bytes as people write it: digits, perhaps with a fraction, and one of the units K, M, G, T.
 ///
-/// Powers of 1,024, however they are written: `5K`, `5Ki`, `5KB`, `5 KiB`.
+/// The units are powers of 1,024, in each spelling: `5K`, `5Ki`, `5KB`, `5 KiB`.
 struct ByteCount {
     let bytes: Int64
 
-    /// nil for anything else, and for what does not fit 63 bits.
+    /// Nil for anything else, and for what does not fit 63 bits.
     init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let shift: Int

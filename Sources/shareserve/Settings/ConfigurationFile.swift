@@ -6,18 +6,18 @@ import Configuration
     import Foundation
 #endif
 
-/// A configuration file: one JSON object, its names those of the long options.
+/// A configuration file: one JSON object whose names are those of the long options.
 ///
-/// A reader of our own, because the one of swift-configuration links full Foundation, 45 MB.
+/// Not read with swift-configuration, whose reader links the full Foundation, 45 MB.
 struct ConfigurationFile {
-    /// Its values, each as text or as a list of texts, whichever its setting is.
+    /// Its values, each as a text or as a list of texts, as its setting requires.
     let values: [AbsoluteConfigKey: ConfigValue]
 
     /// - Parameters:
     ///   - json: the file's bytes.
-    ///   - path: its place, for messages.
-    ///   - settings: every setting there is; another name is a mistake, most likely a misspelt one.
-    /// - Throws: ``StartError`` for anything but such an object, and for an empty value in it.
+    ///   - path: its path, for messages.
+    ///   - settings: every setting there is; any other name is an error, most likely a misspelling.
+    /// - Throws: ``StartError`` when it is not such an object or has an empty value.
     init(
         json: [UInt8], path: String, settings: [(name: String, value: SettingValue)]
     ) throws(StartError) {
@@ -53,7 +53,7 @@ struct ConfigurationFile {
         Spelling.nearest(to: name, among: names).map { ". Did you mean '\($0)'?" } ?? ""
     }
 
-    /// A value of the object, as the text that a command line would give.
+    /// A value of the object, as the text that would stand on a command line.
     private enum Member: Decodable {
         case text(String)
         case list([String])

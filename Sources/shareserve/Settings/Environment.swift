@@ -8,17 +8,18 @@ import CSyscalls
     import Glibc
 #endif
 
-/// The process's variables, as far as they may be settings.
+/// The environment variables that may be settings.
 enum Environment {
-    /// How the names of all of them begin.
+    /// The prefix of all their names.
     static let prefix = "SHARESERVE_"
 
     /// The variables whose names begin with ``prefix``.
     ///
-    /// Foundation mends what is not UTF-8: it would be another path, another password, or a pattern that hides nothing.
+    /// Foundation replaces what is not UTF-8: the value would be another path, another password, or a pattern that
+    /// hides nothing.
     ///
-    /// - Returns: their values by name; of two of one name the first, as everywhere.
-    /// - Throws: ``StartError`` for one that is not UTF-8, whose value is not shown: it may be a password.
+    /// - Returns: their values by name; if a name occurs twice, the first, as everywhere.
+    /// - Throws: ``StartError`` for a value that is not UTF-8; it is not shown, since it may be a password.
     static func settings() throws(StartError) -> [String: String] {
         var settings: [String: String] = [:]
         var index: Int32 = 0

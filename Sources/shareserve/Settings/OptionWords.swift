@@ -1,8 +1,8 @@
-/// The options that the words of a command line may hold; some of them may be values of others, or stand behind `--`.
+/// The options that may occur in the words of a command line; some may be values of others, or come after `--`.
 struct OptionWords: Sendable {
-    /// Without their dashes, and what follows a `=`.
+    /// The long ones, without dashes and without `=` and what follows.
     let long: Set<String>
-    /// Whether there are any with one dash.
+    /// Whether any word has a single dash.
     let holdShortOnes: Bool
 
     init(_ words: [String]) {

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// One setting, as the command line takes it.
+/// One setting, as an option of the command line.
 ///
-/// Its name is known to all three sources: `max-upload-size` is `--max-upload-size`, `SHARESERVE_MAX_UPLOAD_SIZE` and
-/// `"max-upload-size"`. Values stay text here, so that all three are parsed, and complained about, in one place.
+/// All three sources derive its name from one: `max-upload-size` is `--max-upload-size`, `SHARESERVE_MAX_UPLOAD_SIZE`
+/// and `"max-upload-size"`. Values stay text here, so that those of all three are parsed, and refused, in one place.
 struct Setting {
     let name: String
     private let kind: Kind
@@ -16,7 +16,7 @@ struct Setting {
         case argument, text, number, list, flag
     }
 
-    /// A value that stands alone, without an option before it.
+    /// A positional argument, without an option before it.
     static func argument(_ name: String, completion: CompletionKind? = nil, _ help: String) -> Setting {
         Setting(.argument, name, nil, nil, completion, help)
     }
@@ -29,7 +29,7 @@ struct Setting {
         Setting(.text, name, short, placeholder, completion, help)
     }
 
-    /// As ``text(_:short:as:completion:_:)``, and a negative number is a wrong value, and no option.
+    /// Like ``text(_:short:as:completion:_:)``, but a negative number is read as a (wrong) value, not as an option.
     static func number(
         _ name: String, short: NameSpecification.Element? = nil, as placeholder: String, _ help: String
     ) -> Setting {
@@ -44,7 +44,7 @@ struct Setting {
         Setting(.list, name, short, placeholder, completion, help)
     }
 
-    /// An option without a value, off when it is not given.
+    /// An option without a value, off unless it is given.
     static func flag(_ name: String, short: NameSpecification.Element? = nil, _ help: String) -> Setting {
         Setting(.flag, name, short, nil, nil, help)
     }
@@ -61,12 +61,12 @@ struct Setting {
         self.help = help
     }
 
-    /// Whether it is one of those that `words` may mean.
+    /// Whether `words` may name it.
     func isNamed(by words: OptionWords) -> Bool {
         kind == .argument || (short != nil && words.holdShortOnes) || words.long.contains(name)
     }
 
-    /// What ArgumentParser would find in a property that was declared with one of its wrappers.
+    /// The value that ArgumentParser would find in a property declared with one of its wrappers.
     var property: Any {
         let help = ArgumentHelp(.init(stringLiteral: help), valueName: placeholder)
         let names = NameSpecification([short, .customLong(name)].compactMap { $0 })
@@ -79,7 +79,7 @@ struct Setting {
         }
     }
 
-    /// What the command line said about this setting.
+    /// The value of this setting on the command line.
     func value(in parsed: KeyedDecodingContainer<Key>) throws -> SettingValue {
         let key = Key(stringValue: name)
         return switch kind {
@@ -89,7 +89,7 @@ struct Setting {
         }
     }
 
-    /// What it is without a word of the command line.
+    /// The value when it is not on the command line.
     var absent: SettingValue {
         switch kind {
         case .argument, .text, .number: .text(nil)
@@ -98,7 +98,7 @@ struct Setting {
         }
     }
 
-    /// The name under which ArgumentParser hands the value over.
+    /// The name under which ArgumentParser returns the value.
     struct Key: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
@@ -109,13 +109,13 @@ struct Setting {
     }
 }
 
-/// What the command line says about one setting; the case is the setting's kind.
+/// The value of one setting on the command line; the case is the setting's kind.
 enum SettingValue {
     case text(String?)
     case list([String])
     case flag(Bool)
 
-    /// Whether a value was given, and none is in it.
+    /// Whether a value was given, and is empty.
     var isEmptyText: Bool {
         switch self {
         case .text(let text): text?.isEmpty == true

@@ -17,13 +17,13 @@ enum SettingFile {
     /// Reads the whole file.
     ///
     /// - Parameters:
-    ///   - path: as the setting says it.
-    ///   - kind: what the file is to a person.
+    ///   - path: as in the setting.
+    ///   - kind: what to call the file in a message.
     /// - Returns: its bytes.
-    /// - Throws: ``StartError`` that says why it cannot be read.
+    /// - Throws: ``StartError`` with the reason why it cannot be read.
     static func read(_ path: String, as kind: String) throws(StartError) -> [UInt8] {
         var found = stat()
-        // Foundation would call it a lack of permission.
+        // Foundation would report missing permission.
         if unsafe stat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG {
             throw .usage("cannot read the \(kind) \(path): it is not a regular file")
         }
@@ -37,11 +37,11 @@ enum SettingFile {
     /// Reads the whole file as text.
     ///
     /// - Parameters:
-    ///   - path: as the setting says it.
-    ///   - kind: what the file is to a person.
+    ///   - path: as in the setting.
+    ///   - kind: what to call the file in a message.
     /// - Returns: its text.
-    /// - Throws: ``StartError`` that says why it cannot be read. Not UTF-8 and mended, a rule in it would be for
-    ///   another path, and a password one that nobody has.
+    /// - Throws: ``StartError`` with the reason why it cannot be read; also when it is not UTF-8: with replacement
+    ///   characters, a rule in it would be for another path, and a password one that nobody has.
     static func text(_ path: String, as kind: String) throws(StartError) -> String {
         let bytes = try read(path, as: kind)
         if let text = String(validating: bytes, as: UTF8.self) { return text }

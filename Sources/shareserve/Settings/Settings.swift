@@ -1,39 +1,41 @@
 import Configuration
 
-/// A variable that looks like a setting and is none, and the setting's variable that it nearly is.
+/// A variable that looks like a setting but is none, and the variable that was probably meant.
 struct UnknownVariable {
     let name: String
     let meant: String?
 }
 
-/// The values of all settings: flag over environment over file over default.
+/// The values of all settings: a flag takes precedence over the environment, that over the file, and that over the
+/// default.
 ///
-/// Values are text until one of the typed verbs reads them, so a bad value is refused in the same words wherever it
-/// came from.
+/// Values are text until one of the typed functions reads them, so a bad value is refused in the same words whatever
+/// its source.
 struct Settings {
-    /// Variables that begin with `SHARESERVE_` and are no setting: most likely misspelt.
+    /// Variables that begin with `SHARESERVE_` and are not settings: most likely misspelt.
     ///
-    /// Not refused, since others set such variables too: Kubernetes does for a service of that name.
+    /// Not an error, since others set such variables too: Kubernetes does for a service of that name.
     let unknownVariables: [UnknownVariable]
     private let reader: ConfigReader
 
     /// - Parameters:
-    ///   - given: what the command line says about each setting, of all that there are.
-    ///   - environment: variables; those that begin with `SHARESERVE_` count, unless they are empty.
-    ///   - readFile: gives the text of the configuration file at a path.
-    /// - Throws: ``StartError`` when the file cannot be read or has a name that is no setting, and for an empty value
-    ///   on the command line or in the file. It is most likely a script's variable that was never set, and `--auth
-    ///   "$RULES"` must not open a share; nor must an empty `SHARESERVE_AUTH`, where nothing else says who may do what.
+    ///   - given: for every setting there is, its value on the command line.
+    ///   - environment: the variables; those that begin with `SHARESERVE_` count, unless they are empty.
+    ///   - readFile: returns the content of the configuration file at a path.
+    /// - Throws: ``StartError`` when the file cannot be read or has a name that is not a setting, and for an empty
+    ///   value on the command line or in the file. That is most likely a script's variable that was never set, and
+    ///   `--auth "$RULES"` must not open a share; nor may an empty `SHARESERVE_AUTH`, if no other source has access
+    ///   rules.
     init(
         given: [(name: String, value: SettingValue)], environment: [String: String],
         readFile: (String) throws(StartError) -> [UInt8]
     ) throws(StartError) {
         if let empty = given.first(where: \.value.isEmptyText) { throw .emptyValue(of: empty.name) }
         var sources: [any ConfigProvider] = [InMemoryProvider(name: "command line", values: Self.values(of: given))]
-        // An empty variable says nothing, and must not hide what the file says.
+        // An empty variable counts as unset, and must not hide the file's value.
         let variables = environment.filter { $0.key.hasPrefix(Environment.prefix) && !$0.value.isEmpty }
         if variables.isEmpty {
-            // The usual start, and this source is slow: it spells the variable's name anew for each setting that is
+            // The usual start; this source is slow, since it derives the variable's name again for each setting that is
             // read.
             unknownVariables = []
         } else {
@@ -59,18 +61,18 @@ struct Settings {
         }
     }
 
-    /// The value of a setting that has one; nil when no source names it.
+    /// The value of a setting; nil when no source has it.
     func text(_ name: String) -> String? { reader.string(forKey: Self.key(name)) }
 
-    /// The values of a setting that may be given several times; in a variable they stand with `|` between them.
+    /// The values of a setting that may be given several times; in a variable they are separated by `|`.
     func list(_ name: String) throws(StartError) -> [String] { try list(name) { [$0] } }
 
-    /// As ``list(_:)``, and each value may itself hold several with commas between them.
+    /// Like ``list(_:)``, but each value may itself hold several, separated by commas.
     func commaSeparatedList(_ name: String) throws(StartError) -> [String] {
         try list(name) { $0.split(separator: ",").map { $0.trimming(" ") } }
     }
 
-    /// - Throws: ``StartError`` where a source names the setting with nothing but separators, as for an empty value.
+    /// - Throws: ``StartError`` when a source has only separators as the value, as for an empty value.
     private func list(_ name: String, parts: (String) -> [String]) throws(StartError) -> [String] {
         let given = reader.stringArray(forKey: Self.key(name), default: [])
         let values = given.flatMap(parts).filter { !$0.isEmpty }
@@ -78,7 +80,7 @@ struct Settings {
         return values
     }
 
-    /// Whether a flag is given; a variable or file says `true` or `false`.
+    /// Whether a flag is given; in a variable or file the value is `true` or `false`.
     func isOn(_ name: String) throws(StartError) -> Bool {
         switch text(name)?.lowercased() {
         case nil, "false", "no", "off", "0": return false
@@ -105,7 +107,7 @@ struct Settings {
         return bytes
     }
 
-    /// A span of time: `30` (seconds), `90s`, `15m`, `24h`, `2d`.
+    /// A time such as `30` (seconds), `90s`, `15m`, `24h`, `2d`.
     func duration(_ name: String) throws(StartError) -> Duration? {
         guard let text = text(name) else { return nil }
         guard let span = TimeSpan(text)?.duration else {
@@ -114,11 +116,11 @@ struct Settings {
         return span
     }
 
-    /// A span of time that somebody is given, so not none at all: with it, whatever does not come at once would be
-    /// ended.
+    /// A time that a client is allowed, so never zero: with zero, everything that does not arrive at once would be cut
+    /// off.
     func patience(_ name: String) throws(StartError) -> Duration? {
         let span = try duration(name)
-        // Elsewhere it often stands for no limit.
+        // In other programs it often means no limit.
         guard span != .zero else { throw .usage("\(name): 0 is no time at all, and not “no limit”; at least 1s") }
         return span
     }
@@ -134,7 +136,7 @@ struct Settings {
         return days
     }
 
-    /// The key under which every source holds a setting: `SHARESERVE_` begins the variable's name.
+    /// The key under which every source holds a setting; `shareserve` is the first part of the variable's name.
     static func key(_ name: String) -> ConfigKey {
         ConfigKey(["shareserve", name])
     }
@@ -160,7 +162,7 @@ struct Settings {
 }
 
 extension Substring {
-    /// Without the given character at either end.
+    /// The text without the given character at both ends.
     fileprivate func trimming(_ character: Character) -> String {
         var rest = drop { $0 == character }
         while rest.last == character {

@@ -1,16 +1,16 @@
 import ArgumentParser
 
-/// A part of the command line whose options are a table of settings, and not a property each.
+/// A part of the command line whose options are rows of a table, not one property each.
 ///
-/// ArgumentParser finds options by reflection; to it, each row of the table looks like a property. With real ones, in
-/// groups, the search of Swift's runtime for what their types conform to took a third of the program's start.
+/// ArgumentParser finds options by reflection; each row of the table looks like a property to it. With real properties,
+/// in groups, the runtime's search for the conformances of their types took a third of the program's start.
 protocol SettingsReader: ParsableArguments, CustomReflectable {
     static var settings: [Setting] { get }
 
-    /// Whether the words that are parsed may give it a value; others are kept from ArgumentParser.
+    /// Whether the words being parsed may give it a value; ArgumentParser does not see the others.
     static func isExpected(_ setting: Setting) -> Bool
 
-    /// What each setting was given on the command line, by name; none before it is parsed.
+    /// The value of each setting on the command line, by name; empty before parsing.
     var given: [(name: String, value: SettingValue)] { get set }
 }
 
@@ -30,7 +30,7 @@ extension SettingsReader {
     }
 }
 
-/// A table of settings that belong together, a section of `--help`.
+/// A table of settings that belong together, shown as one section of `--help`.
 protocol SettingsSection {
     static var settings: [Setting] { get }
 }

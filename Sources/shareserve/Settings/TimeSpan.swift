@@ -1,8 +1,8 @@
-/// A span of time as people write it: whole seconds, or a number with one of the units s, m, h, d, w.
+/// A time as people write it: whole seconds, or a number with one of the units s, m, h, d, w.
 struct TimeSpan {
     let duration: Duration
 
-    /// nil for anything else, and for more than 100 years.
+    /// Nil for anything else, and for more than 100 years.
     init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit: Int64

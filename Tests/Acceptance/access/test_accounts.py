@@ -69,7 +69,7 @@ def test_programs_of_kde_log_in(guarded, method, target, fields):
     answer = ask(guarded, method, target, *kio, *fields)
     offered = {value.split()[0] for name, value in answer.fields if name.lower() == "www-authenticate"}
     assert answer.status == 401 and offered == {"Digest", "Basic"}, offered
-    # Others that ask for no page and have none open are no browsers either.
+    # Clients that ask for no page and have none open are not taken for browsers either.
     assert "Digest" in ask(guarded, "PROPFIND", target, "User-Agent: Mozilla/5.0", "Accept: text/html")["WWW-Authenticate"]
 
 
@@ -97,7 +97,7 @@ def test_who_sends_a_body_reads_that_it_may_not(guarded):
             time.sleep(0.3)
         assert time.monotonic() - begun < 10
     guarded.start()
-    # Who waits for leave has nothing more to say.
+    # A client that waits for 100 is refused, and the connection is closed.
     with Wire(guarded) as wire:
         wire.request("PUT", "/home/large", f"Content-Length: {size}", "Expect: 100-continue")
         assert wire.response().status == 401
@@ -172,7 +172,7 @@ def test_a_stranger_refused_within_is_asked_to_log_in(guarded):
         assert "Basic" in answer["WWW-Authenticate"] and "Digest" in answer["WWW-Authenticate"]
         known = ask(guarded, method, target, *fields, basic("bob", "pw"), body=body)
         assert known.status == 403 and "WWW-Authenticate" not in known, (method, target, known.status, known.text)
-    # Another site's page is not asked who it is, and where nobody may more, nobody is.
+    # Another site's page is not asked to log in; and where no account may do more, nobody is.
     assert ask(guarded, "PUT", "/public/x", "Origin: http://evil.example", body="x").status == 403
 
 
@@ -318,7 +318,7 @@ def test_unknown_users_take_as_long(serve):
     taken = {"anna": [], "bert": [], "carl": [], "nobody": []}
     for turn in range(7):
         for number, user in enumerate(taken):
-            # An address of its own each, for none shall have guessed too often.
+            # Each from its own address, so that none is blocked for too many guesses.
             connection = http.client.HTTPConnection(
                 "127.0.0.1", server.port, timeout=20, source_address=(f"127.0.{turn + 1}.{number + 1}", 0))
             connection.connect()
@@ -471,18 +471,18 @@ def test_who_brings_a_file_where_nothing_shows_may_see_that_it_came(serve):
         for stranger in (EVE, "X: y"):
             assert ask(server, "HEAD", "/inbox/a", stranger).status in (401, 403)
             assert ask(server, *look, stranger).status in (401, 403)
-    # It is full now: it is not replaced, nor locked, and no other file of the name is shown.
+    # The file has content now: it can be neither replaced nor locked, and no other file of the name is shown.
     assert ask(server, "PUT", "/inbox/a", BOB, body=b"more").status == 403
     assert ask(server, "LOCK", "/inbox/a", BOB, body=LOCK).status == 403
     assert ask(server, "DELETE", "/inbox/a", BOB).status == 403
-    # Its folder lists it to him, and nothing else to anybody.
+    # The folder lists it to bob, who uploaded it, and nothing else to anyone.
     listed = [ask(server, "PROPFIND", "/inbox/", "Depth: 1", who).body for who in (BOB, EVE)]
     assert [body.count(b"<D:response>") for body in listed] == [2, 1] and b"/inbox/a<" in listed[0]
     assert "/a" not in ask(server, "GET", "/inbox/?json", BOB).text
     (inbox / "new").write_text("content")
     (inbox / "new").rename(inbox / "a")
     assert ask(server, "HEAD", "/inbox/a", BOB).status == 403
-    # What is empty and another's may be about to be written.
+    # An empty file of someone else may be about to be written.
     (inbox / "empty").write_text("")
     assert ask(server, "PUT", "/inbox/empty", BOB, body=b"mine").status == 403
     assert ask(server, "LOCK", "/inbox/empty", BOB, body=LOCK).status == 403
@@ -522,7 +522,7 @@ def test_conditions_tell_nothing_of_what_may_not_be_read(serve):
         assert ask(server, "PUT", "/inbox/a", BOB, *fields, body=b"x").status == 403
     for fields in (["If-None-Match: *"], ['If-Match: "x"']):
         assert ask(server, "PUT", "/inbox/a", BOB, *fields, body=b"x").status == 412
-    # Nor of folders that are not there, but that they are not.
+    # The same in folders that do not exist, except that it is a 404.
     assert ask(server, "HEAD", "/inbox/none/deep/a", BOB).status == 404
 
 
@@ -558,7 +558,7 @@ def test_visitors_are_told_apart_by_their_addresses(serve):
     assert ask(server, "PUT", "/a", one, body=b"content").status == 201
     assert ask(server, "HEAD", "/a", one).status == 200
     assert ask(server, "HEAD", "/a", other).status == 403
-    # Several may have one address: what is full is not listed to any.
+    # Several clients may have one address: a file with content is not listed to any of them.
     assert ask(server, "PUT", "/empty", one, body=b"").status == 201
     listed = ask(server, "PROPFIND", "/", "Depth: 1", one).body
     assert b"/empty<" in listed and b"/a<" not in listed

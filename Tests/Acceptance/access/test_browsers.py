@@ -67,7 +67,7 @@ def test_rebinding_of_a_bare_name(server, host, field):
 def test_bare_names_are_for_programs(server, host):
     assert ask(server, "GET", "/", f"Host: {host}", "User-Agent: curl/8.0", host=False).status == 200
     assert ask(server, "PUT", "/a", f"Host: {host}", host=False, body="x").status == 201
-    # rclone and wget -r say where they have an address from.
+    # rclone and wget -r send a Referer.
     fields = (f"Host: {host}", "User-Agent: rclone/v1.60.1", f"Referer: http://{host}/")
     assert ask(server, "PROPFIND", "/", "Depth: 1", *fields, host=False).status == 207
 

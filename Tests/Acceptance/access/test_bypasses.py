@@ -99,7 +99,7 @@ def test_uploads_by_metadata(guarded, place, fields):
             guarded, "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", "Upload-Length: 4",
             "Content-Type: application/offset+octet-stream", metadata(path=place, **names), *fields, body="evil")
         if answer.status < 400:
-            # A place inside what bob has may have been understood; nothing else may.
+            # The path may have been taken for one where bob has rights; nothing else is allowed.
             assert not (guarded.root / "private" / "evil").exists()
     untouched(guarded)
 

@@ -346,7 +346,7 @@ def test_archives_of_chosen_members_are_counted(shared):
     form = "Content-Type: application/x-www-form-urlencoded"
     first = ask(shared, "POST", f"{place}/?archive=zip", form, body=names)
     assert first.status == 200 and b"a.txt" in first.body
-    # Who has one choice may not go on with another, or with all.
+    # A client that has begun one selection may not continue with another, or with all.
     assert ask(shared, "GET", f"{place}/?archive=zip", "Range: bytes=1-").status == 206
     assert ask(shared, "GET", f"{place}/?archive=zip", "Range: bytes=2-").status == 206, "this one goes on"
     assert ask(shared, "POST", f"{place}/?archive=zip", form, "Range: bytes=1-", body=names).status == 410
@@ -402,7 +402,7 @@ def test_who_guesses_at_a_link_keeps_nobody_out(shared):
     statuses = {ask(shared, "GET", f"{wrong}/a.txt").status for _ in range(60)}
     assert statuses == {404, 429}
     assert ask(shared, "GET", f"{place}/a.txt").text == "one"
-    # Any page can have its readers ask for links: they log in as before.
+    # Any page can make its visitors request links: they can still log in.
     anna = "Authorization: Basic " + base64.b64encode(b"anna:x").decode()
     assert ask(shared, "GET", "/secret.txt", anna).text == "secret"
 
@@ -440,7 +440,7 @@ def test_password(shared):
     assert ask(shared, "GET", f"{place}/a.txt").status == 401
     assert ask(shared, "GET", f"{place}/a.txt", "Authorization: Basic eDpzZWNyZXQ=").status == 200
     assert ask(shared, "GET", f"{place}/a.txt", "Authorization: Basic eDp3cm9uZw==").status == 401
-    # As programs write it that know no UTF-8.
+    # As programs without UTF-8 write it.
     place = made(shared.root / "album", "--root", shared.root, "--password", input="pä\n")
     for encoding in ("utf-8", "latin-1"):
         given = base64.b64encode("x:pä".encode(encoding)).decode()
@@ -474,7 +474,7 @@ def test_browsers_give_a_links_password_in_a_page(serve, options):
     assert assets.startswith(place) and ask(server, "GET", assets).status == 200
     script = ask(server, "GET", f"{place}/?json", "User-Agent: Mozilla/5.0", "Sec-Fetch-Mode: cors")
     assert script.status == 401 and script["WWW-Authenticate"].startswith("Session") and "<" not in script.text
-    # Programs have no page.
+    # Programs show no page.
     assert ask(server, "GET", f"{place}/a.txt")["WWW-Authenticate"].startswith("Basic")
 
     wrong = give(server, place, "pä", *BROWSER, back=f"{place}/a.txt")
@@ -505,7 +505,7 @@ def test_a_links_cookie_opens_no_other_place(shared):
         shared, "POST", "/.shareserve/login", "Content-Type: application/x-www-form-urlencoded",
         body="user=anna&password=x")["Set-Cookie"].split(";")[0].replace("-session", "-link")
     assert ask(shared, "GET", f"{one}/a.txt", f"Cookie: {session}").status == 401
-    # Nothing but what asks for the password is open without it.
+    # Only the page that asks for the password is open without it.
     for rest in ("info", "events?in=/", "search?q=a", "uploads", "logout", "login/a", "links", "qr?text=a"):
         assert ask(shared, "GET", f"{one}/.shareserve/{rest}").status == 401, rest
     for method in ("PUT", "DELETE", "MKCOL", "PROPFIND"):
@@ -522,7 +522,7 @@ def test_guesses_in_a_links_page_are_slowed_down(shared):
     known = "Cookie: " + give(shared, place, "secret")["Set-Cookie"].split(";")[0]
     assert 429 in [give(shared, place, f"guess {n}").status for n in range(30)]
     assert give(shared, place, "secret").status == 429
-    # Who is in stays in.
+    # A client that is logged in stays logged in.
     assert ask(shared, "GET", f"{place}/a.txt", known).status == 200
 
 

@@ -119,7 +119,7 @@ def test_self_signed(serve):
 
 
 def test_processes_that_begin_together_have_one_certificate(serve):
-    # Each has looked for one before the other has kept its own.
+    # Each has looked for a certificate before the other has stored its own.
     names = "rename,renameat,renameat2"
     slow = ("strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={names}", "-e", f"inject={names}:delay_enter=1000000")
     servers = [serve("--tls-self-signed", wrapper=slow, wait=False) for _ in range(2)]
@@ -254,7 +254,7 @@ def test_a_busy_port_to_redirect_from_is_named(folder):
 def test_connections_from_one_address_count_before_their_handshake(serve):
     server = serve("--tls-self-signed", "--max-connections-per-address", "2")
     silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(3)]
-    # Whichever of them was looked at last.
+    # Whichever of them was accepted last.
     refused = wait_until(lambda: select.select(silent, [], [], 0)[0], "one is closed at once", 10)
     assert len(refused) == 1 and refused[0].recv(1) == b""
     for connection in silent:
@@ -327,7 +327,7 @@ def test_the_mark_of_an_encoding_is_passed_over(serve, folder):
     authority = certificate(folder, "ca", common="authority")
     made, key = certificate(folder, "a", authority=authority)
     client, client_key = certificate(folder, "client", authority=authority, common="client")
-    # A chain of files that each have their own.
+    # A chain of files, each with its own mark.
     (folder / "chain.pem").write_bytes(MARK + made.read_bytes() + MARK + authority[0].read_bytes())
     (folder / "marked.key").write_bytes(MARK + key.read_bytes())
     (folder / "marked-ca.pem").write_bytes(MARK + authority[0].read_bytes())
@@ -349,7 +349,7 @@ def test_files_of_other_forms_are_told(folder):
         assert f"“openssl x509 -in {folder / name} -out cert.pem”" in said
     said = refusal(folder, made, folder / "key.der")
     assert "no private key in PEM form" in said and f"“openssl pkey -in {folder / 'key.der'} -out key.pem”" in said
-    # What is said to do helps.
+    # The suggested commands work.
     openssl("x509", "-in", folder / "a.der", "-out", folder / "again.pem")
     openssl("pkey", "-in", folder / "key.der", "-out", folder / "again.key")
     assert (folder / "again.pem").read_bytes() == made.read_bytes() and (folder / "again.key").read_text().startswith("-----")

@@ -12,7 +12,7 @@ from playwright.sync_api import expect, sync_playwright
 SCREENSHOTS = pathlib.Path(__file__).resolve().parents[3] / ".test" / "screenshots"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
-# Ways in which a browser refuses its own picker of files or folders, whose name each of these takes.
+# Ways in which a browser refuses its own picker of files or folders; each takes the picker's name.
 REFUSALS = {
     "no picker": "name => { delete window[name]; }",
     "a picker that may not show": "name => { window[name] = async () => { throw new DOMException('no', 'SecurityError'); }; }",

@@ -309,7 +309,7 @@ def test_more_than_an_address_holds_comes_as_one_download(server, opened):
     page = opened(server.url + "/")
     page.keyboard.press("Control+a")
     page.get_by_role("checkbox", name="Select 0 left out", exact=True).uncheck()
-    # In a tab of its own, which goes when the download comes: a refusal does not take the page away.
+    # In a separate tab, which closes when the download starts: a refusal does not replace the page.
     with page.context.expect_event("download") as download:
         act(page, "Download")
     with zipfile.ZipFile(download.value.path()) as archive:

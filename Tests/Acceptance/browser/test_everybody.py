@@ -7,7 +7,7 @@ from browser.conftest import act, make_tree, names, picture, row, select
 from browser.test_looks import NAMELESS, NO_SIDEWAYS
 from server import wait_until
 
-# A name in each script, and what somebody types to find it.
+# A name in each script, and what a user types to find it.
 SCRIPTS = {
     "Çà et là – Ærøskøbing.txt": "ça et la",
     "Привет, мир ё.txt": "ПРИВЕТ",
@@ -136,7 +136,7 @@ def test_the_main_actions_by_keys_alone(server, opened):
     keys.press("Enter")
     expect(row(page, "letter.txt")).to_be_visible()
 
-    # Found, sorted, shown as tiles, looked at, told where it is.
+    # Found, sorted, shown as tiles, previewed, and located.
     keys.press("Escape")
     row(page, "a.txt").focus()
     keys.press("/")
@@ -181,7 +181,7 @@ def test_the_main_actions_by_keys_alone(server, opened):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-# What lies outside the window, or below something else, where it should be seen and pressed.
+# What lies outside the window, or is covered by something else, though it should be visible and clickable.
 OUT_OF_REACH = """() => [...(document.querySelector('dialog[open], .menu') ?? document).querySelectorAll('button, a[href], input:not([type=file]), select, textarea')]
   .filter((one) => !one.disabled && one.checkVisibility({ visibilityProperty: true }) && !one.closest('.skip'))
   .filter((one) => {
@@ -272,7 +272,7 @@ def test_forced_colours_show_every_state(server, opened, folder, shot, scheme):
         shot(page, f"forced-{scheme}-{state}")
 
     seen("list")
-    # Colours alone tell nothing here: what is chosen, focused or pressed has a line around it.
+    # Colours alone convey nothing here: what is selected, focused or pressed has an outline.
     select(page, "a.txt")
     assert row(page, "a.txt").evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
     assert row(page, "b.png").evaluate("one => getComputedStyle(one).outlineStyle") == "none"

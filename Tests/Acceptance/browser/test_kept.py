@@ -367,7 +367,7 @@ def test_a_log_in_form_is_ready_to_be_typed_in(serve, opened, way):
     expect(page.get_by_role("button", name="Log out")).to_be_visible()
     if way == "menu":
         return
-    # But it takes no words that are meant for the search.
+    # But it does not take the words that are typed into the search.
     field = page.get_by_role("searchbox")
     field.fill("some")
     page.context.clear_cookies()

@@ -13,7 +13,7 @@ from browser.conftest import PHONE, act, make_tree, names, picture, row, select
 TREE = {"Ordner/": None, "Bilder/sonne.png": picture(), "letter.txt": "x" * 2000, "音乐.mp3": "m", "archive.zip": "z" * 70000,
         "holiday picture.png": picture(hue=40), "مرحبا.txt": "m"}
 
-# Every element that can be pressed, with its size, unless it is hidden from everybody or a link within text.
+# Every element that can be pressed, with its size, unless it is hidden from all users or a link within text.
 TARGETS = """() => [...document.querySelectorAll('button, a[href], input:not([type=file]), select, [role=menuitem]')]
   .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest('.skip, .markdown'))
   .map((one) => { const box = (one.closest('label.tick, label.choice') ?? one).getBoundingClientRect();
@@ -202,7 +202,7 @@ def test_axe_finds_nothing_without_scripts(serve, opened, scheme):
     server = serve("--auth", "anna:secret@/:rw", "--auth", "@/open:rw")
     make_tree(server.root, {"open/letter.txt": "x", "open/folder/": None})
     page = opened(bypass_csp=True, color_scheme=scheme)
-    # axe takes the ground of a page without colours of its own for white.
+    # axe takes the background of a page without colours of its own for white.
     for place in ["/open/", "/open/nothing/", "/", *(["/open/?html"] if scheme == "light" else [])]:
         text = requests.get(server.url + place, headers={"Accept": "text/html"}).text
         assert "<noscript>" in text or place.endswith("html")

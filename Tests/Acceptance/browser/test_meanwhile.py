@@ -70,7 +70,7 @@ def test_a_change_while_the_folder_is_read_again_shows(server, opened):
     page = followed(opened, server.url + "/")
     held = []
     page.route("**/?json", lambda route: route.continue_() if held else held.append((route, route.fetch())))
-    # So many that enough of them are told of together, however slowly they are written.
+    # So many that enough of them are reported together, however slowly they are written.
     for number in range(400):
         (server.root / f"one {number}").write_text("x")
     wait_until(lambda: page.wait_for_timeout(20) or held, "the folder is read again")
@@ -103,7 +103,7 @@ def test_all_of_a_folder_are_also_those_still_to_come(server, opened):
     page.get_by_role("checkbox", name="Select 0003.txt", exact=True).uncheck()
     expect(page.get_by_text("600 selected")).to_have_count(0)
     act(page, "Delete")
-    # Once more, in doubt whether it was heard: it is done once.
+    # Pressed again, as by a user who is not sure that it worked: it happens once.
     act(page, "Delete")
     page.wait_for_timeout(300)
     assert (server.root / "0000.txt").exists()
@@ -389,7 +389,7 @@ def test_the_focus_stays_with_its_upload(server, opened):
     wait_until(lambda: page.wait_for_timeout(20) or len(held) == 2, "both are sent again")
     button("Pause: b.bin").focus()
     page.keyboard.press("Enter")
-    # What is done goes below what is not, and the rows change their places.
+    # Finished items move below unfinished ones, so the rows change places.
     held["a"].continue_()
     expect(panel(page).locator("li").last).to_have_class("done")
     page.wait_for_timeout(300)

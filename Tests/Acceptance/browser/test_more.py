@@ -210,7 +210,7 @@ def test_a_drop_box_takes_files_and_shows_none(serve, opened, folder, shot):
     expect(page.get_by_role("heading", name="You can send files here")).to_be_visible()
     shot(page, "drop-box")
     assert "secret" not in page.content()
-    # What nobody may read, nobody writes on.
+    # No text files where they could not be read back.
     expect(page.get_by_role("button", name="New text file")).to_have_count(0)
     (folder / "secret.txt").write_text("another")
     page.locator("input[type=file]").first.set_input_files(str(folder / "secret.txt"))

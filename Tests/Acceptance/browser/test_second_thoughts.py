@@ -115,7 +115,7 @@ def test_one_folder_that_is_refused_does_not_keep_the_others_away(serve, opened,
 
 def test_a_double_click_in_the_trash_ends_one_file(serve, opened):
     server = serve("--trash", "3")
-    # So many that the dialog stays as high as it is.
+    # So many that the dialog keeps its height.
     for number in range(40):
         assert requests.put(f"{server.url}/{number}.txt", data=b"x").status_code == 201
         assert requests.delete(f"{server.url}/{number}.txt").status_code == 204

@@ -30,7 +30,7 @@ def test_a_file_that_is_a_page_runs_nothing(server, opened, name):
     try:
         page.goto(f"{server.url}/{name}")
     except Exception as error:
-        # What a browser does not show, it offers to save.
+        # What a browser cannot show, it offers to save.
         assert "Download is starting" in str(error) or "ERR_ABORTED" in str(error)
     page.wait_for_timeout(700)
     assert page.title() != "ran"

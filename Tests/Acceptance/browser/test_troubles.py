@@ -22,7 +22,7 @@ def test_uploads_do_without_a_lost_script_for_digests(server, opened, folder):
     files_input(page).set_input_files([str(folder / "one.txt"), str(folder / "two.txt")])
     expect(panel(page).locator(".done")).to_have_count(2)
     expect(panel(page).get_by_text("verified")).to_have_count(0)
-    # Nothing says that it is the same file: it is asked about.
+    # Without digests nothing shows that it is the same file: the page asks.
     files_input(page).set_input_files(str(folder / "there.txt"))
     page.get_by_role("dialog").get_by_role("button", name="Keep both").click()
     expect(row(page, "there (2).txt")).to_be_visible()
@@ -61,7 +61,7 @@ def test_a_file_where_a_folder_should_be_stops_all_its_files_at_once(server, ope
     drop(page, folder / "trip")
     expect(panel(page).get_by_text("9 files could not be uploaded")).to_be_visible()
     expect(panel(page).locator(".failed", has_text="“trip” is already there")).to_have_count(9)
-    # Nothing of them is sent, and no other names are tried.
+    # None of their bytes are sent, and no other names are tried.
     assert set(sent) == {"MKCOL"}
 
 
@@ -132,7 +132,7 @@ def test_a_click_says_what_hinders_it(server, opened):
     page.route("**/preview.js", lambda route: route.abort())
     page.get_by_role("link", name="a.txt").click()
     expect(page.locator(".toast", has_text="The server does not answer")).to_be_visible()
-    # After an upgrade of the server, addresses with the old hash are none.
+    # After an upgrade of the server, addresses with the old hash no longer exist.
     page.unroute("**/preview.js")
     page.route("**/preview.js", lambda route: route.fulfill(status=404))
     page.get_by_role("link", name="a.txt").click()
@@ -470,5 +470,5 @@ def test_without_scripts_long_names_are_whole(server, opened, shot, width):
     for name in [LONG, "L" * 200 + ".txt"]:
         box = page.get_by_role("link", name=name).bounding_box()
         assert 0 <= box["x"] and box["x"] + box["width"] <= width, box
-    # They leave room for sizes and dates.
+    # Names leave space for sizes and dates.
     assert page.get_by_role("row").filter(has=page.get_by_role("link", name="a.txt")).bounding_box()["height"] < 48

@@ -359,7 +359,7 @@ def test_the_console_stays_empty(watched, display, folder, place):
     try:
         wait_until(lambda: "the page shows" in log.read_text(), "the page shows", 60)
         if place.endswith("pdf"):
-            # The reader always has something to say, and so has a policy that is in its way.
+            # The PDF viewer always writes something to the log, and so does a policy that blocks it.
             wait_until(lambda: any(word in log.read_text() for word in ["webkit-pdfjs-viewer:", "Refused"]), "the reader shows", 60)
     finally:
         os.killpg(process.pid, 15)

@@ -18,7 +18,7 @@ use-ipv6=no
 enable-wide-area=no
 """
 
-# In a network and a file system of its own: the daemon reads one folder alone, and nobody outside hears it.
+# In a separate network and mount namespace: the daemon reads only one folder, and nobody outside receives anything.
 SCRIPT = """
 set -e
 ip link set lo multicast on up
@@ -32,7 +32,7 @@ trap 'kill $!' EXIT
 """
 
 
-# One question for the services of a kind (RFC 6762, section 5.4), repeated until an answer says all of one.
+# One query for the services of a type (RFC 6762, section 5.4), repeated until a response describes one completely.
 QUESTION = """
 import socket, struct, sys, time
 name = b"".join(bytes([len(label)]) + label.encode() for label in [*sys.argv[1].split("."), "local"]) + b"\\0"

@@ -281,7 +281,7 @@ def test_what_cannot_be_written_is_74(folder, words):
         result = ended(full)
     assert result.returncode == 74
     assert result.stderr == "shareserve: cannot write: No space left on device\n"
-    # Nobody has seen the link: there is none.
+    # Nobody has seen the link, so it was revoked.
     if "--url" in words:
         assert run("link", "--root", folder, "--list").stdout == ""
 
@@ -541,7 +541,7 @@ def test_it_ends_with_the_window_that_it_was_started_in(folder, ignores, ends):
     port = free_port()
     process, terminal = pty.fork()
     if process == 0:
-        # Whoever runs the tests may ignore it.
+        # The program that runs the tests may ignore SIGHUP.
         signal.signal(signal.SIGHUP, signal.SIG_IGN if ignores else signal.SIG_DFL)
         os.execv(binary(), [str(binary()), str(folder / "share"), "--port", str(port), "--bind", "127.0.0.1"])
     try:
@@ -769,7 +769,7 @@ def test_variables_that_are_no_settings_are_named(serve):
     lines = [line for line in list(server.printed) if "SHARESERVE" in line]
     assert len(lines) == 1 and lines[0].endswith(": SHARESERVE_PROT, SHARESERVE_READONLY"), lines
     assert ask(server, "PUT", "/a", body="x").status == 201
-    # Where nobody reads the output, as of a service, a rule that protects nothing must not be missed.
+    # Where standard output is discarded, as for a service, a rule that protects nothing must not be missed.
     assert "variable=SHARESERVE_PROT" in server.logged() and "Did you mean SHARESERVE_PORT?" in server.logged()
     other = serve(environment={"SHARESERVE_TITLE": "a", "SHARESERVE_AUTH": "@/:ro"})
     assert other.stop() == 0

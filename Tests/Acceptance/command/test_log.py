@@ -109,7 +109,7 @@ def test_lines_of_two_servers_on_one_pipe(serve):
     for client in clients:
         client.start()
     while any(client.is_alive() for client in clients):
-        # Its answer, a line of another kind, comes from another thread.
+        # The message about it, a line of another kind, comes from another thread.
         servers[0].signal(signal.SIGHUP)
         clients[0].join(0.005)
         clients[1].join(0.005)

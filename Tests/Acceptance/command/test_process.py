@@ -136,7 +136,7 @@ def test_unknown_user_is_one_line(folder):
     ended = subprocess.run(words, capture_output=True, text=True, timeout=20)
     assert ended.returncode == 64
     assert len(ended.stderr.splitlines()) == 1 and "no such user" in ended.stderr
-    # Root's own state would be closed to the user who was meant.
+    # State created as root would be closed to the intended user.
     assert not (folder / ".shareserve").exists()
 
 

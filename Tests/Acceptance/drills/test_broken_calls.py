@@ -31,7 +31,8 @@ CHANGES = {
     "delete": ("DELETE", "/file", [], None),
     "delete-tree": ("DELETE", "/tree", [], None),
 }
-# What touches files. Not `close`, which the kernel does even where it reports a failure, and an injected failure keeps it from.
+# The calls on files. Not `close`, which takes effect even when the kernel reports a failure, but not when the failure is
+# injected.
 CALLS = {
     "copy_file_range", "fallocate", "fchmod", "fcntl", "fgetxattr", "fsetxattr", "fstatfs", "fsync", "ftruncate", "getdents64", "getxattr",
     "linkat", "lseek", "mkdirat", "openat", "openat2", "pread64", "pwrite64", "readlinkat", "renameat", "renameat2", "setxattr", "statx",

@@ -17,7 +17,7 @@ from wire import Wire
 
 pytestmark = pytest.mark.root
 
-# What stays in memory, and more than what is written before a place for the next bytes is asked for.
+# What stays in the page cache, and more than what is written before the writer asks for a buffer.
 SIZE = KEPT + (40 << 20) + 12_345
 
 
@@ -28,7 +28,7 @@ def content():
 
 @pytest.fixture
 def disk(folder):
-    # Since Linux 6.1 it is told how such writes are to be aligned.
+    # Since Linux 6.1 the kernel reports the alignment of such writes.
     if tuple(map(int, re.findall(r"\d+", platform.release())[:2])) < (6, 1):
         pytest.skip("the kernel does not tell what can be written past memory (Linux before 6.1)")
     disk = Disk(folder, megabytes=1024)

@@ -392,7 +392,7 @@ def test_rule_in_other_letters(serve, ignoring):
     search = ask(server, "GET", "/.shareserve/search?q=hush")
     assert search.status == 200 and b"inner" not in search.body
     assert ask(server, "GET", "/open/file").body == b"for everybody"
-    # The folder is there for her, in every spelling of it.
+    # The folder exists for alice, in every spelling of its name.
     alice = "Authorization: Basic YWxpY2U6c2VjcmV0"
     for folder in SPELLINGS:
         assert ask(server, "GET", folder + "/hush.txt", alice).body == b"hush, hush", folder
@@ -628,7 +628,7 @@ def test_contents_are_below_an_overlay_before_their_names(serve, folder, overlay
     with Trace(server, folder) as trace:
         assert ask(server, "PUT", "/file", body=b"new").status == 201
     assert trace.calls["fdatasync"] == 1
-    # Of many files as many at once as may be open; each is asked whether it went well.
+    # With many files, as many are synced at once as may be open; each is checked for errors.
     for number, calls in ((5, (0, 5)), (100, (4, 100)), (300, (10, 300))):
         for name in range(number):
             (overlay / "tree" / str(name)).write_text("x")

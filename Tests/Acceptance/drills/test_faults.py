@@ -197,7 +197,7 @@ def test_read_only_remount(serve, tmpfs):
         target = "/new" if method == "MKCOL" else "/a"
         assert ask(server, method, target, *fields, body="new" if method == "PUT" else None).status in (403, 507), method
     assert ask(server, "GET", "/a").text == "old"
-    # Within a minute whoever runs it can read why, as of a disk that has failed.
+    # Within a minute the log says why, as for a disk that has failed.
     wait_until(lambda: "changes will be refused" in server.logged(), "the log says so", 70)
     assert "Read-only file system" in server.logged()
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
@@ -388,7 +388,7 @@ def test_sigterm_with_running_transfers_keeps_old_files(serve):
 
 def test_transfers_that_the_end_cuts_off_leave_no_strange_line(serve):
     server = serve("--tls-self-signed", "--shutdown-timeout", "0s")
-    # Many times, since it depended on which thread was quicker.
+    # Many times, since the result depended on which thread was quicker.
     for _ in range(10):
         wire = Wire(server, tls=True)
         wire.request("PUT", "/a", "Content-Length: 1000000").send(b"x" * 150_000)

@@ -113,7 +113,7 @@ def test_delete_with_trash_and_lock(serve, root):
     assert ask(server, "UNLOCK", "/other", f"Lock-Token: {tokens['other']}").status == 204
     answer = ask(server, "DELETE", "/fill/")
     assert answer.status == 204, answer
-    # Still on the disk, until somebody says so.
+    # It is in the trash, and takes space until the trash is emptied.
     assert ask(server, "PUT", "/new", body=b"x" * 20_000).status == 507
     assert ask(server, "DELETE", "/.shareserve/trash").status == 204
     assert ask(server, "PUT", "/new", body=b"x" * 20_000).status == 201

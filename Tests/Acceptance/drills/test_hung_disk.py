@@ -362,7 +362,7 @@ def test_it_is_known_in_other_letters(serve, windows):
     disk = Disk(windows.parent, share / "pool")
     server = serve(root=share)
     try:
-        # The kernel has the folder by the name that it was last asked for by.
+        # The kernel knows the folder by the name under which it was last looked up.
         assert ask(server, "GET", "/POOL/deep/small").text == "hello"
         time.sleep(1.5)
         assert ask(server, "PROPFIND", "/near/", "Depth: 1").status == 207

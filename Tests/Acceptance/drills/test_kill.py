@@ -92,7 +92,7 @@ def test_removal_that_is_killed_goes_on(serve, others):
     with Wire(server) as wire:
         wire.request("DELETE", "/tree/")
         wait_until(lambda: not (server.root / "tree").exists(), "the name is gone")
-        # One that starts while another works on it leaves it alone.
+        # A server that starts while another works on the tree leaves it alone.
         beside = [serve(preexec=as_nobody) for _ in range(others)]
         server.kill()
     for other in beside:
@@ -124,7 +124,7 @@ def test_copy_that_is_killed_takes_no_room(serve, replacing):
     with Wire(server) as wire:
         wire.request("COPY", "/tree/", "Destination: /copy/")
         wait_until(lambda: hidden.exists() and list(hidden.glob("*/*")), "the copy has begun")
-        # Another one leaves it alone.
+        # Another server leaves it alone.
         beside = serve(root=server.root)
         assert list(hidden.glob("*/*")) or wire.response().status in (201, 204)
         server.kill()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.root
 
 PIECE, PIECES = 8 << 20, 24
 SIZE = PIECE * PIECES
-# What stays of each, and what the disk may not have taken yet when the last byte has come.
+# What stays of each file in the page cache, and what may not be on the disk yet when the last byte has been received.
 KEPT, BEHIND = 64 << 20, 64 << 20
 CACHESTAT = 451
 

@@ -55,7 +55,7 @@ def test_files_never_take_what_accepting_needs(serve, crowd, kind):
         except OSError:
             pass
     for _ in range(8):
-        # Longer than the second in which the runtime looks at its threads, for which it opens a file.
+        # Longer than the second after which the runtime checks its threads, for which it opens a file.
         time.sleep(0.3)
         with Wire(server, timeout=10) as wire:
             assert wire.ask("PUT", "/small", body="x").status == 204
@@ -155,7 +155,7 @@ def test_who_reads_on_slowly_keeps_the_place(crowded, crowd):
     server = crowded("--max-propfinds", 1)
     reader = held(server, crowd, "PROPFIND", "/many/", "Depth: 1", "Connection: close")
     begun = time.monotonic()
-    # Longer than one who takes nothing would be left alone.
+    # Longer than a client that reads nothing would be tolerated.
     while time.monotonic() < begun + 8:
         assert reader.read(64 << 10)
         assert not gets_in(server, "PROPFIND", "/many/", ["Depth: 1"])
@@ -345,7 +345,7 @@ def test_memory_of_answers_that_nobody_takes(serve, crowd):
     def open_sockets():
         count = 0
         for link in list(pathlib.Path(f"/proc/{server.process.pid}/fd").iterdir()):
-            # One that is closed at this moment counts no more.
+            # A socket that is closed at this moment is not counted.
             with contextlib.suppress(FileNotFoundError):
                 count += "socket:" in os.readlink(link)
         return count
@@ -386,11 +386,11 @@ def test_memory_of_whole_answers_that_nobody_takes(serve, crowd):
 
     for _ in range(60):
         come(400)
-    # Longer than they may take nothing.
+    # Longer than they may read nothing.
     time.sleep(4)
     for _ in range(3):
         reader = come(600)
-        # So that the answers fill what there is for them.
+        # So that the responses fill the memory for them.
         time.sleep(1)
         for _ in range(600):
             assert reader.response().body == b"a" * 16_000
@@ -594,10 +594,10 @@ def test_who_has_too_many_connections_costs_nobody_else_theirs(serve, crowd):
     slow = [begun_upload(Wire(server, source="127.0.0.2"), 10) for _ in range(12)]
     crowd += slow
     for _ in range(12):
-        # They wait for nobody.
+        # Event streams do not keep anyone waiting.
         crowd.append(Wire(server))
         crowd[-1].request("GET", "/.shareserve/events").read(12)
-    # Longer than a client may be away where others have no place.
+    # Longer than a client may pause while others have no place.
     time.sleep(6)
     for _ in range(5):
         with Wire(server) as other:
@@ -653,10 +653,10 @@ def test_who_stops_within_a_request_makes_way(serve, crowd, kind, option):
             return False
 
     wait_until(lets_in, "one of them makes way")
-    # Not at once: who was away for a moment may go on.
+    # Not at once: a client that paused for a moment may continue.
     assert time.monotonic() - began > 3
     for _ in range(10):
-        # They stopped one after the other, and no faster is their time over.
+        # They stopped one after the other, and their time runs out in the same way.
         wait_until(lets_in, "another one makes way")
     assert busy.is_silent()
 
@@ -671,7 +671,7 @@ def test_looks_at_whole_trees_leave_threads_to_others(serve):
         stack.enter_context(traced(
             server, "-o", os.devnull, "-e", "trace=getdents64", "-e", "inject=getdents64:delay_enter=20000"))
         wires = [stack.enter_context(Wire(server, timeout=60)) for _ in range(3)]
-        # One that was asked before takes another way.
+        # A client that has sent a request before is handled in another way.
         assert wires[0].ask("PROPFIND", "/empty/", "Depth: 0", body=token).status == 207
         for wire in wires:
             wire.request("PROPFIND", "/tree/", "Depth: 0", body=token)

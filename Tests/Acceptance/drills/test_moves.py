@@ -130,7 +130,7 @@ def test_a_folder_that_is_written_to_for_ever_does_not_move(serve, disk, old, tr
 
     def write():
         name = f"line {len(written)}"
-        # For a moment it is away.
+        # The source may be missing for a moment.
         with contextlib.suppress(FileNotFoundError):
             (source / name).write_text("x")
             written.append(name)
@@ -218,7 +218,7 @@ def test_a_folder_that_is_made_again_on_its_way_has_its_name_back(serve, disk):
 
     def write():
         if target.exists():
-            # It may go again between the two.
+            # The target may disappear again between the two steps.
             with contextlib.suppress(FileNotFoundError):
                 tree.mkdir(exist_ok=True)
                 add(tree / "log")

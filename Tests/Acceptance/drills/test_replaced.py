@@ -108,7 +108,7 @@ def test_another_process_first_finishes_a_move_that_was_killed(serve, folder, op
     for name in ("new", "old"):
         (killed.root / name).mkdir()
         (killed.root / name / "file").write_text(name)
-    # So long that it goes by what it knows of the folder of locks.
+    # Long enough for the server to rely on what it knows about the folder of locks.
     time.sleep(0.3)
     for _ in range(3):
         done(ask(other, "PUT", "/new/file", body="new"), 204)
@@ -118,7 +118,7 @@ def test_another_process_first_finishes_a_move_that_was_killed(serve, folder, op
             ask(killed, "MOVE", "/new", "Destination: /old", "Overwrite: T")
     wait_until(lambda: not killed.alive(), "the server is killed")
     assert (killed.root / "new" / "file").read_text() == "old"
-    # Into what was replaced, and is about to go; and the same once more, as a proxy would send it.
+    # Into the replaced folder, which is about to be removed; and the same request again, as a proxy would repeat it.
     done(ask(other, "PUT", "/new/later", body="lost?"), 409)
     done(ask(other, "MOVE", "/new", "Destination: /old", "Overwrite: T"), 404)
     assert (killed.root / "old" / "file").read_text() == "new" and not (killed.root / "new").exists()
@@ -209,11 +209,11 @@ def test_an_item_deleted_for_good_while_it_is_put_back_takes_nothing_else_with_i
     (server.root / "file").write_text("second")
     item, = trashed(server)
     wanted = json.dumps({"ids": [item["id"]], "conflict": "replace"})
-    # It goes between the two of the other's steps, where it can: what is to be kept has its name then.
+    # The deletion happens between the two steps of the other request if it can: the file to keep has its name by then.
     slow = ("-e", "trace=renameat,renameat2", "-e", "inject=renameat:delay_enter=400000", "-e", "inject=renameat2:delay_exit=1500000")
     with traced(server, "-o", os.devnull, *slow), concurrent.futures.ThreadPoolExecutor() as pool:
         deleted = pool.submit(ask, server, "DELETE", f"/.shareserve/trash?id={item['id']}")
-        # Long enough to have been let in, and less than its step is held up; nothing shows it from outside.
+        # Long enough for the request to be accepted, and shorter than its delayed call; nothing outside shows it.
         time.sleep(0.15)
         done(ask(server, "POST", "/.shareserve/trash/restore", JSON, body=wanted), 200)
         deleted.result()

@@ -149,7 +149,7 @@ def test_nothing_that_wanders_is_lost(serve):
                 if answer.status == 201:
                     ledger.add(name)
             elif action == "folder":
-                # Made with its mark where nobody looks, and only then let go.
+                # Created under another name and marked there, then moved into place.
                 made = f"/made{number}-{step}"
                 assert wire.ask("MKCOL", made).status == 201
                 assert wire.ask("PROPPATCH", made, body=mark(name)).status == 207
@@ -185,7 +185,7 @@ def test_nothing_that_wanders_is_lost(serve):
                     under, under_tag = seen(wire, other)
                     if under is None or path == other:
                         continue
-                    # One list with a tag for each: both must still be what was seen.
+                    # One If list with a tag for each: both must still have the state that was seen.
                     answer = wire.ask("MOVE", encoded(path), f"Destination: {encoded(other)}", condition,
                                       f"If: <{encoded(other)}> ([{under_tag}])")
                     assert answer.status in (204, 404, 409, 412), answer
@@ -350,7 +350,7 @@ def test_what_is_locked_stays_as_its_holder_left_it(serve):
         taken["locks"] += 1
         token = answer["Lock-Token"]
         condition = f"If: <{encoded(root)}> ({token})"
-        # Nobody else may remove it now: a lock is on something.
+        # Nobody else may remove it now: a locked resource exists.
         assert wire.ask("HEAD", encoded(root)).status == 200, (root, answer)
 
         def left():
@@ -361,7 +361,7 @@ def test_what_is_locked_stays_as_its_holder_left_it(serve):
 
         put = wire.ask("PUT", encoded(path), condition, body=name)
         if put.status in (405, 409):
-            # A folder is there, or the lock is on what was made a file where the folder was.
+            # There is a folder, or the lock has created a file in place of the parent folder.
             assert wire.ask("UNLOCK", encoded(root), f"Lock-Token: {token}").status == 204
             return
         assert put.status in (201, 204), (root, path, put)

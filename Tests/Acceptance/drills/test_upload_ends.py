@@ -55,7 +55,7 @@ def test_an_upload_killed_in_its_last_step(serve, disk, call, place):
             assert target.read_bytes() == CONTENT
             assert offset == len(CONTENT)
             wait_until(lambda: not list(server.root.glob(".shareserve/uploads/*.part")), "its last word is said")
-            # Somebody goes on with the file, and the client that never heard of its end with the upload.
+            # Another client changes the file, and the client that never got the last response continues its upload.
             assert ask(server, "PUT", f"/{place}", body=b"newer").status == 204
             assert tus.patch(address, offset, b"").status_code in (204, 404, 410)
             assert target.read_bytes() == b"newer"

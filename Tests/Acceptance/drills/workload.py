@@ -203,7 +203,7 @@ class Locker(Writer):
             assert status == 204, status
             return
         status, _, fields = self.client.ask("LOCK", name, self.lockinfo, Timeout="Second-3600")
-        # 423: a lock whose answer or whose end was lost with the server.
+        # 423: a lock whose LOCK or UNLOCK response was lost with the server.
         assert status in (200, 201, 423), status
         if status != 423:
             held[name] = fields["Lock-Token"].strip("<>")

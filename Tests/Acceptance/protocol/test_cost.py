@@ -24,19 +24,19 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
 ]
 MANY = 200
-# As measured, with a little room.
+# As measured, with a small margin.
 PUT_CALLS = 24
-# Only of the shared folder itself it must be asked whether it is gone.
+# Only for the shared folder itself it must be checked whether it is gone.
 PUT_BELOW_CALLS = 22
-# One of them looks whether the folder gave the new file an access list, which the old one has not.
+# One of them checks whether the new file inherited an access list from the folder, which the old one does not have.
 REPLACING_CALLS = 32
-# Into a share in memory, where one call less tells of a state folder while the root stays as it is.
+# Into a share in memory, where one call fewer checks for a state folder while the root is unchanged.
 FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12
 FAST_REPLACING_CALLS = 18
 MEMBER_CALLS = 1.3
 PROPFIND_CALLS = 9
-# Of a folder with two files, which are two of them; another thread is asked once.
+# For a folder with two files, which take two of them; another thread is used once.
 LISTING_CALLS = 21
 OPTIONS_CALLS = 7
 # From its beginning to its end.
@@ -143,7 +143,7 @@ def test_calls_of_a_line_in_the_log(serve, folder):
                 get(wire, MANY, "/small")
             calls = trace.each(MANY)
             costs.append(calls.get("write", 0) + calls.get("futex", 0))
-    # How many depends on how long the requests take, so the quickest round tells.
+    # The number depends on how long the requests take, so the quickest round counts.
     assert min(costs) <= 0.5, costs
     wait_until(lambda: server.logged().count("GET /small 200 1000 ") == 5 * MANY + 10, "each request has its line")
 
@@ -155,7 +155,7 @@ def connect_and_get(server, count):
 
 
 def test_calls_of_a_connection_with_one_request(warm, folder):
-    # Somebody else is there, so that the loop keeps the open file.
+    # Another client is connected, so that the loop keeps the open file.
     with Wire(warm) as other:
         get(other, 1, "/small")
         connect_and_get(warm, 10)
@@ -170,7 +170,7 @@ def test_answers_do_not_wait_for_more(warm):
     """Nagle's algorithm is off for every connection, though none is asked to turn it off."""
     with Wire(warm) as wire:
         get(wire, 1, "/small")
-        # RFC 9112 knows nothing of it: only the socket itself can say.
+        # No response shows it: only the socket itself does.
         process = os.pidfd_open(warm.pid)
         found = [has_no_delay(process, int(name), wire.socket.getsockname()) for name in os.listdir(f"/proc/{warm.pid}/fd")]
         os.close(process)
@@ -248,7 +248,7 @@ def calls_of_puts_in_memory(memory, serve, folder, name, over=False):
         put(wire, 20, f"{name}warm")
         with Trace(warm, folder) as trace:
             put(wire, MANY, f"{name}new", 204 if over else 201)
-    # One thread does it all, but for the look at the root that one upload a second takes.
+    # One thread does everything, except for the check of the root that one upload per second makes.
     return trace.each(MANY)
 
 
@@ -289,7 +289,7 @@ def calls_of(warm, folder, status, method, *words):
 
 def calls_of_propfinds(warm, folder, target="/small", status=207):
     calls = calls_of(warm, folder, status, "PROPFIND", target, "Depth: 0")
-    # No other thread is asked, but once a second whether the share is still where it was.
+    # No other thread is used, except once per second to check whether the share is still in its place.
     assert calls.get("futex", 0) <= 0.3, calls
     return calls
 
@@ -315,7 +315,7 @@ def test_calls_of_a_small_listing(warm, folder):
     for name in ("a", "b"):
         (warm.root / "two" / name).write_bytes(b"x")
     calls = calls_of(warm, folder, 207, "PROPFIND", "/two/", "Depth: 1")
-    # The folder and its members once each, and whether there are tables of locks and of properties.
+    # The folder and its members once each, and whether there are tables of locks and properties.
     assert calls.get("statx", 0) <= 5.2, calls
     assert calls.get("openat2", 0) <= 1.2, calls
     assert total(calls) <= LISTING_CALLS, calls
@@ -377,7 +377,7 @@ optimised = pytest.mark.skipif(not is_optimised() or SANITIZED, reason="the buil
 
 @optimised
 def test_allocations_of_a_start(counting):
-    # Whose numbers of threads are not those of the machine.
+    # With fixed numbers of threads, which do not depend on the machine.
     assert counting("--event-loops", "1", "--io-threads", "8").allocations() <= START_ALLOCATIONS
 
 

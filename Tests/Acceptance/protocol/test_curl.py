@@ -88,7 +88,7 @@ def test_a_dot_between_names_is_left_out(server):
     for target in ("/apt/./Packages", "/./apt/././Packages"):
         assert curl("--path-as-is", "-f", server.url + target).stdout == b"Package: a\n"
     assert curl("--path-as-is", "-f", server.url + "/apt/.").stdout == b"Packages\n"
-    # As with a slash alone.
+    # As with only a slash.
     for target in ("/apt/Packages/", "/apt/Packages/."):
         assert curl("--path-as-is", server.url + target).returncode == 22
         assert curl("--path-as-is", "-T", "-", server.url + target, input=b"x").returncode == 22

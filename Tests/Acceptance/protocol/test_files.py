@@ -231,7 +231,7 @@ def test_gzip_of_text(server):
         assert "Content-Encoding" not in wire.ask("GET", "/a.jpg", "Accept-Encoding: gzip")
         ranged = wire.ask("GET", "/a.txt", "Accept-Encoding: gzip", "Range: bytes=0-9")
         assert ranged.status == 206 and ranged.body == text[:10] and "Content-Encoding" not in ranged
-        # Parts are of the file as it is, which these refuse. RFC 9110 §12.5.3
+        # Ranges count the bytes of the file as stored, which these requests refuse. RFC 9110 §12.5.3
         whole = wire.ask("GET", "/a.txt", "Accept-Encoding: gzip, identity;q=0", "Range: bytes=0-9")
         assert whole.status == 200 and gzip.decompress(whole.body) == text
         assert wire.ask("GET", "/a.txt", "Accept-Encoding: identity;q=0", "Range: bytes=0-9").status == 406
@@ -249,7 +249,7 @@ def test_listing_may_be_gzip(server):
 
 def test_gzip_request_body(server):
     answer = ask(server, "PUT", "/g.txt", "Content-Encoding: gzip", body=gzip.compress(b"hello"))
-    # What is stored is not what came: a validator would say so. RFC 9110 §9.3.4
+    # The stored bytes are not those received: a validator would claim that they are. RFC 9110 §9.3.4
     assert answer.status == 201 and "ETag" not in answer and "Last-Modified" not in answer, answer
     assert "ETag" in ask(server, "PUT", "/h.txt", body=b"hello")
     (server.root / "h.txt").unlink()
@@ -349,7 +349,7 @@ def test_body_that_breaks_off_does_not_end_like_a_whole_one(serve, tls):
     plain.connect(("127.0.0.1", server.port))
     client = plain
     if tls:
-        # Told of an end without a word, as careful clients are.
+        # Gets an error when the connection ends without close_notify, as careful clients do.
         client = ssl._create_unverified_context().wrap_socket(plain, suppress_ragged_eofs=False)
     with client:
         client.sendall(b"GET /noise.txt HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
@@ -371,7 +371,7 @@ def test_the_largest_file_that_there_can_be(memory, serve):
     assert (answer.status, answer.body, answer["Content-Range"]) == (206, b"\0", f"bytes {size - 1}-{size - 1}/{size}")
     answer = ask(server, "GET", "/most", f"Range: bytes=0-9,{size - 9}-")
     assert (answer.status, answer.body.count(b"\0")) == (206, 19)
-    # The spans and what stands between them come to more than that: the whole file is the answer.
+    # The ranges and their part headers are longer than any length can be: the response is the whole file.
     with Wire(server) as wire:
         wire.request("GET", "/most", "Range: bytes=0-9,11-")
         assert wire.read(12) == b"HTTP/1.1 200"
@@ -398,7 +398,7 @@ def test_replaced_file_is_sent_as_it_was(server):
 @pytest.mark.parametrize("size", [16_384, 16_385, 65_536, 65_537])
 def test_one_file_for_many_at_once(serve, tls, size):
     """Asked for faster than it is read: some of it waits for the client within an answer."""
-    # Without a log a question that was just answered is not even read.
+    # Without a log, a request that equals the last one is not even parsed.
     server = serve("--quiet", *(["--tls-self-signed"] if tls else []))
     content = bytes(index * 7 % 251 for index in range(size))
     (server.root / "v").write_bytes(content)

@@ -13,7 +13,8 @@ from server import SANITIZED, wait_until
 from wire import ask
 
 MEBIBYTE = 1 << 20
-# What a connection may be ended with: PROTOCOL_ERROR, FLOW_CONTROL_ERROR, FRAME_SIZE_ERROR, COMPRESSION_ERROR, ENHANCE_YOUR_CALM.
+# The codes with which a connection may end: PROTOCOL_ERROR, FLOW_CONTROL_ERROR, FRAME_SIZE_ERROR, COMPRESSION_ERROR,
+# ENHANCE_YOUR_CALM.
 ENDINGS = {1, 3, 6, 9, 11}
 
 
@@ -63,7 +64,7 @@ def padding_alone(frames):
         1, b"", pad_length=10, flags=("PADDED",)).serialize() * 100_000
 
 
-# Heads without a field, trailers that end nothing, frames to what is over: CVE-2019-9518.
+# Header sections without a field, trailers that end nothing, frames for closed streams: CVE-2019-9518.
 def empty_heads(frames):
     return b"".join(HeadersFrame(number, b"", flags=("END_HEADERS",)).serialize() for number in range(1, 200_001, 2))
 
@@ -149,7 +150,7 @@ def test_flood_of_nothing_costs_nothing(secure, flood):
     before = secure.cpu_seconds()
     frames.send(data)
     assert frames.ending() in ENDINGS | {"closed"}
-    # Somebody else's request is answered behind all that was sent.
+    # Another client's request is answered after everything that was sent.
     goes_on(secure)
     assert secure.cpu_seconds() - before < (20 if SANITIZED else 5)
 
@@ -231,7 +232,7 @@ def test_reader_that_takes_nothing_of_many_streams_costs_no_memory(secure):
         frames.send(SettingsFrame(0, settings={4: 2**31 - 1}).serialize())
         frames.send(WindowUpdateFrame(0, window_increment=2**31 - 65_536).serialize())
         frames.send(b"".join(frames.head(number, path="/large") for number in range(1, 200, 2)))
-    # What would be held is held by now.
+    # By now the server holds what it would ever hold.
     time.sleep(2)
     goes_on(secure)
     for frames in readers:
@@ -273,7 +274,7 @@ def test_stream_that_its_client_resets_is_logged_once(secure):
     (secure.root / "medium").write_bytes(b"m" * 100_000)
     frames = Frames(secure)
     frames.send(frames.head(1, path="/medium"))
-    # As much as the window of the beginning takes; the rest waits.
+    # As much as the initial window allows; the rest waits.
     came = 0
     while came < 65_535 and (frame := frames.next()) is not None:
         came += len(frame.data) if isinstance(frame, DataFrame) else 0

@@ -151,7 +151,7 @@ def test_shut_down_ends_idle_connections_at_once(secure):
     assert client.says_goodbye(last=1)
     assert fresh.says_goodbye(last=0)
     assert server.process.wait(30) == 0
-    # Those who do not read would be waited for that long.
+    # Clients that do not read would be waited for that long.
     assert time.monotonic() - started < 4.5
     for kept in (deaf.socket, older):
         kept.close()
@@ -199,7 +199,7 @@ def test_faulty_window_ends_no_other(secure):
         client.send(WindowUpdateFrame(0, window_increment=70_000).serialize())
     client.data(1, b"abc", last=True)
     assert client.status(1) == "201"
-    # The connection's own is another matter.
+    # An increment of 0 for the connection itself is a connection error.
     client.send(window_update(0, 0))
     assert client.ending() == 1
 
@@ -222,7 +222,7 @@ def test_field_that_is_no_field_of_this_protocol_is_refused(secure, fields):
     client = Client(secure())
     client.begin(1, "GET", "/a", *fields)
     assert client.status(1) == "400"
-    # Said twice, but the same.
+    # A field that is sent twice with the same value.
     client.begin(3, "GET", "/a", ("host", client.authority.upper()), ("x", "a b"))
     assert client.status(3) == "200"
 
@@ -302,7 +302,7 @@ def test_writes_that_end_within_a_frame_cost_no_memory(secure):
     client = Client(server)
     client.begin(1, "GET", "/a")
     assert client.status(1) == "200"
-    # Of a kind that nobody knows, so that nothing is answered.
+    # Frames of an unknown type, so that nothing is answered.
     frame = (16_000).to_bytes(3, "big") + b"\x77\0" + bytes(4) + b"x" * 16_000
     pieces = frame * 64
     client.send(pieces[:-5])
@@ -319,7 +319,7 @@ def test_fields_that_do_not_end_end_their_connection(secure):
     server = secure("--head-timeout", "1s", "--idle-timeout", "60s")
     client, other = Client(server), Client(server)
     client.begin(1, "GET", "/a", flags=("END_STREAM",))
-    # A head each second is none that takes long.
+    # One header section per second is not a slow one.
     began = time.monotonic()
     for stream in range(1, 9, 2):
         other.begin(stream, "GET", "/a")
@@ -379,7 +379,7 @@ def test_client_cannot_make_the_table_of_fields_grow(secure):
     for index in range(300):
         client.begin(2 * index + 1, "GET", f"/name-{index}?download")
         assert client.status(2 * index + 1) == "200"
-    # A few values of a few fields, and none that differ from file to file.
+    # A few values of a few fields, and none that differs from file to file.
     assert len(client.decoder.header_table.dynamic_entries) < 40
     assert ask(server, "GET", "/a", tls=True).status == 200
 
@@ -668,7 +668,7 @@ def unread(secure):
     client.data(1, b"", last=True)
     assert client.status(1) == "201" and client.windows[0] > 1 << 20
     client.begin(3, "GET", "/film")
-    # Here and below: until the server has come so far, which nobody sees from outside who reads nothing.
+    # Here and below: waits until the server has got that far, which a client that reads nothing cannot see.
     time.sleep(0.5)
     return client
 

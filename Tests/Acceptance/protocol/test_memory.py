@@ -123,7 +123,7 @@ def test_bodies_of_http2_that_wait_for_their_reader_cost_little(serve, connectio
     before = server.peak_memory()
     streams = range(1, 199, 2)
     piece, rounds = bytes(size), 60_000 // size
-    # Of a kind that nobody knows.
+    # Frames of an unknown type.
     others = beside.to_bytes(3, "big") + b"\x77\0" + bytes(4) + bytes(beside) if beside else b""
     for client in clients:
         client.send(b"".join(
@@ -192,7 +192,7 @@ def test_listing_comes_whole_to_slow_and_fast_readers(serve):
     def propfind(buffer, pauses):
         with Wire(server, timeout=60, receive_buffer=buffer) as wire:
             wire.request("PROPFIND", "/many/", "Depth: 1")
-            # More than the sockets hold, so that the server stops within pieces, and goes on.
+            # More than the sockets hold, so that the server pauses within pieces, and continues.
             for _ in range(pauses):
                 time.sleep(0.1)
                 wire.buffer += wire.socket.recv(200_000)
@@ -240,7 +240,7 @@ def test_synchronisation_of_100_000_members(many):
         first.touch()
         second.write_text("")
         new.unlink(missing_ok=True)
-    # What the client knows and what is there now are compared in memory; an answer made whole took 180 MiB.
+    # What the client knows and what is there now are compared in memory; a response built as a whole took 180 MiB.
     assert many.peak_memory() < 96 * MEBIBYTE, many.peak_memory() / MEBIBYTE
 
 
@@ -260,7 +260,7 @@ def test_requests_of_a_client_that_reads_nothing_cost_no_memory(serve, tls):
 
         sender = threading.Thread(target=send)
         sender.start()
-        # What would be held is held by now.
+        # By now the server holds what it would ever hold.
         time.sleep(1)
         assert ask(server, "GET", "/file", tls=tls or None).body == content
         for _ in range(count):
@@ -295,7 +295,7 @@ def filled(server, content):
     wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 * MEBIBYTE)
     assert wire.ask("PUT", "/warm", body=bytes(32 * MEBIBYTE)).status in (201, 204)
     wire.send(content)
-    # Taken by the other side's system, so that the end is, too.
+    # Received by the other side's system, so that the end is received too.
     wait_until(lambda: unsent(wire) == 0, "all is sent")
     wire.socket.shutdown(socket.SHUT_WR)
     return wire
@@ -313,7 +313,7 @@ def test_requests_before_an_end_cost_little(server):
     filled(server, request).close()
     before = server.peak_memory()
     wires = [filled(server, request * (1_500_000 // len(request))) for _ in range(16)]
-    # What would be held is held by now.
+    # By now the server holds what it would ever hold.
     time.sleep(1)
     assert server.peak_memory() - before < 10 * MEBIBYTE, (before, server.peak_memory())
     for wire in wires:
@@ -455,7 +455,7 @@ def test_bodies_that_never_become_whole_cost_little(server, head, part):
         try:
             wire.send(f"{head}Host: localhost\r\n\r\n".encode() + part)
         except OSError:
-            # Refused before all of it came.
+            # Refused before all of it was received.
             pass
     small = '<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>'
     assert ask(server, "PROPFIND", "/", "Depth: 0", body=small).status == 207
@@ -473,7 +473,7 @@ def test_heads_that_never_become_whole_cost_little(server):
         try:
             wire.send(f"GET / HTTP/1.1\r\nHost: localhost\r\n{lines}")
         except OSError:
-            # Refused before all of it came.
+            # Refused before all of it was received.
             pass
     for fields in ((), ("X-Long: " + "z" * 3_000,)):
         assert ask(server, "GET", "/", *fields).status == 200

@@ -260,7 +260,7 @@ def test_ambiguous_request_is_refused_and_nothing_after_it_runs(wire, server, re
 
 @pytest.mark.parametrize("coding, status", [
     ("gzip, chunked", 501), ("deflate , x-other;a=b,\tChunked", 501),
-    # Nobody knows where these end.
+    # The ends of these bodies are unknown.
     ("gzip", 400), ("chunked, gzip", 400), ("chunked, gzip, chunked", 400), (", chunked", 400), ("gzip, , chunked", 400),
 ])
 def test_transfer_coding_that_is_not_known_is_told_from_a_body_without_an_end(wire, server, coding, status):
@@ -415,7 +415,7 @@ def test_nothing_is_done_for_who_is_gone_before_it_has_an_address(server):
         wire = Wire(server)
         wire.request("MKCOL", f"/{number}")
         wire.reset()
-    # Those who are still there when they are taken, are known.
+    # The addresses of connections that still exist when they are accepted are known.
     assert ask(server, "MKCOL", "/last").status == 201
     lines = wait_until(lambda: " /last " in server.logged() and server.logged().splitlines(), "the log is written")
     made = [line for line in lines if " MKCOL " in line]
@@ -442,7 +442,7 @@ def test_sigterm_within_a_head_lets_it_come(server):
     (server.root / "file").write_text("content")
     with Wire(server) as wire, Wire(server) as other:
         wire.send("GET /file HTTP/1.1\r\nHo")
-        # Behind what was sent before.
+        # Read after what was sent before.
         assert other.ask("GET", "/file").status == 200
         server.signal(15)
         assert other.is_closed()

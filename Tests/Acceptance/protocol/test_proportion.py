@@ -10,7 +10,8 @@ import pytest
 from server import SANITIZED, wait_until
 from wire import Wire, ask
 
-# Seconds of the processor: a tenth of what one of these took when it was not in proportion, and ten times what they take.
+# Seconds of processor time: a tenth of what one of these took when it was not in proportion, and ten times what they
+# take.
 LITTLE = 20 if SANITIZED else 2
 # Marks of two kinds upon one letter: a normal form has them in order.
 MARKS = "\u0300\u0316".encode() * 15_000

@@ -283,7 +283,7 @@ def test_modification_time_is_kept(server):
     assert ask(server, "PUT", "/b", "X-OC-Mtime: 1234567890.25", body="x").status == 201
     assert int((server.root / "b").stat().st_mtime) == 1234567890
     assert ask(server, "PUT", "/c", "X-OC-Mtime: 99999999999999999999999", body="x").status in (201, 400)
-    # What no disk keeps is no reason to lose the file; that it was not kept is told.
+    # A time that no disk can store is no reason to lose the file; the response shows that it was not stored.
     answer = ask(server, "PUT", "/e", "X-OC-Mtime: 99999999999", body="x")
     assert (answer.status, answer["X-OC-MTime"]) == (201, None)
     assert ask(server, "PUT", "/d", "X-OC-Mtime: nonsense", body="x").status in (201, 400)
@@ -426,7 +426,7 @@ def test_part_of_a_file_is_replaced(server, update, expected):
     assert os.stat(server.root / "p").st_ino != before, "a copy takes its place"
     answer = ask(server, "PATCH", "/p", body=b"12345")
     assert answer.status == 400 and "X-Update-Range" in answer.text
-    # RFC 9110 §14.4; a client that knows of less would write into what it does not know.
+    # RFC 9110 §14.4; a client that expects a smaller file would overwrite bytes that it does not know.
     size = os.stat(server.root / "p").st_size
     for whole, status in ((size, 204), ("*", 204), (size + 9, 204), (size - 1, 416)):
         assert ask(server, "PATCH", "/p", f"Content-Range: bytes 0-4/{whole}", body=b"12345").status == status, whole
@@ -450,7 +450,7 @@ def test_what_other_programs_keep_with_a_file_stays(serve, request, place, attri
     try:
         os.setxattr(file, attribute, value)
     except OSError as error:
-        # Older kernels know none in memory.
+        # Older kernels have none in memory.
         assert place == "memory" and error.errno == errno.EOPNOTSUPP
         pytest.skip("this kernel keeps no such attributes in memory")
     bits = file.stat().st_mode
@@ -494,7 +494,7 @@ def test_whom_a_list_shut_out_stays_out_where_it_cannot_be_carried(serve, folder
     server = serve("--user", "nobody", root=share)
     file = share / "file"
     file.write_text("old")
-    # Owner and mask may all, the group nothing; the server may not even read it.
+    # Owner and mask have all rights, the group has none; the server may not even read it.
     closed = struct.pack("<I" + 5 * "HHI", 2, 1, 6, 2**32 - 1, 2, 6, 1234, 4, 0, 2**32 - 1, 16, 6, 2**32 - 1, 32, 0, 2**32 - 1)
     os.setxattr(file, "system.posix_acl_access", closed)
     os.chown(file, 1234, 65534)
@@ -592,7 +592,7 @@ def test_a_file_is_replaced_without_the_right_to_change_others(serve, folder, si
         assert put_over(server, "file", 1234, 5678, mode, size) == (1234, 5678, mode)
 
 
-# Runs the rest of the words as root of a namespace of users, who is 1000 outside.
+# Runs the remaining words as root of a user namespace, which is user 1000 outside.
 IN_NAMESPACE = """
 import ctypes, os, sys
 ours, theirs = os.pipe(), os.pipe()

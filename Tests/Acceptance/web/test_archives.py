@@ -59,7 +59,7 @@ def test_zip_holds_all(server, tree, folder):
     saved.write_bytes(answer.content)
     assert subprocess.run(["unzip", "-tq", saved], capture_output=True).returncode == 0
     assert subprocess.run(["bsdtar", "-tf", saved], capture_output=True).returncode == 0
-    # From a pipe, where there is no directory at the end to look at first.
+    # From a pipe, where the central directory at the end cannot be read first.
     piped = subprocess.run(["bsdtar", "-xOf", "-", "a/b/c/deep"], input=answer.content, capture_output=True)
     assert piped.stdout == tree["a/b/c/deep"]
 
@@ -168,12 +168,13 @@ def test_selection_too_long_for_an_address(server, tree):
         (server.root / name).write_text(name)
     body = "&".join(f"name={quote(name)}" for name in names)
     assert len(body) > 64 * 1024
-    # The last as a browser sends a form of plain text.
+    # The last is the form of a browser that sends plain text.
     for ending in ("", "\r\n"):
         answer = named(server, body + ending)
         assert answer.status_code == 200 and int(answer.headers["Content-Length"]) == len(answer.content)
         assert answer.headers["Content-Disposition"].startswith("attachment")
-        # Its address does not say what it is: nobody can go on with it, or ask whether it is still the same.
+        # Its address does not identify the content: a client can neither resume it nor ask whether it is still the
+        # same.
         assert "ETag" not in answer.headers and "Accept-Ranges" not in answer.headers
         archive = zipfile.ZipFile(io.BytesIO(answer.content))
         assert archive.testzip() is None and archive.namelist() == sorted(names, key=str.encode)
@@ -232,7 +233,7 @@ def test_a_file_that_changes_meanwhile_ends_it(server, kind, change):
     assert answer.status_code == (206 if headers else 200)
     answer.raw.read(100_000)
     CHANGES[change](server.root / "29")
-    # Whatever a client goes by, the length or the last chunk, it is not there.
+    # Whether a client relies on the length or on the last chunk: it does not arrive.
     with pytest.raises(urllib3.exceptions.ProtocolError):
         while answer.raw.read(1_000_000, decode_content=False):
             pass
@@ -283,7 +284,7 @@ def test_conditions_and_ranges(server, tree, kind):
     assert status(If_None_Match=tag).status_code == 304
     assert status(Range="bytes=-10", If_Range=tag).content == whole.content[-10:]
     assert status(Range="bytes=5-5").content == whole.content[5:6]
-    # A weak tag, another one and a time vouch for no byte.
+    # A weak tag, another tag and a time do not guarantee identical bytes.
     for other in ["W/" + tag, '"other"', "Sat, 29 Oct 2044 19:43:31 GMT"]:
         again = status(Range="bytes=5-9", If_Range=other)
         assert again.status_code == 200 and len(again.content) == size, other
@@ -353,7 +354,7 @@ def test_incomplete_archive_is_resumed(partly_closed, kind):
     for start in [1, size // 2, size - 700, size - 500, size - 30]:
         rest = fetch(server, f"archive={kind}", headers={"Range": f"bytes={start}-", "If-Range": tag})
         assert rest.status_code == 206 and rest.content == whole.content[start:], start
-    # More may be read now: the rest of another archive is no use.
+    # More may be read now: the rest of another archive is of no use.
     (server.root / "closed").chmod(0o644)
     again = fetch(server, f"archive={kind}", headers={"Range": "bytes=100-", "If-Range": tag})
     assert again.status_code == 200 and content(kind, again.content)["closed"] == b"closed" * 1000

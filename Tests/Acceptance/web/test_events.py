@@ -77,7 +77,7 @@ def test_what_changes_between_reading_and_listening_is_told(server):
     begun = version("/sub/")
     assert version("/sub/") == begun != version("/other/")
     for happens in (False, True):
-        # The disk's clock may tell no moments apart that are nearer than this.
+        # The disk's clock may not distinguish moments that are closer together than this.
         time.sleep(0.02)
         if happens:
             (server.root / "sub/missed").write_text("x")
@@ -93,7 +93,7 @@ def test_a_folder_that_goes_with_another_is_told_of_no_more(server):
     """Where it is now may be for others: nothing that happens there is told, and the page looks again at the address."""
     (server.root / "a" / "sub").mkdir(parents=True)
     for happens in (True, False):
-        # Less than the pause after which a stream says that it is still there.
+        # Less than the interval at which a stream sends a sign of life.
         answer, stream = events(server, "/a/sub/", timeout=10)
         (server.root / "a").rename(server.root / "b")
         if happens:
@@ -109,7 +109,7 @@ def test_uploads_in_progress_are_told(server):
     place = requests.post(server.url + "/.shareserve/uploads", headers=fields, timeout=20).headers["Location"]
     data = wait_for(stream, lambda event, data: event == "uploads" and data)
     assert data[0]["path"] == "/x" and data[0]["size"] == 9
-    # Whoever sees it must not be able to go on with it.
+    # The uploads that others see must not let them continue one.
     assert place.rsplit("/", 1)[1] not in json.dumps(data)
     answer.close()
 
@@ -141,8 +141,8 @@ def test_streams_that_go_while_they_are_told_stop_nobody(server):
         for stream in streams:
             stream.socket.recv(2000)
         (server.root / str(number)).write_text("x")
-        # Changes are gathered for 150 ms and told together: the streams are closed from just before that moment on, for
-        # 45 ms.
+        # Changes are gathered for 150 ms and reported together: the streams are closed from just before that moment on,
+        # for 45 ms.
         time.sleep(0.145)
         for stream in streams:
             stream.reset()
@@ -236,7 +236,7 @@ def test_a_client_that_is_gone_without_a_word_is_let_go(serve, protocol):
     with requests.get(server.url + "/.shareserve/events?in=/sub/", stream=True, timeout=20, verify=False) as answer:
         lines = answer.iter_lines(chunk_size=1)
         assert next(lines).startswith(b"retry")
-        # More than it has room for, and its system says nothing of: as if it were not there.
+        # More than it has a buffer for, while its system acknowledges nothing: the server treats the client as gone.
         for number in range(80):
             (server.root / f"{number:0250}").write_bytes(b"")
         wait_until(lambda: sockets() == before + 1, "the connection is closed")

@@ -32,7 +32,8 @@ def test_forms_by_accept(server):
         assert "<!doctype html>" in requests.get(server.url + "/", headers={"Accept": accept}, timeout=20).text
     axios = requests.get(server.url + "/", headers={"Accept": "application/json, text/plain, */*"}, timeout=20)
     assert axios.json() == listing
-    # Who follows links gets them where it does not say what it wants, and nothing that makes it fetch all twice.
+    # A client that follows links gets them unless it asks for another type, and no link that makes it fetch everything
+    # twice.
     wget = {accept: requests.get(server.url + "/", headers={"User-Agent": "Wget/1.25", "Accept": accept}, timeout=20).text
             for accept in ("*/*", "text/html", "text/plain")}
     assert wget["*/*"] == wget["text/html"] and 'href="sub/"' in wget["*/*"] and "archive" not in wget["*/*"]
@@ -41,7 +42,7 @@ def test_forms_by_accept(server):
                   "Links (2.28; Linux 6.1 x86_64)", "Mozilla/4.5 (compatible; HTTrack 3.0x; Windows 98)",
                   "KodifromDebian/20.1 (X11; Linux x86_64)", "NetSurf/3.10 (Linux)", "Python/3.11 aiohttp/3.9.5"):
         page = requests.get(server.url + "/", headers={"User-Agent": agent}, timeout=20).text
-        # Kodi and HTTPDirFS know members by names alone.
+        # Kodi and HTTPDirFS recognize members by their names only.
         assert 'href="sub/"' in page and 'href="b.txt"' in page and "archive" not in page, agent
 
 
@@ -69,7 +70,7 @@ def test_a_listing_has_no_tag_and_is_there(server, form):
             answer = requests.request(method, server.url + "/sub/", headers={**form, field: value}, timeout=20)
             assert answer.status_code == status, (method, field, value)
             assert "ETag" not in answer.headers and ("Accept" in answer.headers.get("Vary", "") or status == 412)
-    # What is refused anyway is refused as ever. §13.2.1
+    # What is refused without conditions is refused as before. §13.2.1
     assert requests.get(server.url + "/sub/?html&from=x", headers={"If-None-Match": "*"}, timeout=20).status_code == 400
     assert requests.get(server.url + "/none/", headers={"If-None-Match": "*"}, timeout=20).status_code == 404
 

@@ -34,7 +34,7 @@ def plant(root):
     for path in ["a.secret", "plain.txt", "sub/b.secret", "sub/private/deep/inner.txt", "sub/seen.txt", "private/inner.txt"]:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text("needle " + path)
-    # Links are as good as what they lead to.
+    # Links count as their targets.
     (root / "way").symlink_to("a.secret")
     (root / "wayin").symlink_to("private")
 
@@ -131,7 +131,7 @@ def split(path):
     return (folder + "/" if folder else ""), name
 
 
-# Each is told the share's server and a path whose name, or one of whose folders, may not be.
+# Each gets the server and a path of which the name, or the name of a folder, is not allowed.
 WRITES = {
     "PUT": lambda server, path: ask(server, "PUT", path, data=b"x"),
     "PUT of what is new": lambda server, path: ask(server, "PUT", path, {"If-None-Match": "*"}, data=b"x"),

@@ -283,7 +283,7 @@ def test_conflicts(tus):
     assert tus.create(1, status=409, filename="x.txt").status_code == 409
     tus.create(3, data=b"new", headers=BYTES, filename="x.txt", conflict="keep")
     assert (tus.server.root / "x (1).txt").read_text() == "new" and (tus.server.root / "x.txt").read_text() == "old"
-    # Taken while the bytes were coming: the upload stays, and can be tried again.
+    # The name is taken while the bytes arrive: the upload stays, and can be tried again.
     address = tus.create(3, filename="y")
     (tus.server.root / "y").write_text("other")
     assert tus.patch(address, 0, b"mine").status_code == 413
@@ -440,7 +440,7 @@ def test_a_newer_request_takes_over(tus):
     deadline = time.monotonic() + 10
     while (offset := int(tus.head(address).headers["Upload-Offset"])) == 0 and time.monotonic() < deadline:
         time.sleep(0.05)
-    # The offset that was told holds, whatever the older request still sends.
+    # The reported offset holds, whatever the older request still sends.
     answer = tus.patch(address, offset, b"c" * (1_000_000 - offset))
     blocked.set()
     thread.join()

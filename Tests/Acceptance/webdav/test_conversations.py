@@ -323,7 +323,7 @@ def test_finder_writes_letters_in_parts(finder, server):
     assert wire.ask("GET", file).text == "one"
     assert wire.ask("OPTIONS", file).status == 200
     assert list(multistatus(wire.ask("PROPFIND", file, "Depth: 0"))) == [file]
-    # It takes the folder for a member of itself when that is not called as it asked.
+    # The client takes the folder for one of its own members if its address is not spelled as in the request.
     assert sorted(multistatus(wire.ask("PROPFIND", place + "/", "Depth: 1"))) == sorted(
         [place + "/", place + "/" + encoded(name, "NFC")])
     assert wire.ask("PROPFIND", place + "/._" + encoded(name, "NFD"), "Depth: 0").status == 404
@@ -336,7 +336,7 @@ def test_finder_writes_letters_in_parts(finder, server):
     assert wire.ask("MOVE", place + "/copy", f"Destination: {server.url}{file}", "Overwrite: T").status == 204
     assert wire.ask("MKCOL", place + "/" + encoded("ö", "NFD")).status == 201
     assert wire.ask("DELETE", file).status == 204
-    # A new name is what was asked for, and what is there in parts is found as it is.
+    # A new name is stored as requested, and an existing decomposed name (NFD) is found as it is.
     assert [path.name for path in there.iterdir()] == [unicodedata.normalize("NFD", "ö")]
     assert wire.ask("DELETE", place + "/" + encoded("ö", "NFD")).status == 204
     assert wire.ask("DELETE", place).status == 204

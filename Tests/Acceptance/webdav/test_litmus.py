@@ -32,5 +32,5 @@ def test_litmus(meeting, folder, suite):
     if meeting.url.startswith("https:"):
         skipped = [line for line in skipped if "expect100" not in line]
     assert not skipped, output
-    # There is none to explain.
+    # No warning is expected.
     assert "WARNING" not in output, output

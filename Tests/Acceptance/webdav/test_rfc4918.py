@@ -668,7 +668,7 @@ def _(dav):
 @row("9.10.4", "LOCK of an unmapped address needs its parent: 409")
 def _(dav):
     assert dav.ask_lock("/no/new").status == 409
-    # And no lock stands there even for the moment, so that it can't be in conflict with another's.
+    # No lock is created there even for a moment, so it can't conflict with another's.
     assert dav.lock("/d", depth="infinity")
     assert dav.ask_lock("/d/no/new").status == 409
 
@@ -864,7 +864,7 @@ def _(dav):
     token = dav.value("/many/", "<D:sync-token/>").text
     assert dav.status("PUT", "/a", f"If: </many/> (<{token}>)", body="new") == 204
     (dav.root / "many" / "more").touch()
-    # Of those with long names what is kept is not read either, which is more than 4 MiB.
+    # Of members with long names, the stored snapshot is not read either, since it has more than 4 MiB.
     (dav.root / "long").mkdir()
     for number in range(17_000):
         (dav.root / "long" / f"{number:0250}").touch()

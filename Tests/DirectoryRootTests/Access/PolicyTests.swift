@@ -92,7 +92,7 @@ import Testing
         #expect(try fixture.put("/drop/new", "x").created)
         #expect(throws: RootError.forbidden) { try fixture.put("/drop/there", "x") }
         #expect(throws: RootError.forbidden) { try fixture.get("/drop/there") }
-        // A PUT would tell that it is free.
+        // A PUT would reveal that the name is free.
         #expect(throws: RootError.notFound) { try fixture.get("/drop/none") }
         #expect(throws: RootError.forbidden) { try fixture.remove("/drop/there") }
         #expect(try fixture.list("/drop") == [] && fixture.directory.text("drop/there") == "d")

@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-/// What files have beside their bytes, where a move has to copy.
+/// What files have besides their bytes, if a move has to copy them.
 @Suite struct FileMetadataTests {
     private let attribute = "user.of.another.program"
 
@@ -26,7 +26,7 @@ import Testing
         return (facts, Array(note.prefix(max(0, count))))
     }
 
-    /// - Returns: false where the file system has no attributes of users.
+    /// - Returns: false if the file system has no user attributes.
     private func mark(_ member: String, _ note: String, in fixture: Fixture) throws -> Bool {
         let file = open(fixture.directory.path(of: member), O_RDONLY | O_CLOEXEC)
         try #require(file >= 0)
@@ -56,13 +56,13 @@ import Testing
             #expect(note == Array("of \(member)".utf8))
             #expect(facts.owner == 12_345 && facts.group == 54_321 && facts.mode & 0o777 == 0o750, "\(member)")
         }
-        // A copy is ours.
+        // A copy belongs to us.
         #expect(try fixture.copy("/disk/file", to: "/mine").created)
         let (facts, note) = try attributes(of: "mine", in: fixture)
         #expect(note == [] && facts.owner == geteuid())
     }
 
-    /// An access list as the kernel packs it, which lets one more user read and write.
+    /// An access list in the kernel's format, which lets one more user read and write.
     private func accessList(user: UInt32) -> [UInt8] {
         var packed: [UInt8] = [2, 0, 0, 0]
         let entries: [(tag: UInt8, rights: UInt8, user: UInt32)] = [
@@ -120,7 +120,7 @@ import Testing
         let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
         try fixture.directory.write("content", to: "disk/file")
-        // More than ext4 takes.
+        // More than ext4 can hold.
         guard try set(attribute, of: "disk/file", to: [UInt8](repeating: 7, count: 9_000), in: fixture) else {
             try Test.cancel("needs tmpfs with attributes of users")
         }
@@ -133,7 +133,7 @@ import Testing
         let fixture = try Fixture(system)
         let disk = try SmallDisk.below(fixture)
         defer { disk.unmount() }
-        // Bytes at the start, in the middle and at the end of far more than the disk holds.
+        // Bytes at the start, in the middle and at the end of a file that is far larger than the disk.
         let size = 12 << 20
         let piece = (0..<70_001).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let places = [0, 5 << 20, size - piece.count]

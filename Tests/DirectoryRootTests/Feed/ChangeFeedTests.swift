@@ -25,7 +25,7 @@ import Testing
 
     private func names(_ texts: String...) -> FolderChange { .names(Set(texts.map { Array($0.utf8) })) }
 
-    /// Waits until all these names were told of, or everything.
+    /// Waits until all these names have been reported, or everything.
     private func wait(for texts: Set<String>, from stream: AsyncStream<FolderChange>) async -> Set<String> {
         var seen: Set<String> = []
         for await change in stream {
@@ -122,7 +122,7 @@ import Testing
         #expect(await wait(for: ["again"], from: again) == ["again"])
     }
 
-    /// Lets the feed's thread wait where it looks whether a member is there.
+    /// Makes the feed's thread wait where it checks whether a member exists.
     private final class Looks: Sendable {
         private let (beginnings, beginning) = AsyncStream.makeStream(of: Void.self)
         private let hasGivenUp = Mutex(false)
@@ -132,7 +132,7 @@ import Testing
 
         init(finds: Bool) { self.finds = finds }
 
-        /// Looks on once it may, or after a minute: many tests run beside this one.
+        /// Continues once it may, or after a minute: many tests run at the same time.
         func look() -> Bool {
             beginning.yield()
             if answer.wait(timeout: .now() + 60) == .timedOut { hasGivenUp.withLock { $0 = true } }

@@ -25,7 +25,7 @@ import Testing
         #expect(try holder.share.refreshLocks(at: SharePath("docs/old/y"), timeout: nil).map(\.token) == [file.token])
         try share.unlock(SharePath("docs/old/y"), token: file.token)
         #expect(try !fixture.put("/docs/old/y", "newer").created)
-        // A second lock below a folder that one is known in: both have one spelling of it.
+        // A second lock below a folder that has a known one: both have the folder in one spelling.
         let first = try share.lock(SharePath("Docs/a"), Self.lock).lock
         let second = try share.lock(SharePath("docs/b"), Self.lock).lock
         #expect(second.root == SharePath("Docs/b"))

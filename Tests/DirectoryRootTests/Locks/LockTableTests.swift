@@ -31,7 +31,7 @@ import Testing
             timeout: timeout)
     }
 
-    /// held scope, held depth, held at; wanted scope, wanted depth, wanted at; whether both can be.
+    /// Scope, depth and path of the held lock; the same of the requested one; whether both are possible.
     static let compatibility: [(String, String, String, String, String, String, Bool)] = [
         ("x", "0", "a", "x", "0", "a", false),
         ("x", "0", "a", "s", "0", "a", false),
@@ -65,7 +65,7 @@ import Testing
 
     enum Kind: Sendable { case change, binding, tree }
 
-    /// lock depth, lock at; use, used path; whether the lock forbids it without its token.
+    /// Depth and path of the lock; the operation and its path; whether the lock forbids it without its token.
     static let protection: [(String, String, Kind, String, Bool)] = [
         ("0", "a", .change, "a", true),
         ("0", "a", .change, "a/b", false),
@@ -206,7 +206,7 @@ import Testing
         time.turn(by: -1_000_000)
         let restarted = try DirectoryRoot(path: directory.path, clock: time.clock)
         #expect(try restarted.state.locks.covering(path).first?.timeLeft == .seconds(100))
-        // Reading the table again, because something else changed, does not start it anew.
+        // Reading the table again, because something else changed, does not restart the time-out.
         time.pass(60)
         _ = try restarted.state.locks.take(SharePath("b"), request(), user: nil)
         #expect(try table.covering(path).first?.timeLeft == .seconds(40))

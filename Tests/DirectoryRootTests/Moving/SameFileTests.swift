@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-/// Moves between two names of one file, where one careless step leaves none.
+/// Moves between two names of one file, where one careless step would remove both.
 @Suite("Moves onto the same file") struct SameFileTests {
     @Test("A mount of one directory at two places", arguments: [SystemUnderTest.whole, .withNothing])
     func mountedTwice(_ system: SystemUnderTest) throws {

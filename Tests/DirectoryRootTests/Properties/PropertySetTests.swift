@@ -35,7 +35,7 @@ import Testing
         #expect(set.dead == Array(many.dropFirst()))
     }
 
-    /// Everybody who writes waits for it.
+    /// Everyone who writes waits for it.
     @Test("What a change costs does not grow with the number of those before it") func manyNames() {
         func nanoseconds(for count: Int) -> Int64 {
             let changes = (0..<count).map { PropertyChange.set(property($0)) }
@@ -46,11 +46,11 @@ import Testing
         }
         let few = (0..<3).map { _ in nanoseconds(for: 4_000) }.min() ?? 0
         let many = (0..<3).map { _ in nanoseconds(for: 32_000) }.min() ?? 0
-        // Eight times as many cost about eight times as much; with a look at all others for each, 64 times.
+        // Eight times as many cost about eight times as much; comparing each with all others would cost 64 times.
         #expect(many < 24 * few)
     }
 
-    /// What this thread has computed, whatever else the machine does.
+    /// The processor time of this thread, whatever else the machine does.
     private static var ownTime: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -63,7 +63,7 @@ import Testing
                 ])
             let expected = [property("b", "2"), property("c", "1"), property("d", "4", namespace: "")]
             #expect(try share.properties(of: path) == expected)
-            // Another process.
+            // Like another process.
             #expect(try self.share(attributes: attributes).properties(of: path) == expected)
             try share.updateProperties(of: path, expected.map { .remove($0.name) })
             #expect(try share.properties(of: path).isEmpty)
@@ -134,7 +134,7 @@ import Testing
         #expect(try share.properties(of: SharePath("moved/below/deep")) == [property("a", "1")])
         try directory.write("x", to: "folder/below/deep")
         #expect(try share.properties(of: deep).isEmpty)
-        // An inode number that is used again.
+        // An inode number that is reused.
         directory.removeAll("moved/below/deep")
         for index in 0..<20 {
             try directory.write("x", to: "moved/below/new\(index)")

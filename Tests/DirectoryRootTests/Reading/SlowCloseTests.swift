@@ -17,7 +17,8 @@ import Testing
         @Test("Who opens more of what is slow to close waits a while, and not on all threads") func bounded() throws {
             let device = UInt64.max
             let listener = try listener()
-            // Each takes a second to be closed, and four are at a time: what may be waited for comes after nine.
+            // Each takes a second to close, and four are closed at once: the eight seconds that may be waited for end
+            // after nine.
             let peers = try (0..<72).map { _ in
                 let (end, peer) = try fullConnection(to: listener)
                 SlowClose.close(end, on: device, isFar: false)
@@ -25,7 +26,7 @@ import Testing
             }
             defer { for peer in peers + [listener] { close(peer) } }
             let waits = Mutex<[Duration]>([])
-            // Not on the threads of all other tests, which would come too late.
+            // Not on the threads that all tests share, where they would start too late.
             let threads = DispatchGroup()
             for number in 0..<6 {
                 DispatchQueue(label: "\(number)").async(group: threads) {
@@ -47,11 +48,11 @@ import Testing
             return listener
         }
 
-        /// One end of a connection whose other end takes nothing: who closes it waits a second for what is sent.
+        /// One end of a connection whose other end reads nothing: closing it waits a second for the sent bytes.
         private func fullConnection(to listener: Int32) throws -> (end: Int32, peer: Int32) {
             var address = sockaddr_in()
             var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            // What another test's child has open, too, is closed at once.
+            // If another test's child process has it open too, closing it does not wait.
             let end = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             try set(end, SO_SNDBUF, Int32(4_096))
             try withUnsafeMutablePointer(to: &address) { pointer in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DirectoryRoot
 
-/// Names that a file system may take for each other, and rules about one of them.
+/// Names that a file system may treat as equal, and rules about one of them.
 @Suite("Other spellings of a name") struct SpellingTests {
     @Test(
         "Names that some file system takes for one are alike",
@@ -41,7 +41,7 @@ import Testing
 
     @Test("Whatever the bytes of a name, it is like itself and like itself in other letters")
     func anyBytes() throws {
-        // Of letters, marks that are cut off or left out, and bytes that begin or go on with a letter of several.
+        // Names of letters, of marks cut off or left out, and of bytes that begin or continue a multi-byte character.
         let pieces: [[UInt8]] =
             ["a", "B", ".", " ", ":", "~1", "*", "[", "\u{301}", "\u{200D}", "\u{F028}", "\u{DF}"]
             .map { Array($0.utf8) } + [[0x80], [0xC3], [0xF0, 0x9F], [0xFF]]
@@ -114,7 +114,7 @@ import Testing
         (.root, .readWrite), (SharePath("private"), .none), (SharePath("docs/old"), .readOnly),
     ]
 
-    /// A share on a disk that is believed to take names for each other, or to tell them apart, with the same files.
+    /// A share on a disk that is assumed to treat names as equal, or to tell them apart, with the same files.
     static func fixture(tellsApart: Bool, policy: RootPolicy = RootPolicy()) throws -> Fixture {
         var fixture = try Fixture(tellsApart ? .whole : .withoutCase, policy: policy)
         for member in ["PRIVATE/x", "private/x", "Docs/OLD/y", "docs/old/y", "open/z", "Secret.txt"] {
@@ -153,12 +153,12 @@ import Testing
         #expect(throws: RootError.notFound) { try share.lock(SharePath("PRIVATE/x"), Self.lock) }
         #expect(throws: RootError.notFound) { try share.updateProperties(of: SharePath("PRIVATE/x"), []) }
         #expect(throws: RootError.forbidden) { try share.setTimes(of: SharePath("PRIVATE/x"), modified: nil) }
-        // A rule below the folder that goes.
+        // A rule below the folder that is removed.
         #expect(throws: RootError.forbidden) { try fixture.remove("/Docs") }
         #expect(try fixture.list() == ["docs", "Docs", "open", "Secret.txt"])
         #expect(try fixture.get("/Docs/OLD/y") == "content")
         #expect(fixture.directory.contents().filter { !$0.key.contains(".shareserve") } == before)
-        // What copies and archives walk through.
+        // The same for the walks of copies and archives.
         #expect(try fixture.copy("/Docs", to: "/copy").failures == [])
     }
 

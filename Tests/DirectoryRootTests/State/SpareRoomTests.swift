@@ -4,7 +4,7 @@ import Testing
 
 @testable import DirectoryRoot
 
-/// A disk without any room, and what is written once there is some.
+/// A full disk, and what is written once there is space again.
 @Suite("Spare room") struct SpareRoomTests {
     let time = TestClock()
 
@@ -12,7 +12,7 @@ import Testing
         try DirectoryRoot(path: disk.path, clock: time.clock)
     }
 
-    /// Takes all that is left; gives the file that has it.
+    /// Takes all free space; returns the file that holds it.
     private func fill(_ disk: SmallDisk) -> String {
         let path = disk.path + "/filler"
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -109,10 +109,10 @@ import Testing
             try root.endedSessions.end([1, 2, 3], begun: now, until: until, now: now)
         }
         #expect(!root.hasRoomForTrash)
-        // What another process knows, now and then.
+        // What another process sees, before and after there is space again.
         #expect(try !Share(root: self.root(disk)).locks(within: .root).isEmpty)
         unlink(filler)
-        // Another test that starts a process meanwhile has our open files, too, until that runs its own program.
+        // A process that another test starts meanwhile holds our open files too, until it executes its own program.
         for _ in 0..<1_000 where !root.hasRoomForTrash {
             try root.sweep()
             usleep(10_000)

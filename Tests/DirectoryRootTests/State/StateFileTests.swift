@@ -40,7 +40,7 @@ import Testing
         for index in 0..<(whole.count - padding) {
             var damaged = whole
             damaged[index] ^= 0x04
-            // A changed generation is a valid one; all else is damage.
+            // A changed generation is valid; every other change is damage.
             if let read = try? StateEnvelope(file: damaged) { #expect(read.generation != 77) }
             #expect(throws: DamagedState.self) { try StateEnvelope(file: Array(whole.prefix(index))) }
         }
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    /// In a process of its own: the limit holds for all of it.
+    /// In a separate process: the limit holds for the whole process.
     @Test("What a client knows that can't be opened now is not called gone")
     func snapshotWithoutDescriptor() async {
         await #expect(processExitsWith: .success) {

@@ -10,7 +10,7 @@ import TestSupport
     import Glibc
 #endif
 
-/// A clock that a test turns.
+/// A clock that a test sets.
 final class TestClock: Sendable {
     private let now = Mutex((wall: Timestamp(seconds: 1_800_000_000), uptime: Duration.seconds(1_000)))
 
@@ -26,7 +26,7 @@ final class TestClock: Sendable {
         }
     }
 
-    /// Sets the time of day, and nothing else.
+    /// Sets the time of day only.
     func turn(by seconds: Int64) { now.withLock { $0.wall.seconds += seconds } }
 }
 
@@ -77,7 +77,7 @@ struct Child {
         (try? Child(program, arguments).wait()) ?? -1
     }
 
-    /// Waits for the end; the exit status, or minus the signal.
+    /// Waits for the end; returns the exit status, or minus the signal.
     @discardableResult
     func wait() -> Int32 {
         var status: Int32 = 0

@@ -63,7 +63,7 @@ import Testing
             _ = try #require(try share.moveToTrash(SharePath(name)))
             _ = try share.createUpload(UploadSpec(target: SharePath("x"), length: 1))
         }
-        // Whatever the order in which a folder tells its names, some come after one of these.
+        // Whatever the order in which a folder lists its names, some come after one of these.
         for digit in "0123456789abcdef" {
             let name = String(repeating: digit, count: 32) + ".record"
             try directory.makeDirectory(".shareserve/trash/" + name)

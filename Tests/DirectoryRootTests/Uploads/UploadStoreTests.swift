@@ -307,7 +307,7 @@ import Testing
         policy.maxUploads = 1
         policy.uploadExpiry = .seconds(60)
         let time = TestClock()
-        // Never behind the disk's own clock, by which parts are stamped.
+        // Not behind the disk's own clock, from which parts get their times.
         time.turn(by: max(0, RootClock.system.wall().seconds - time.clock.wall().seconds + 60))
         let share = try other(policy, clock: time.clock)
         func begin(_ name: String) throws { _ = try share.createUpload(UploadSpec(target: SharePath(name), length: 1)) }
@@ -393,10 +393,10 @@ import Testing
         try write("abc", to: upload)
         let record = try #require(directory.read(".shareserve/uploads/\(upload.id).record"))
         _ = try upload.finish(replacing: .anything)
-        // As the record was before: an upload without bytes.
+        // The record as at the beginning: an upload without bytes.
         try directory.write(record, to: ".shareserve/uploads/\(upload.id).record")
         #expect(throws: RootError.unknownToken) { try share.upload(id: upload.id) }
-        // As it was when the name was about to change.
+        // The record as just before the rename.
         let inode = try share.attributes(of: SharePath("a"))
         let line = try StateRecord.all(in: StateEnvelope(file: record).payload)[0]
         var ending = try UploadRecord(line, id: upload.id)
@@ -409,11 +409,11 @@ import Testing
             try directory.write(
                 StateEnvelope(generation: 9, payload: payload).encoded(), to: ".shareserve/uploads/\(upload.id).record")
         }
-        // A file of its own that has the inode now.
+        // The inode has been reused by another file.
         try note(born: Timestamp(seconds: 1))
         try share.root.sweep()
         #expect(throws: RootError.unknownToken) { try share.upload(id: upload.id) }
-        // Of a copy, the disk may have been mounted anew.
+        // For a copy, the device may differ, since the disk may have been mounted again.
         for (isCopy, born, length) in [
             (false, inode.created, 3), (true, inode.created, 4), (true, nil, 3),
             (true, Timestamp(seconds: 1), 3),
@@ -430,7 +430,7 @@ import Testing
         #expect(try share.upload(id: upload.id).offset == 3)
         #expect(try share.uploadsInProgress(below: .root) == [])
         #expect(throws: RootError.unknownToken) { try share.resumeUpload(id: upload.id) }
-        // Said for good, before the name is another file's.
+        // The sweep records it for good, before the name becomes another file's.
         try share.root.sweep()
         try directory.rename("a", to: "b")
         #expect(try share.upload(id: upload.id).record.isFinished)
@@ -461,7 +461,7 @@ import Testing
 
     @Test("On another file system below the root the bytes are copied, and the name changes by one rename")
     func otherFileSystem() throws {
-        // Without the permission to mount there is nothing to test.
+        // Without permission to mount there is nothing to test.
         try directory.makeDirectory("mounted")
         guard Child.run("/bin/mount", "-t", "tmpfs", "tmpfs", directory.path(of: "mounted")) == 0 else { return }
         defer { _ = Child.run("/bin/umount", directory.path(of: "mounted")) }

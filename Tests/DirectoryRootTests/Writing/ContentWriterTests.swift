@@ -4,7 +4,7 @@ import Testing
 
 @testable import DirectoryRoot
 
-/// What is written as pieces comes out as one content, past memory or through it.
+/// Pieces that are written come out as one content, with direct I/O or through the page cache.
 @Suite("Content writer") struct ContentWriterTests {
     private static let size = 23 << 20
     private static let need: Comment = "needs ext4 or XFS on one disk, and Linux 6.1"
@@ -13,7 +13,8 @@ import Testing
         return (0..<size / 8).flatMap { _ in withUnsafeBytes(of: generator.next() as UInt64) { Array($0) } }
     }()
 
-    /// A file of a share, and what writes it from its first byte on as any other behind what stays in memory.
+    /// A file of a share and its writer, which uses direct I/O from the first byte on (as others do only after their
+    /// first part).
     private struct Writing {
         let fixture: Fixture
         let file: TemporaryFile
@@ -26,7 +27,7 @@ import Testing
             writer = ContentWriter(in: fixture.root, size: Int64(size), keeping: 0)
         }
 
-        /// Writes bytes, or puts them where the writer wants them if it has a place, and says whether it ever had.
+        /// Writes bytes, or places them in the writer's buffer if it has one; returns whether it ever had one.
         func write(_ bytes: ArraySlice<UInt8>, inPlace: Bool = false) throws -> Bool {
             try bytes.withUnsafeBytes { bytes in
                 var rest = bytes
@@ -104,7 +105,7 @@ import Testing
         while let writer = root.directWriters.take() { taken.append(writer) }
         #expect(taken.count == 3)
         taken.forEach(root.directWriters.giveBack)
-        // One that was dropped in the middle is used again once the disk has done with it.
+        // A buffer that was abandoned is used again once the disk has finished with it.
         busy[0].writer.abandon()
         taken = []
         for _ in 0..<10_000 where taken.count < 4 {

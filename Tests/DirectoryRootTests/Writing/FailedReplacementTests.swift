@@ -3,7 +3,7 @@ import Testing
 
 @testable import DirectoryRoot
 
-/// Writes that fail after they began: what was there is there again, and nothing is there twice.
+/// Writes that fail after they began: the old content is back in its place, and nothing exists twice.
 @Suite("Failed replacements", .serialized) struct FailedReplacementTests {
     private func fixture() throws -> Fixture {
         var policy = RootPolicy()
@@ -27,7 +27,7 @@ import Testing
         #expect(fixture.directory.text("target/file") == "kept" && fixture.directory.text("disk/t/file") == "new")
         #expect(try fixture.share.trashItems().isEmpty && fixture.leftovers == [])
         #expect(fixture.directory.names(in: ".shareserve/trash") == [])
-        // One that works leaves the old folder in the trash, and the new one under the name.
+        // A successful one leaves the old folder in the trash, and the new one under the name.
         #expect(try fixture.remove("/disk/t") == [])
         try fixture.directory.write("new", to: "disk/t/file")
         #expect(try !fixture.move("/disk/t", to: "/target").created)

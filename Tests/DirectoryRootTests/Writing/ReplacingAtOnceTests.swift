@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-/// Small uploads over files of a share in memory, which wait for nobody.
+/// Small uploads over files of a share in memory, without waiting.
 @Suite("Replacing at once") struct ReplacingAtOnceTests {
     /// A share in which `/file` has been replaced before: other processes are kept out from then on.
     private func used(_ policy: RootPolicy = RootPolicy()) throws -> Fixture {
@@ -28,7 +28,7 @@ import Testing
     func replaced() throws {
         let fixture = try used()
         let reader = try fixture.share.open(SharePath(text: "/file"))
-        // Guessed to be free, found to be taken, and known to be.
+        // First guessed to be free, then found to be taken, then known to be.
         for content in ["one", "two", "three", ""] {
             let written = try #require(try fixture.putAtOnce("/file", content))
             let found = try fixture.share.attributes(of: SharePath(text: "/file"))
@@ -146,7 +146,7 @@ import Testing
         let fixture = try Fixture.memory(clock: clock.clock)
         let other = try Fixture(over: fixture.directory, clock: clock.clock)
         for content in ["first", "old"] { try fixture.put("/file", content) }
-        // The second one knows what the first one looked for.
+        // The second attempt knows what the first one looked up.
         func replaceTwice() throws {
             for content in ["1", "2"] { #expect(try fixture.putAtOnce("/file", content) != nil) }
             try Fixture.passTick()
@@ -186,7 +186,7 @@ import Testing
         #expect(other >= 0)
         #expect(sys_lock(other, sys_lock_exclusive, 0) == 0)
         #expect(try fixture.putAtOnce("/file") == nil)
-        // A child that another test starts may have the descriptor too for a moment.
+        // A child process of another test may hold the descriptor too for a moment.
         #expect(sys_lock(other, sys_lock_none, 0) == 0)
         _ = sys_close(other)
         #expect(try fixture.putAtOnce("/file") != nil)
@@ -210,8 +210,8 @@ import Testing
         #expect(try fixture.get("/count") == "\(2 * steps)" && fixture.leftovers == [])
     }
 
-    /// Adds one to what a file says.
-    /// - Returns: false when another has done so meanwhile.
+    /// Adds one to the number in a file.
+    /// - Returns: false when another writer has done so meanwhile.
     private static func count(_ path: SharePath, in process: Fixture) throws -> Bool {
         let entry = try process.share.open(path)
         var digits = [UInt8](repeating: 0, count: 8)

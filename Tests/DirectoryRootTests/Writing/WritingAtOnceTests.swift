@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-/// Small uploads into a share in memory, which wait for nobody.
+/// Small uploads into a share in memory, without waiting.
 @Suite("Writing at once") struct WritingAtOnceTests {
     @Test("A new file is there whole, with the attributes that were told")
     func new() throws {
@@ -70,7 +70,7 @@ import Testing
         share.precondition = { false }
         #expect(try fixture.putAtOnce("/a", in: share) == nil)
         #expect(try fixture.list() == [] && fixture.leftovers == [])
-        // The same without what forbids it.
+        // The same without the reason to refuse.
         #expect(try fixture.putAtOnce("/a", replacing: .when { $0 == nil }) != nil)
     }
 
@@ -99,14 +99,14 @@ import Testing
         var names: [String] = []
         for round in 0..<3 {
             for step in ["a", "b"] {
-                // The second one knows what the first one looked for.
+                // The second attempt knows what the first one looked up.
                 for look in ["1", "2"] {
                     names.append("\(round)\(step)\(look)")
                     #expect(try fixture.putAtOnce("/folder/\(names.last ?? "")") != nil, "\(names)")
                 }
                 try Fixture.passTick()
                 switch (round, step) {
-                // A state folder comes without locks.
+                // A state folder appears without locks.
                 case (0, "a"): for content in ["1", "2"] { try other.put("/taken", content) }
                 // The lock file is another one.
                 case (1, "a"):
@@ -163,7 +163,7 @@ import Testing
         #expect(other >= 0)
         #expect(sys_lock(other, sys_lock_exclusive, 0) == 0)
         #expect(try fixture.putAtOnce("/b") == nil)
-        // A child that another test starts may have the descriptor too for a moment.
+        // A child process of another test may hold the descriptor too for a moment.
         #expect(sys_lock(other, sys_lock_none, 0) == 0)
         _ = sys_close(other)
         #expect(try fixture.putAtOnce("/b") != nil)

@@ -87,7 +87,8 @@ import Testing
                 asked += 1
                 return asked
             }
-            // First asked when the upload begins. They come between the look of the commit and its rename.
+            // The first question comes when the upload begins. The other client writes between the commit's check and
+            // its rename.
             if count == 2 { _ = try? theirs.put("/a.txt", "theirs") }
             return found?.entityTag == tag
         }

@@ -6,9 +6,9 @@ import Glibc
 @testable import WebDAV
 @testable import WebUploader
 
-/// What is fuzzed: every reader of bytes that a stranger sends.
+/// The fuzzed code: everything that parses bytes from a stranger.
 ///
-/// An error thrown is right; a trap, a hang, or memory without bound is a finding.
+/// A thrown error is correct; a trap, a hang, or unbounded memory is a finding.
 enum FuzzTarget: String, CaseIterable {
     case head, chunks, target, fields, range, credentials, multipart, gzip, tus, rules
     case ifHeader = "if"
@@ -17,11 +17,11 @@ enum FuzzTarget: String, CaseIterable {
     case propfind, proppatch, lock
     case json, config
 
-    /// Says which one, to the processes that libFuzzer starts.
+    /// Names the target for the processes that libFuzzer starts.
     static let variable = "SHARESERVE_FUZZ_TARGET"
-    /// The one that the environment names.
+    /// The target in the environment.
     static var given: FuzzTarget? { getenv(variable).flatMap { FuzzTarget(rawValue: String(cString: $0)) } }
-    /// The one that the command line named.
+    /// The target on the command line.
     static let chosen = given ?? .head
 
     /// Reads one input.
@@ -49,7 +49,7 @@ enum FuzzTarget: String, CaseIterable {
         }
     }
 
-    /// The same bytes whole and one by one: the packets must make no difference.
+    /// The same bytes in one packet and one by one: the packets must make no difference.
     private func readHeads(_ bytes: [UInt8]) {
         let whole = outcome(bytes, step: max(bytes.count, 1))
         precondition(whole == outcome(bytes, step: 1), "packet boundaries change what a head means")
@@ -75,7 +75,7 @@ enum FuzzTarget: String, CaseIterable {
                     continue
                 }
             } catch {
-                // Which of two faults is met first may depend on the packets.
+                // Which of two errors is found first may depend on the packets.
                 seen.append(error is HTTPError ? "refused" : "another error")
                 return seen
             }
@@ -156,7 +156,7 @@ enum FuzzTarget: String, CaseIterable {
     }
 
     private func readRules(_ text: String) {
-        // Hashes of crypt(3) are slow by design; what is fuzzed is the grammar.
+        // Hashes of crypt(3) are slow by design; only the grammar is fuzzed.
         guard !text.contains("$") else { return }
         var rules = AccessRules()
         _ = try? rules.add(rule: text)
@@ -177,7 +177,7 @@ enum FuzzTarget: String, CaseIterable {
         _ = WindowsTime.parse(text)
     }
 
-    /// What is kept as a dead property must read again as the same element, since every later listing holds it.
+    /// What is stored as a dead property must parse again as the same element, since every later listing holds it.
     private func readPropertyUpdate(_ bytes: [UInt8]) {
         _ = try? XMLReader.read(bytes, charset: "utf-16")
         let now = Timestamp(seconds: 0)

@@ -28,7 +28,7 @@ struct SettingsInput {
         words = lines.dropFirst().first ?? []
     }
 
-    /// Reads all that the program reads before it listens, but for the files that settings name.
+    /// Reads everything that the program reads before it listens, except for the files that settings name.
     func read() {
         guard let command = try? ServeCommand.parse(words),
             let settings = try? Settings(given: command.given, environment: environment, readFile: { _ in file }),

@@ -2,7 +2,7 @@ import CLibFuzzer
 import Glibc
 
 // fuzz TARGET [options of libFuzzer …] [corpus …]
-// For -fork and -merge libFuzzer runs this program again, with its own options alone: the target is in the environment.
+// For -fork and -merge libFuzzer runs this program again with only its own options: the target is in the environment.
 let named = CommandLine.arguments.dropFirst().first.flatMap { FuzzTarget(rawValue: $0) }
 guard CommandLine.arguments.count > 1, let target = named ?? FuzzTarget.given else {
     print(FuzzTarget.allCases.map(\.rawValue).joined(separator: "\n"))

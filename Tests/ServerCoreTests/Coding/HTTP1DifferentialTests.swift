@@ -5,9 +5,9 @@ import Testing
 
 @testable import ServerCore
 
-/// Our parser beside SwiftNIO's: it may refuse more, but never reads another message out of the same bytes.
+/// Compares our parser with SwiftNIO's: it may refuse more, but never reads another message from the same bytes.
 @Suite("HTTP/1 parser against NIOHTTP1") struct HTTP1DifferentialTests {
-    /// What a parser made of some bytes.
+    /// The result of parsing some bytes.
     struct Message: Equatable {
         var method: String
         var target: String
@@ -123,7 +123,7 @@ import Testing
             try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
             try channel.writeInbound(ByteBuffer(bytes: bytes))
         } catch {
-            // What was read before the fault still counts.
+            // What was read before the error still counts.
         }
         var message: Message?
         while let part = try? channel.readInbound(as: HTTPServerRequestPart.self) {
@@ -132,7 +132,7 @@ import Testing
                 if message != nil { return message }
                 message = Message(
                     method: head.method.rawValue, target: head.uri, minor: head.version.minor,
-                    // It keeps blanks behind a value, which are none of it (RFC 9112 §5.1).
+                    // It keeps blanks after a value, which are not part of it (RFC 9112 §5.1).
                     fields: head.headers.map { "\($0.name): \(ASCII.trimmed(Array($0.value.utf8)).text)" }, body: [])
             case .body(let buffer): message?.body += Array(buffer.readableBytesView)
             case .end: return message

@@ -6,7 +6,7 @@ import Testing
 struct MultipartParserTests {
     private static let type = "multipart/form-data; boundary=XX"
 
-    /// What a body holds, with each part's content joined: `name/filename/type=content`.
+    /// The parts of a body, each with its content joined: `name/filename/type=content`.
     private func parse(
         _ body: [UInt8], piece: Int, type: String = Self.type, limits: MultipartParser.Limits = .init()
     ) throws -> [String] {

@@ -1,4 +1,4 @@
-/// Numbers that look random, and are the same in every run: a failure can be had again.
+/// Numbers that look random, and are the same in every run, so that a failure can be reproduced.
 ///
 /// SplitMix64.
 struct Seeded: RandomNumberGenerator {

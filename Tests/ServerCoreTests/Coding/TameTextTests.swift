@@ -3,7 +3,7 @@ import Testing
 
 @Suite("TameText")
 struct TameTextTests {
-    /// Of two kinds, so that they have an order.
+    /// Two kinds of marks, so that their order matters.
     private static func marks(_ count: Int) -> String {
         String(String.UnicodeScalarView((0..<count).map { $0 % 2 == 0 ? "\u{300}" : "\u{316}" }))
     }

@@ -45,7 +45,7 @@ struct LoopStateTests {
     }
 }
 
-/// A connection that only says where it comes from and since when it is idle.
+/// A connection that only has an address and a time since when it is idle.
 private final class Visitor: LoopMember {
     let network: NetworkAddress?
     let idleSince: UInt32?

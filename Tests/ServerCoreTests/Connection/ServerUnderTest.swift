@@ -71,7 +71,7 @@ struct TestHandler: Handler {
             .later { request in
                 var count = 0
                 for try await bytes in request.body {
-                    // As a disk that has to wake up first.
+                    // Like a disk that has to spin up first.
                     if count == 0 { try await Task.sleep(for: .seconds(4)) }
                     count += bytes.count
                 }
@@ -125,7 +125,7 @@ struct TestHandler: Handler {
         }
     }
 
-    /// A file as the services answer it: at once where the kernel has it at hand.
+    /// Responds with a file as the handlers do: at once if it is in the page cache.
     private static func file(_ request: Request) -> Answer {
         guard request.method == .get || request.method == .head else { return .pass }
         do {

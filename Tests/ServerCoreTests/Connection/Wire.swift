@@ -1,6 +1,6 @@
 import Glibc
 
-/// A client that sends exactly the bytes it is told to, and waits for answers with a bound.
+/// A client that sends exactly the bytes that it is given, and waits for responses with a time limit.
 final class Wire {
     private let socket: Int32
 
@@ -134,7 +134,7 @@ final class Wire {
         return answer
     }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads its response.
     func ask(_ request: String) throws -> Answer {
         try send(request)
         return try answer(toHead: request.hasPrefix("HEAD "))

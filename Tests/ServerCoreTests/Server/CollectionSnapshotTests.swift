@@ -7,7 +7,7 @@ import Testing
 @Suite("Snapshots of collections") struct CollectionSnapshotTests {
     private func number(_ value: Int) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-    /// A snapshot of the root with these members, in the form in which they are kept.
+    /// A snapshot of the root with these members, in the form in which snapshots are stored.
     private func kept(_ names: [[UInt8]]) -> [UInt8] {
         let head = number(0) + number(0)
         return names.reduce(into: head) { bytes, name in

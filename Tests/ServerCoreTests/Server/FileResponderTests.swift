@@ -19,7 +19,7 @@ struct FileResponderTests {
         try directory.write("<script>alert(1)</script>", to: "a.html")
         try directory.write("%PDF", to: "a.pdf")
         try directory.write("x", to: "a\"b\r\nc.txt")
-        // `Last-Modified` is never later than now, and a clock that is read quickly is some milliseconds late.
+        // `Last-Modified` is never later than now, and the coarse clock is some milliseconds late.
         try share.setTimes(of: SharePath(text: "/a.txt"), modified: Timestamp(seconds: 1_000_000_000))
     }
 
@@ -94,7 +94,7 @@ struct FileResponderTests {
         #expect(span(try ask("bytes=-1")) == last..<Int64.max)
         #expect(span(try ask("bytes=\(last)-")) == last..<Int64.max)
         #expect(span(try ask("bytes=0-")) == 0..<Int64.max)
-        // No length can say all but one byte and the parts' own heads.
+        // Both ranges together with their part headers are longer than any length can be.
         let most = try ask("bytes=0-9,11-")
         #expect(most.status == .ok)
         #expect(span(most) == 0..<Int64.max)
@@ -190,7 +190,7 @@ struct FileResponderTests {
         let again = try get("/long.txt", fields + [("If-None-Match", tag)]).response
         #expect(again.status == .notModified)
         #expect(again.fields["ETag"] == tag)
-        // Of no use to whoever does not take it: a cache that others share would give it to them.
+        // Not sent to clients that do not accept gzip: a shared cache would give it to them.
         for fields in [[], [("Accept-Encoding", "gzip;q=0")]] {
             let other = try get("/long.txt", fields + [("If-None-Match", tag)]).response
             #expect(other.status == .ok && other.fields["Content-Encoding"] == nil)
@@ -198,7 +198,7 @@ struct FileResponderTests {
         let ranged = try get("/long.txt", fields + [("Range", "bytes=0-9")]).response
         #expect(ranged.fields["Content-Encoding"] == nil)
         #expect(ranged.fields["Content-Range"] == "bytes 0-9/21000")
-        // The gzip form's tag does not name the bytes that a range would count.
+        // The entity tag of the gzip form does not identify the bytes that a range counts.
         #expect(try get("/long.txt", [("Range", "bytes=0-9"), ("If-Range", tag)]).response.status == .ok)
     }
 

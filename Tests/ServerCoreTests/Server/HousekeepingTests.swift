@@ -6,7 +6,7 @@ import Testing
 @testable import ServerCore
 
 @Suite("Housekeeping") struct HousekeepingTests {
-    /// What was logged, as a handler hands it on.
+    /// The logged messages, as a log handler receives them.
     private final class Lines: Sendable {
         private let continuation: AsyncStream<String>.Continuation
         let stream: AsyncStream<String>

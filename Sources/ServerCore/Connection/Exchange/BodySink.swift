@@ -2,15 +2,15 @@ import CSyscalls
 import DirectoryRoot
 import Synchronization
 
-/// A response body on its way from the task that writes it to the connection that sends it.
+/// Passes a response body from the task that writes it to the connection that sends it.
 ///
-/// Bounded: the writer waits while ``limit`` bytes are under way.
+/// Bounded: the writer waits while ``limit`` bytes are in it.
 final class BodySink: Sendable {
     enum Piece: Sendable {
         case bytes([UInt8])
         case file(Entry, Range<Int64>)
 
-        /// Bytes of the body.
+        /// The number of bytes of the body.
         var count: Int64 {
             switch self {
             case .bytes(let bytes): Int64(bytes.count)
@@ -19,22 +19,22 @@ final class BodySink: Sendable {
         }
     }
 
-    /// What the connection finds.
+    /// The result of ``next()`` for the connection.
     enum Found {
         case piece(Piece)
-        /// What is left of a chunk that the writer began to send itself.
+        /// The rest of a chunk that the writer began to send itself.
         case leftover([UInt8])
         case nothing
-        /// Nothing more comes, and so many bytes of the body did not come through here.
+        /// Nothing more comes; `sentAround` bytes of the body did not pass through this sink.
         case end(sentAround: Int64)
         case broken
     }
 
-    /// Bytes that may wait here before the writer does: a slow client holds as much.
+    /// How many bytes may wait here before the writer has to wait: a slow client holds as much.
     ///
-    /// A larger piece waits alone, made while the one before it is sent.
+    /// A larger piece waits alone: it is made while the previous one is being sent.
     static let limit = 64 * 1_024
-    /// A body with a piece this large is worth an outlet, and not one of small pieces that are far apart.
+    /// A piece at least this large makes an outlet worthwhile; small pieces that are far apart do not.
     private static let large = 16 * 1_024
 
     private struct State {
@@ -46,14 +46,14 @@ final class BodySink: Sendable {
         /// Nobody sends any more.
         var isClosed = false
         var waiter: CheckedContinuation<Void, any Error>?
-        /// When the client last took something, or had nothing to take, by the clock of `sys_coarse_milliseconds`.
+        /// When the client last took something, or had nothing to take, by `sys_coarse_milliseconds`.
         var tookAt: Int64 = 0
-        /// The rest is not worth what is kept for it.
+        /// The writer must stop: the rest of the body is not worth the memory kept for it.
         var isGivenUp = false
-        /// The connection is idle and wants to be told of more.
+        /// The connection is idle and wants a notification when there is more.
         var wantsNotice = false
         var notify: (@Sendable () -> Void)?
-        /// Where the writer may send past the connection, which has nothing to send meanwhile.
+        /// Lets the writer send directly on the socket, while the connection has nothing to send.
         var outlet: Outlet?
         var isLarge = false
         var leftover: [UInt8] = []
@@ -67,7 +67,7 @@ final class BodySink: Sendable {
     private static func size(_ piece: Piece) -> Int {
         switch piece {
         case .bytes(let bytes): bytes.count
-        // A file's span costs no memory while it waits, but only one may wait.
+        // A span of a file takes no memory while it waits, but only one may wait.
         case .file: limit
         }
     }
@@ -92,14 +92,14 @@ final class BodySink: Sendable {
             state.wantsNotice = false
             return (notify, state.queued >= Self.limit, nil)
         }
-        // Others wait for a thread, and this could go on for long.
+        // Others wait for a thread, and this could continue for long.
         await pool?.giveWay()
         notify?()
         guard isFull else { return }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<Void, any Error>? in
-                    // Asked under the lock: a cancellation after this finds the waiter.
+                    // Checked under the lock: a later cancellation finds the waiter.
                     if state.isClosed || state.isGivenUp || Task.isCancelled { return .failure(CancellationError()) }
                     if state.queued < Self.limit { return .success(()) }
                     state.tookAt = sys_coarse_milliseconds()
@@ -114,7 +114,7 @@ final class BodySink: Sendable {
         }
     }
 
-    /// All is written, or (`isWhole` false) the rest will never come.
+    /// The body is complete or, if not `isWhole`, the rest will never come.
     func finish(isWhole: Bool) {
         let notify = state.withLock { state -> (@Sendable () -> Void)? in
             state.isFinished = true
@@ -127,12 +127,12 @@ final class BodySink: Sendable {
         notify?()
     }
 
-    /// For how many milliseconds the writer has waited while the client took nothing; nil while it does not wait.
+    /// How long, in milliseconds, the writer has waited while the client took nothing; nil while it does not wait.
     var stall: Int64? {
         state.withLock { $0.waiter == nil ? nil : sys_coarse_milliseconds() - $0.tookAt }
     }
 
-    /// The writer fails, at once or with its next piece, and the body breaks off.
+    /// Makes the writer fail, now or with its next piece; the body is cut off.
     func giveUp() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             state.isGivenUp = true
@@ -143,13 +143,13 @@ final class BodySink: Sendable {
 
     // MARK: The connection's side
 
-    /// Sets what is called, once, when there is more after ``next()`` found nothing.
+    /// Sets what is called once there is more, after ``next()`` found nothing.
     func onMore(_ notify: @escaping @Sendable () -> Void) {
         state.withLock { $0.notify = notify }
     }
 
-    /// Lets the writer send by itself what it writes next, where that is worth it; the connection has sent all, and
-    /// sends nothing until it is told that there is something.
+    /// Lets the writer send what comes next directly, if that is worthwhile; the connection has sent everything, and
+    /// must not send until it is notified.
     func lend(_ outlet: () -> Outlet?) {
         state.withLock { state in
             // Nothing has come since the connection found nothing.
@@ -160,14 +160,14 @@ final class BodySink: Sendable {
         }
     }
 
-    /// The client has taken some of the piece that ``next()`` gave out last.
+    /// The client has taken some of the piece that ``next()`` returned last.
     func noteTaken() { state.withLock { $0.tookAt = sys_coarse_milliseconds() } }
 
-    /// Small pieces that wait are joined into one.
+    /// The next piece; small pieces that wait are joined into one.
     func next() -> Found {
         let (found, waiter) = state.withLock { state -> (Found, CheckedContinuation<Void, any Error>?) in
             if state.isBroken { return (.broken, nil) }
-            // Whatever was given out before is on its way.
+            // Whatever was returned before is on its way.
             if state.waiter != nil { state.tookAt = sys_coarse_milliseconds() }
             if !state.leftover.isEmpty {
                 let leftover = state.leftover
@@ -203,16 +203,16 @@ final class BodySink: Sendable {
         return found
     }
 
-    /// The writer, where it waits and need not any more.
+    /// The writer's continuation, if it waits and need not any more.
     private static func waiter(_ state: inout State) -> CheckedContinuation<Void, any Error>? {
         guard state.queued < limit else { return nil }
         return state.waiter.take()
     }
 
-    /// Bytes of the body, with the frames of a chunk that was cut, that the writer has sent by itself so far.
+    /// How many bytes of the body, including the framing of a chunk that was cut, the writer has sent directly so far.
     var sentAround: Int64 { state.withLock { $0.sentAround - Int64($0.leftover.count) } }
 
-    /// Nobody sends any more: the writer fails.
+    /// Nobody sends any more: makes the writer fail.
     func close() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             state.isClosed = true

@@ -1,39 +1,39 @@
-/// How much more of a request's body its client may send.
+/// The flow-control window of a request body: how much more its client may send.
 ///
-/// What comes is taken from the frame layer at once, and waits in the body's pipe, where it is counted. So the frame
-/// layer, which keeps windows as wide for what it has handed over, is told to open none for streams: they are opened
-/// here, for what was read.
+/// Received data is taken from the frame layer immediately, and waits in the body's pipe, where it is counted. The
+/// frame layer would itself reopen windows for whatever it has handed over, so it is configured not to do so for
+/// streams: windows are opened here, for what was read.
 ///
-/// A client has to wait for its window once in each round trip. So far away, or by satellite, it sends no faster than a
-/// window in each: a quarter of a megabyte in half a second. What is let in may have to wait for the disk, so what is
-/// more than every stream begins with is counted, and a body gets as much as it has brought already.
+/// A client sends at most one window per round trip: 256 KiB in each 0.5 s by satellite. What is let in may have to
+/// wait for the disk, so anything wider than the initial window is counted in `memory`; a body's window grows to what
+/// it has already sent.
 struct BodyWindow {
-    /// What every stream begins with.
+    /// The initial window of every stream.
     ///
-    /// RFC 9113 §6.9.2. Where a server says less, its clients have to live with windows of less than nothing: they may
-    /// have sent as much before they hear of it.
+    /// RFC 9113 §6.9.2. If a server sets a smaller one, its clients have to handle negative windows: they may have sent
+    /// as much before they receive the setting.
     static let least = 65_535
-    /// What a stream gets on with where much waits for readers already: a client may wait until a whole frame of 16 KiB
-    /// fits, and is told of no less.
+    /// The window of a stream while many bytes wait for readers already: a client may wait until a whole frame of 16
+    /// KiB fits, and smaller increments are not announced.
     private static let scarce = 32 * 1_024
     private static let wide = 256 * 1_024
     private static let most = 2 * 1_024 * 1_024
-    /// So much is opened at once, where the window is no narrower.
+    /// The smallest increment that is announced, unless the window is narrower.
     private static let step = 64 * 1_024
 
-    /// Bytes that the client may send, as it was told.
+    /// Bytes that the client may still send, as announced.
     private var open = Self.least
-    /// Bytes that it may send or that wait here, together; beyond ``least``, as counted.
+    /// The sum of the bytes that it may send and those that wait here; counted beyond ``least``.
     private var width = Self.least
     private var brought: Int64 = 0
     private var isPadded = false
-    /// More than a client needs that pads the last frame alone, and the one before it.
+    /// More than a client needs that pads only the last frame and the one before it.
     private static let slack = 512
 
-    /// Bytes have come.
+    /// Records received bytes.
     /// - Parameters:
-    ///   - count: of the body.
-    ///   - padding: of the frame, which has to fit in too. RFC 9113 §6.9.1.
+    ///   - count: bytes of the body.
+    ///   - padding: bytes of padding in the frame, which also count against the window. RFC 9113 §6.9.1.
     mutating func take(_ count: Int, padding: Int) {
         open -= count + padding
         brought &+= Int64(count)
@@ -48,8 +48,8 @@ struct BodyWindow {
     ///   - budget: for all that may be sent.
     /// - Returns: by how much it should be opened now, which counts as told.
     mutating func increment(waiting: Int, rest: Int64?, isCrowded: Bool, _ budget: ByteBudget) -> Int {
-        // How much padding there will be, nobody knows. What is announced may be any number; more than ``most`` is as
-        // good.
+        // The amount of padding to come is unknown. An announced length may be any number; more than ``most`` makes no
+        // difference.
         let most = Int64(Self.most)
         let ahead = isPadded ? Self.most : Int(min(max(rest ?? most, 0), most)) + Self.slack
         let needed = ahead - open
@@ -71,7 +71,7 @@ struct BodyWindow {
 
     private var counted: Int { width - Self.least }
 
-    /// Gives back what was counted.
+    /// Releases what was counted.
     mutating func close(_ budget: ByteBudget) {
         _ = budget.change(from: counted, to: 0)
         width = Self.least

@@ -1,26 +1,26 @@
-/// Tells since when a client has done next to nothing for a request that waits for it.
+/// Measures since when a client has made next to no progress with a request that waits for it.
 ///
-/// Looked at once a second. A byte now and then does not count: it would keep a place for good.
+/// Checked once a second. A byte now and then does not count: a client could keep its place with that for ever.
 struct ClientProgress {
-    /// As much as one who goes on sends or takes within some seconds, on a thin line too.
+    /// What a client that makes progress sends or takes within some seconds, even on a slow line.
     private static let worth: Int64 = 16 * 1_024
     private var counted: Int64?
-    /// The tick of the last look that found that much, or that nobody waits.
+    /// The tick of the last check that found that much progress, or that nobody waited for the client.
     private(set) var since: UInt32
 
     init(_ tick: UInt32) { since = tick }
 
-    /// Nobody waits for the client.
+    /// Nobody is waiting for the client.
     mutating func rest(_ tick: UInt32) {
         counted = nil
         since = tick
     }
 
-    /// It is waited for.
+    /// Checks the progress while a request waits for the client.
     /// - Parameters:
-    ///   - bytes: that it has sent or taken; any number to count from.
-    ///   - tick: now.
-    /// - Returns: whether it has gone on since the last look that counted.
+    ///   - bytes: the number that it has sent or taken; counted from any start.
+    ///   - tick: the current tick.
+    /// - Returns: whether it has made progress since the last check that counted.
     mutating func look(_ bytes: Int64, _ tick: UInt32) -> Bool {
         guard let counted, bytes >= counted else {
             self.counted = bytes
@@ -33,26 +33,26 @@ struct ClientProgress {
     }
 }
 
-/// What the client of one request of HTTP/2 has taken, as far as that can be told.
+/// An estimate of what the client of one HTTP/2 request has taken.
 ///
-/// Of its own bytes, what the socket took, which is in large steps. Between two of them counts what goes into frames on
-/// the connection, where windows are narrow, and what its client confirms, where the line is thin: either may have been
-/// before them on the way. But only so much of it: a client that opens no window for this request may read others for
-/// ever.
+/// Of the response's own bytes, those that the socket accepted are known, but it accepts them in large steps. In
+/// between, two other counts are used: what goes into frames on the connection (on narrow windows), and what the
+/// client's TCP acknowledges (on a slow line); either may be for bytes queued before this response. But only a limited
+/// amount of that counts: a client that opens no window for this request may read other responses for ever.
 struct StreamIntake {
     private static let most: Int64 = 2 << 20
     private var written: Int64 = 0
     private var framed: Int64?
     private var confirmed: Int64?
-    /// Of what was framed and confirmed, what counts: since the last of ``written``, and in all.
+    /// How many of the framed and acknowledged bytes count: since the last change of ``written``, and in all.
     private var others: (lately: Int64, inAll: Int64) = (0, 0)
 
-    /// Counts on; to be called every second.
+    /// Updates the count; to be called every second.
     /// - Parameters:
-    ///   - written: bytes of this request's answer that the socket took.
-    ///   - framed: bytes of all answers of the connection that went into frames.
-    ///   - confirmed: what ``ReaderWatch/confirmed(on:)`` tells of the connection.
-    /// - Returns: a number that grows while the client goes on.
+    ///   - written: bytes of this request's response that the socket accepted.
+    ///   - framed: bytes of all responses of the connection that went into frames.
+    ///   - confirmed: the result of ``ReaderWatch/confirmed(on:)`` for the connection.
+    /// - Returns: a number that grows while the client makes progress.
     mutating func count(written: Int64, framed: Int64, confirmed: Int64?) -> Int64 {
         if written != self.written { others.lately = 0 }
         self.written = written

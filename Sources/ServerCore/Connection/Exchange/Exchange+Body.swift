@@ -2,17 +2,17 @@ import DirectoryRoot
 import NIOCore
 
 extension Exchange {
-    /// Receives the rest of the body straight from the socket, where the connection allows it.
+    /// Receives the rest of the body directly from the socket, if the connection allows it.
     ///
-    /// The pieces are only good within `consume`.
-    /// - Returns: false when the connection cannot lend its socket; nothing was read then.
+    /// The pieces are valid only within `consume`.
+    /// - Returns: false when the connection can't lend its socket; nothing was read then.
     func receiveDirectly(
         draining pipe: BodyPipe, at place: (any ReceivingPlace)?, _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) async throws -> Bool {
         guard let (lease, incoming) = await borrowSocket() else { return false }
         var reader = LeasedBody(incoming: incoming, limit: engine.limits.bodyBytes)
         do {
-            // What had come before the socket was lent.
+            // What was received before the socket was lent.
             while let bytes = try pipe.takeReady() {
                 try unsafe bytes.withUnsafeBytes(consume)
                 try await pace.wait(after: bytes.count)
@@ -36,7 +36,7 @@ extension Exchange {
         while !reader.isDone {
             let buffer: UnsafeMutableRawBufferPointer
             if reader.isPlain, !pace.isLimited, let room = unsafe place?.room() {
-                // No more at a time than of any other: the loop may have to wait for the lease.
+                // At most as much at once as for any other body: the loop may have to wait for the lease.
                 unsafe buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: room.prefix(ScratchBuffers.size))
             } else {
                 let taken = scratch ?? engine.scratch.take()
@@ -50,10 +50,10 @@ extension Exchange {
                 burst += count
                 let isLong = burst > 8 * 1_024 * 1_024
                 guard isLong || pace.isLimited else { continue }
-                // Who waits holds no memory: thousands may.
+                // A waiting body holds no memory: there may be thousands.
                 giveBack(&scratch)
                 try await pace.wait(after: count)
-                // A share of the thread, then others' turn.
+                // After a share of the thread's time, it is the others' turn.
                 if isLong {
                     burst = 0
                     await Task.yield()

@@ -1,19 +1,20 @@
 extension Request {
-    /// Sends an interim response, such as 104 with the address of an upload, before the real one.
+    /// Sends an interim response, such as 104 with the address of an upload, before the final one.
     ///
-    /// Does nothing where the client's protocol has none, or the answer has begun. RFC 9110 §15.2.
+    /// Does nothing if the client's protocol has none, or the final response has begun. RFC 9110 §15.2.
     /// - Parameters:
     ///   - status: 102 to 199.
-    ///   - fields: what to say.
+    ///   - fields: the fields of the interim response.
     package func inform(_ status: Status, _ fields: ResponseFields) {
         storage.exchange?.inform(status, fields)
     }
 
-    /// Says that what is done before the answer begins is of use to its client alone: the task is cancelled soon after
-    /// that has closed its connection.
+    /// Declares that the work before the response begins is of use to its client only: the task is cancelled soon after
+    /// the client has closed its connection.
     ///
-    /// Who has only sent all that it will send looks like one that has gone until something is sent to it: to an
-    /// interim response, 102, one a second, the other's system answers with a reset. In HTTP/1.0, which has none, it
+    /// A client that has merely finished sending can't be distinguished from one that is gone until something is sent
+    /// to it: so an interim response, 102, is sent once a second, which the system of a closed client answers with a
+    /// reset. In HTTP/1.0, which has no interim responses, this shows only when the response begins.
     /// shows when the answer begins.
     package func endWithClient() {
         storage.exchange?.endWithClient()

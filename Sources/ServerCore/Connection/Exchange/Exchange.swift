@@ -2,39 +2,39 @@ import DirectoryRoot
 import Logging
 import NIOCore
 
-/// The connection's side of an exchange: how one protocol carries a request's body in and a response out.
+/// The connection's side of an exchange: how one protocol transports a request's body and a response.
 ///
-/// On its loop only.
+/// Used on its event loop only.
 protocol Carrier: AnyObject {
     /// The reader of the request body waits for more of it.
     func readBody(of exchange: Exchange)
-    /// The answer is there; a stream's pieces follow in the exchange's sink.
+    /// The response is ready; a stream's pieces follow in the exchange's sink.
     func respond(_ response: Response, to exchange: Exchange)
-    /// Says something before the answer, where the protocol can.
+    /// Sends an interim response, if the protocol has one.
     func inform(_ status: Status, _ fields: ResponseFields, of exchange: Exchange)
     /// The sink has more.
     func pump(_ exchange: Exchange)
-    /// Lends the socket to the task that reads the body; nil where that cannot be, or is not worth it.
+    /// Lends the socket to the task that reads the body; nil if that is impossible or not worthwhile.
     func lendSocket(to exchange: Exchange) -> (SocketLease, IncomingBody)?
-    /// The task is done with the socket.
+    /// The task no longer needs the socket.
     func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody)
 }
 
-/// One request that a task answers, whatever protocol brought it.
+/// One request that is answered by a task, with either protocol.
 ///
-/// The task runs on the I/O pool; everything else here happens on the connection's loop.
+/// The task runs on the I/O pool; everything else here happens on the connection's event loop.
 final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     let engine: Engine
     let loop: any EventLoop
-    /// Filled by a stream body.
+    /// Filled by the writer of a streamed body.
     let sink = BodySink()
-    /// Gone when the connection is; loop only.
+    /// Nil once the connection is gone; used on the loop only.
     private(set) weak var carrier: (any Carrier)?
     private var task: Task<Void, Never>?
     private(set) var isDetached = false
-    /// Whether what the task does is of no use when its client has gone; loop only.
+    /// Whether the task's work is useless once its client is gone; used on the loop only.
     private(set) var endsWithClient = false
-    /// The connection's.
+    /// The connection's rate limits.
     let pace: Pace
 
     init(engine: Engine, loop: any EventLoop, carrier: any Carrier, pace: Pace) {
@@ -44,8 +44,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         self.carrier = carrier
     }
 
-    /// Runs `work` for `request` and hands its response to the carrier; then writes a stream body, unless nobody would
-    /// see it.
+    /// Runs `work` for `request` and passes its response to the carrier; then writes a streamed body, unless nobody
+    /// would receive it.
     func start(
         _ request: Request, sendsBody: Bool, _ work: @escaping @Sendable (Request) async throws -> Response
     ) {
@@ -66,8 +66,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         }
     }
 
-    /// Runs `work` for `request` on the pool and hands its response to the carrier; a stream body is then written by a
-    /// task, unless nobody would see it.
+    /// Runs `work` for `request` on the pool and passes its response to the carrier; a streamed body is then written by
+    /// a task, unless nobody would receive it.
     func start(
         _ request: Request, sendsBody: Bool, onDisk work: @escaping @Sendable (Request) throws -> Response
     ) {
@@ -90,7 +90,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         }
     }
 
-    /// Hands a response to the carrier, and has its stream body written by a task; on the loop.
+    /// Passes a response to the carrier, and has its streamed body written by a task; on the loop.
     private func respond(_ response: Response, _ writer: @escaping StreamedBody, on threads: PoolThreads) {
         guard !isDetached, let carrier else { return engine.leaveFlight() }
         sink.onMore { [weak self] in self?.notifyMore() }
@@ -101,7 +101,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         }
     }
 
-    /// Reads a small file while this is on a thread that may wait for it: the loop might have to ask for another one.
+    /// Reads a small file while on a thread that may wait for it: the loop might have to use another thread for that.
     private static func withSmallFile(_ given: Response, _ sendsBody: Bool) -> Response {
         guard sendsBody, given.status.allowsBody, case .file(let entry, let range) = given.body, !range.isEmpty,
             range.count <= SoftByteBudget.uncounted,
@@ -125,7 +125,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         var response = Response.text(
             .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.")
         response.fields["Retry-After"] = "2"
-        // In a turn of its own: it may be followed by requests without number that are refused alike.
+        // In a later turn of the loop: it may be followed by any number of requests that are refused alike.
         let refusal = response
         onLoop { $0.respond(refusal, to: self) }
         return false
@@ -136,7 +136,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             try await writer(BodyWriter(sink: sink))
             sink.finish(isWhole: true)
         } catch {
-            // Its client sees only that the connection ended: who runs the server is to know why.
+            // The client sees only that the connection ended: the server's log gives the reason.
             if !(error is CancellationError) {
                 engine.logger.warning("an answer was cut off", metadata: ["reason": "\(error)"])
             }
@@ -163,7 +163,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         onLoop { $0.readBody(of: self) }
     }
 
-    /// The connection is gone, or done with this exchange: a task that still runs is cancelled.
+    /// The connection is gone, or has finished with this exchange: a task that still runs is cancelled.
     func detach(cancelling: Bool) {
         isDetached = true
         carrier = nil

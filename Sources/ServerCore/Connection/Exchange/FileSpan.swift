@@ -7,21 +7,20 @@ struct FileSpan {
     let entry: Entry
     var offset: Int64
     let end: Int64
-    /// How far the page cache is known to hold the file.
+    /// The offset up to which the page cache is known to hold the file.
     var warmUntil: Int64
-    /// Of a file for which a program or another machine is asked: what a thread has read of it, from `offset` on; empty
-    /// where nothing can be read.
+    /// For a file on a far file system: what a thread has read of it, from `offset` on; empty when nothing can be read.
     private var held: ByteBuffer?
 
-    /// Asked and read ahead at a time.
+    /// The number of bytes that are checked and read ahead in one step.
     static let piece: Int64 = 1_024 * 1_024
 
-    /// How much `sendfile` is asked for: what is left, up to 64 KiB; of more, what fits into one packet of 64 KiB with
-    /// its heads, up to the end of a page.
+    /// The number of bytes passed to `sendfile`: the rest if it is up to 64 KiB; otherwise what fits into one packet of
+    /// 64 KiB with its headers, up to the end of a page.
     ///
-    /// The kernel takes 16 pages of a file at a time; a little of that does not fit, and went out as a small packet
-    /// behind each large one. 1 GiB to a reader on the same machine took 0.35 CPU seconds in pieces of 1 MiB and takes
-    /// 0.12 so. What is left is that small packet anyway.
+    /// The kernel takes 16 pages of a file in one step; a little of that does not fit, and went out as a small packet
+    /// after each large one. Sending 1 GiB to a client on the same machine took 0.35 CPU seconds in pieces of 1 MiB,
+    /// and takes 0.12 this way. The last rest is such a small packet anyway.
     var packet: Int64 { count <= 64 * 1_024 ? count : 15 * 4_096 - (offset & 4_095) }
 
     init(_ entry: Entry, _ range: Range<Int64>) {
@@ -33,11 +32,11 @@ struct FileSpan {
 
     var count: Int64 { end - offset }
 
-    /// Where the next piece ends; a file may be as large as 63 bits can say.
+    /// Where the next piece ends; a file may be as large as 63 bits can express.
     private var pieceEnd: Int64 { count > Self.piece ? offset + Self.piece : end }
 
-    /// Whether the next piece can be sent without waiting for the disk, as far as the kernel tells: its first and last
-    /// byte are in memory.
+    /// Whether the next piece can be sent without waiting for the disk, as far as the kernel can tell: its first and
+    /// last byte are in memory.
     mutating func isWarm() -> Bool {
         if entry.isFar { return held != nil }
         if offset < warmUntil { return true }
@@ -53,13 +52,13 @@ struct FileSpan {
 
     private func isCached(_ position: Int64) -> Bool {
         var byte: UInt8 = 0
-        // At the end of a file that shrank there is nothing to wait for.
+        // At the end of a truncated file there is nothing to wait for.
         return unsafe entry.peek(&byte, 1, at: position) >= 0
     }
 
     /// Brings the next piece into memory; waits for the disk.
-    /// - Parameter limit: bytes to read, of a file that has to be.
-    /// - Returns: what was read so.
+    /// - Parameter limit: the most bytes to read, for a file that has to be read.
+    /// - Returns: the bytes read, if any.
     func warm(upTo limit: Int) -> ByteBuffer? {
         if entry.isFar { return readAhead(upTo: limit) }
         let last = pieceEnd - 1
@@ -79,7 +78,7 @@ struct FileSpan {
         return buffer
     }
 
-    /// Does it on a thread of `pool`, then goes on with `next` on `loop`, which is given what ``markWarm(_:)`` wants.
+    /// Runs ``warm(upTo:)`` on a thread of `pool`, then calls `next` on `loop` with the bytes read, if any.
     func warm(
         on pool: PoolThreads, _ loop: any EventLoop, upTo limit: Int,
         _ next: @escaping @Sendable (ByteBuffer?) -> Void
@@ -90,16 +89,16 @@ struct FileSpan {
         }
     }
 
-    /// What ``read(upTo:with:)`` finds.
+    /// The result of ``read(upTo:with:)``.
     enum Read {
         case bytes(ByteBuffer)
-        /// The disk would have to be waited for: see ``warm(on:_:upTo:_:)``.
+        /// Reading would have to wait for the disk: see ``warm(on:_:upTo:_:)``.
         case cold
-        /// The file was cut while it was sent.
+        /// The file was truncated while it was being sent.
         case gone
     }
 
-    /// Reads a piece that is in memory, and moves on behind it.
+    /// Reads a piece that is in memory, and advances past it.
     mutating func read(upTo limit: Int, with allocator: ByteBufferAllocator) -> Read {
         if entry.isFar { return takeHeld(upTo: limit) }
         let wanted = Int(min(count, Int64(limit), max(warmUntil - offset, 1)))
@@ -131,7 +130,7 @@ struct FileSpan {
         return .bytes(piece)
     }
 
-    /// What ``warm(on:_:upTo:_:)`` did, and has read, is known here.
+    /// Records the result of ``warm(on:_:upTo:_:)``.
     mutating func markWarm(_ read: ByteBuffer?) {
         warmUntil = pieceEnd
         held = read

@@ -1,4 +1,4 @@
-/// A body as its task takes it apart, and what it received beyond the end.
+/// A body as its task decodes it, and the bytes received after its end.
 struct LeasedBody {
     private(set) var incoming: IncomingBody
     private(set) var leftover: [UInt8] = []
@@ -16,13 +16,13 @@ struct LeasedBody {
         return false
     }
 
-    /// Whether what is received is nothing but the content.
+    /// Whether the received bytes are content only, without framing.
     var isPlain: Bool {
         if case .counted = incoming { return true }
         return false
     }
 
-    /// How much may be received at once: not a byte beyond a counted body.
+    /// How many bytes may be received next: not a byte beyond a body with a known length.
     var wanted: Int64 {
         if case .counted(let remaining) = incoming { return remaining }
         return .max
@@ -43,7 +43,7 @@ struct LeasedBody {
         }
     }
 
-    /// Smaller chunks are joined: a call for each would let one peer take the disk with bodies of single bytes.
+    /// Smaller chunks are joined: with a call for each, a client could keep the disk busy with bodies of single bytes.
     private static let smallChunk = 4_096
 
     private static func giveAll(
@@ -74,7 +74,7 @@ struct LeasedBody {
             }
             try unsafe Self.giveAll(&joined, consume)
         } catch {
-            // Whatever else these bytes hold is lost, and with it the place where the next request begins.
+            // The rest of these bytes is lost, and with it the position where the next request begins.
             isBroken = true
             throw error
         }

@@ -1,16 +1,16 @@
 import NIOCore
 
-/// What is being sent behind a response's head.
+/// The part of a response that is sent after its head.
 enum Outgoing {
     case none
-    /// A span of a file; `isPiece` of a stream, else the whole body.
+    /// A span of a file: a piece of a stream if `isPiece`, else the whole body.
     case file(FileSpan, isPiece: Bool)
-    /// The sink's pieces; chunked, or a number of bytes still to come, or until the connection ends.
+    /// The pieces of the sink: chunked, with a number of bytes still to come, or until the connection ends.
     case stream(isChunked: Bool, remaining: Int64?)
 
     var isNone: Bool { if case .none = self { true } else { false } }
 
-    /// Notes that the piece of `span` that comes next is in memory now, or was read, if it still comes next.
+    /// Notes that the next piece of `span` is in memory now, or was read, if that is still the next piece.
     mutating func markWarm(_ span: FileSpan, _ read: ByteBuffer?) {
         guard case .file(var mine, let isPiece) = self, mine.entry === span.entry, mine.offset == span.offset else {
             return

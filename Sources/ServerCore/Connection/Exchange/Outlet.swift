@@ -1,17 +1,17 @@
 import CSyscalls
 
-/// A plain connection's socket, lent to the task that writes a body in chunks: it sends what it has made itself,
-/// without waking the loop for each piece, as long as the socket takes it all.
+/// The socket of a plain connection, lent to the task that writes a chunked body: it sends what it has made without
+/// waking the loop for each piece, as long as the socket accepts all of it.
 ///
-/// Used under the lock of its ``BodySink`` only, which ends it with the connection, or with the first piece that the
-/// socket does not take whole.
+/// Used only under the lock of its ``BodySink``, which ends it with the connection, or with the first piece that the
+/// socket does not accept completely.
 final class Outlet: Sendable {
     let pool: PoolThreads
-    /// A descriptor of its own, so that the connection may close meanwhile.
+    /// A duplicate descriptor, so that the connection may close meanwhile.
     private let socket: Int32
     private let counters: Counters
 
-    /// Nil when there is no descriptor left.
+    /// Nil when no descriptor is left.
     init?(socket: Int32, pool: PoolThreads, counters: Counters) {
         let copy = sys_may_keep_open() ? sys_dup(socket) : -1
         guard copy >= 0 else { return nil }
@@ -25,8 +25,8 @@ final class Outlet: Sendable {
     /// Sends a piece as a chunk, without waiting.
     ///
     /// RFC 9112 §7.1.
-    /// - Returns: what the socket did not take of the chunk; nil when it took all. It takes nothing once it has failed:
-    ///   the connection finds out when it sends the rest.
+    /// - Returns: what the socket did not accept of the chunk; nil when it accepted all. After an error it accepts
+    ///   nothing: the connection gets the error when it sends the rest.
     func send(_ piece: [UInt8]) -> [UInt8]? {
         let before = Array((String(piece.count, radix: 16) + "\r\n").utf8)
         let after: [UInt8] = [0x0D, 0x0A]

@@ -1,5 +1,5 @@
 extension ResponseFields {
-    /// The fields that are the connection's own.
+    /// Whether the connection itself sets this field.
     static func isSetByConnection(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: ASCII.equalIgnoringCase(name.utf8, "date".utf8)

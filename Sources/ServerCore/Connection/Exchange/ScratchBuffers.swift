@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Buffers for bodies on their way from a socket to a file: few and large, instead of one for each connection.
+/// Buffers for copying bodies from a socket to a file: few and large, instead of one for each connection.
 final class ScratchBuffers: Sendable {
-    /// A write costs less by the byte the more it holds, up to about this.
+    /// Up to about this size, larger writes cost less per byte.
     static let size = 512 * 1_024
     private static let kept = 8
 
-    /// One buffer, used by one body at a time; freed with its last reference unless it was given back.
+    /// One buffer, used by one body only at any moment; freed with its last reference unless it was given back.
     @safe final class Scratch: @unchecked Sendable {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ScratchBuffers.size, alignment: 4_096)
 

@@ -2,18 +2,18 @@ import CSyscalls
 import NIOCore
 import Synchronization
 
-/// A plain connection's socket, lent to the task that reads a body: it receives straight from the socket into a buffer
-/// of its own thread, without the loop between.
+/// A plain connection's socket, lent to the task that reads a body: it receives directly from the socket into a buffer
+/// of its own thread, without involving the loop.
 ///
-/// The loop still reads on its own account in two cases: a small read that waits for more bytes when the socket is
-/// empty, and, when the peer ends its side, everything up to there. So both take turns: whoever is about to read says
-/// so under one lock, and bytes that the loop read are handed over, in order, before the task receives again.
+/// The loop still reads in two cases: a small read that waits for more bytes when the socket is empty and, when the
+/// peer ends its side, everything up to the end. So the two take turns: whoever is about to read announces that under
+/// one lock, and bytes that the loop has read are handed over, in order, before the task receives again.
 final class SocketLease: Sendable {
-    /// What one look brought.
+    /// The result of one attempt to receive.
     enum Look {
-        /// This many bytes are in the buffer.
+        /// This many bytes were received into the buffer.
         case bytes(Int)
-        /// The loop had read these.
+        /// The loop had read these bytes.
         case mail([UInt8])
         case nothing
         case end
@@ -21,28 +21,28 @@ final class SocketLease: Sendable {
 
     private struct State {
         var mail: [[UInt8]] = []
-        /// What the loop has read since the task fell asleep, and is not worth waking it yet.
+        /// What the loop has read since the task began to wait, and is not yet worth waking it.
         var held: [UInt8] = []
-        /// How many bytes the sleeping task can use at most.
+        /// The most bytes that the waiting task can use.
         var wanted: Int64 = 0
-        /// Bytes that came, whoever read them.
+        /// The number of received bytes, whoever read them.
         var received: Int64 = 0
-        /// The loop is about to read, or waits to.
+        /// Whether the loop is about to read, or waits for bytes.
         var loopReads: Bool
         var failure: HTTPError?
         var isAtEnd = false
         var waiter: CheckedContinuation<Void, any Error>?
     }
 
-    /// As much as this is gathered of a body that comes in small pieces, before its task is woken: waking it for each
-    /// would let many slow clients keep the threads of the pool from others.
+    /// How many bytes of a body that arrives in small pieces are gathered before its task is woken: waking it for each
+    /// piece would let many slow clients keep the pool's threads from others.
     static let page = 4_096
 
-    /// A descriptor of its own, so that the connection may close meanwhile.
+    /// A duplicate descriptor, so that the connection may close meanwhile.
     private let socket: Int32
     private let state: Mutex<State>
 
-    /// Lends `socket`; `loopReads` says that a read by the loop is on its way already.
+    /// Lends `socket`; `loopReads` means that a read by the loop is pending already.
     init?(socket: Int32, loopReads: Bool) {
         let copy = sys_may_keep_open() ? sys_dup(socket) : -1
         guard copy >= 0 else { return nil }
@@ -54,7 +54,7 @@ final class SocketLease: Sendable {
 
     // MARK: The task's side
 
-    /// Receives what there is, without waiting.
+    /// Receives what is available, without waiting.
     func look(into buffer: UnsafeMutableRawBufferPointer, limit: Int64) throws(HTTPError) -> Look {
         let found = state.withLock { state -> Result<Look, HTTPError> in
             if !state.mail.isEmpty { return .success(.mail(state.mail.removeFirst())) }
@@ -71,18 +71,18 @@ final class SocketLease: Sendable {
         return try found.get()
     }
 
-    /// Whether bytes come within a moment: a fast sender's next ones are on their way.
+    /// Whether bytes arrive within a moment: a fast sender's next ones are on their way.
     func waitBriefly() -> Bool {
         let loopReads = state.withLock { $0.loopReads || !$0.mail.isEmpty }
         return !loopReads && sys_wait_readable(socket, 2) > 0
     }
 
-    /// Returns when the loop has read a page, or `wanted` bytes, or all is over; `ask` makes the loop read.
+    /// Returns when the loop has read a page, or `wanted` bytes, or the input has ended; `ask` makes the loop read.
     func wait(for wanted: Int64, _ ask: @Sendable () -> Void) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<Void, any Error>? in
-                    // Asked under the lock: a cancellation after this finds the waiter.
+                    // Checked under the lock: a later cancellation finds the waiter.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if !state.mail.isEmpty || state.failure != nil || state.isAtEnd { return .success(()) }
                     state.loopReads = true
@@ -98,7 +98,7 @@ final class SocketLease: Sendable {
         }
     }
 
-    /// What the loop had read and nobody took.
+    /// What the loop has read and nobody has taken.
     func takeMail() -> [UInt8] {
         state.withLock { state in
             let all = Array(state.mail.joined()) + state.held
@@ -110,16 +110,16 @@ final class SocketLease: Sendable {
 
     // MARK: The loop's side
 
-    /// Bytes of the body that came since the socket was lent, with what frames them.
+    /// The number of bytes of the body, with its framing, received since the socket was lent.
     var received: Int64 { state.withLock { $0.received } }
 
-    /// The loop is about to read: from now on the task leaves the socket alone until the bytes are delivered.
+    /// The loop is about to read: from now on the task does not touch the socket until the bytes are delivered.
     func claim() {
         state.withLock { $0.loopReads = true }
     }
 
-    /// Gives the task what was read.
-    /// - Returns: whether it sleeps on, so that the loop has to read more.
+    /// Passes on what the loop has read.
+    /// - Returns: whether the task continues to wait, so that the loop has to read more.
     func deliver(_ bytes: [UInt8]) -> Bool {
         let sleepsOn = state.withLock { state in
             state.held.append(contentsOf: bytes)
@@ -134,7 +134,7 @@ final class SocketLease: Sendable {
         return sleepsOn
     }
 
-    /// Wakes the task for what was gathered of a chunked body: only it can see that it is malformed, or too much.
+    /// Wakes the task for what was gathered of a chunked body: only the task can see that it is malformed or too large.
     func secondPassed() {
         let isDue = state.withLock { !$0.held.isEmpty && $0.wanted == .max }
         if isDue { wake { _ in } }
@@ -161,7 +161,7 @@ final class SocketLease: Sendable {
     }
 }
 
-/// Tells a lease before every read of the channel; there is no other call that comes in time.
+/// Notifies a lease before every read of the channel; no other callback comes in time.
 struct LeasedReceiveAllocator: RecvByteBufferAllocator {
     static let size = 16 * 1_024
     let lease: SocketLease

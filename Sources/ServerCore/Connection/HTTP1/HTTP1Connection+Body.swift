@@ -1,7 +1,7 @@
 import NIOCore
 
 extension HTTP1Connection {
-    /// A body that nobody wants is still read to its end, for the connection's sake, when it is no longer than this.
+    /// The longest body that is still read to its end when nobody wants it, so that the connection can persist.
     static let skippable: Int64 = 256 * 1_024
 
     var isBodyDone: Bool {
@@ -9,7 +9,7 @@ extension HTTP1Connection {
         return false
     }
 
-    /// Takes what came of the body to its reader.
+    /// Passes what was received of the body to its reader.
     func receiveBody() {
         guard inbound.readableBytes > 0 || isBodyDone else { return }
         switch incoming {
@@ -33,7 +33,7 @@ extension HTTP1Connection {
         } else if !isAnswered, pipe?.isWanted == true {
             setDeadline(engine.limits.bodyStallTime)
         } else if !isAnswered, outstanding == 0 {
-            // As long as its reader has enough, nobody waits for the client.
+            // While its reader has enough, nobody waits for the client.
             deadline = .max
         }
         if isAnswered, !isBodyDone, discarded > Int(Self.skippable) { closesAfter = true }
@@ -93,7 +93,7 @@ extension HTTP1Connection {
     func readBody(of exchange: Exchange) {
         guard exchange === self.exchange, phase == .exchange, !isBodyDone, !isAnswering else { return }
         sendContinue()
-        // Where much waits for other readers, this one has to take what it has before more is read.
+        // While many bytes wait for other readers, this one has to take what it has before more is read.
         if lease != nil || pipe?.isWanted == true { setDeadline(engine.limits.bodyStallTime) }
         if lease != nil { return read() }
         work()

@@ -11,15 +11,15 @@ import NIOCore
 #endif
 
 extension HTTP1Connection {
-    /// Fields that make a request something else than the plain GET that the cache answers.
+    /// Fields whose presence means that the request is not the plain GET that the cache answers.
     private static let special = KnownFields(
         .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .acceptEncoding, .authorization,
         .cookie, .origin, .contentLength, .transferEncoding, .expect, .upgrade)
 
-    /// Answers over TLS may differ (HSTS).
+    /// Responses over TLS may differ (HSTS).
     private var files: OpenFileCache { isSecure ? loopState.secureFiles : loopState.files }
 
-    /// Whether the head asks for a whole file and nothing else.
+    /// Whether the request is for a whole file and nothing else.
     var isPlainGet: Bool {
         guard head.known.isDisjoint(with: Self.special), head.methodRange.count == 3 else { return false }
         return unsafe head.bytes.withUnsafeBytes { bytes in
@@ -29,9 +29,9 @@ extension HTTP1Connection {
         }
     }
 
-    /// Answers a head that is, byte for byte, the one that the loop's composed answer was made for: whatever reading it
-    /// again would find was found already.
-    /// - Returns: false when it is another one, or more than the answer is wanted.
+    /// Answers a head that is, byte for byte, the one that the loop's composed response was made for: parsing it again
+    /// would give the same result.
+    /// - Returns: false when it is another one, or the access log needs more than the response.
     func answerAgain() -> Bool {
         guard let composed = loopState.composed, composed.isSecure == isSecure, !parser.isInside,
             engine.accessLog.map({ $0.format == .text && composed.span == nil }) ?? true
@@ -69,7 +69,7 @@ extension HTTP1Connection {
     }
 
     /// Answers from the loop's cache of open files.
-    /// - Returns: false when it does not have this one.
+    /// - Returns: false when the cache does not have this file.
     func answerFromCache() -> Bool {
         guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head) else { return false }
         let range = head.targetRange
@@ -89,7 +89,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Whether no field that is too rare to be known asks for something else.
+    /// Whether no field outside the set of known ones requires another response.
     private var isUnconditional: Bool { !head.contains("want-repr-digest") && !head.contains("if") }
 
     private func send(_ composed: LoopState.Composed) {
@@ -146,7 +146,7 @@ extension HTTP1Connection {
         out.append("\r\n")
     }
 
-    /// Remembers an answer that the next one who asks will get too.
+    /// Caches a response that the next requester will get too.
     func rememberFile(_ undressed: Response, to request: Request) {
         guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head), let view else { return }
         var response = undressed
@@ -158,7 +158,7 @@ extension HTTP1Connection {
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
         for line in response.fields.lines {
-            // Content that depends on more than what `isPlainGet` excludes is nobody else's.
+            // Content that depends on more than what `isPlainGet` excludes must not be sent to anybody else.
             if ASCII.equalIgnoringCase(line.name.utf8, "vary".utf8),
                 !ASCII.equalIgnoringCase(line.value.utf8, "accept-encoding".utf8)
             {

@@ -4,11 +4,11 @@ import NIOCore
 extension HTTP1Connection {
     func drain() {
         switch phase {
-        // Each head that is still read sees for itself that it is the last.
+        // Each head that is still parsed finds out by itself that it is the last.
         case .head: if !parser.isInside, inbound.readableBytes == 0 { close() }
-        // The end of the server waits for nobody who has all that is for him.
+        // Shutting down does not wait for a client that has received its whole answer.
         case .lingering:
-            // What he still sends is not waited for.
+            // Do not wait for what it still sends.
             lingersUntil = loopState.tick
             if isSecure, outstanding == 0 { abort() }
         default: closesAfter = closesAfter || !isAnswering
@@ -21,29 +21,30 @@ extension HTTP1Connection {
         if phase != .closed { becomeClosed() }
     }
 
-    /// Closes when all that was sent is on its way.
+    /// Closes once everything that was sent is on its way.
     func close() {
         guard phase != .closed else { return }
         flush(more: false)
         guard phase != .closed else { return }
         let isFirst = phase != .lingering
-        // Over TLS the client is told, and what it still sends is read: its word that it ends too, for one.
+        // Over TLS, close_notify is sent, and what the client still sends is read, such as its own close_notify.
         let isAwaited = isSecure && !isInputClosed && !engine.isShuttingDown && isFirst
         if outstanding > 0 || isAwaited {
             phase = .lingering
             if outstanding > 0 { timeTheReader() } else { setDeadline(engine.limits.lingerTime) }
             _ = holdHead(0)
         }
-        // Of a peer that has ended its side, this would end all at once, and what waits for the socket would be lost.
+        // If the peer has already ended its side, this would end everything immediately, and what waits for the socket
+        // would be lost.
         if isFirst, outstanding > 0 ? !isInputClosed : isSecure { context?.close(mode: .output, promise: nil) }
         guard outstanding > 0 || isAwaited else { return abort() }
         read()
     }
 
-    /// Closes the socket.
+    /// Closes the socket immediately.
     ///
-    /// TLS would wait for its client to say that it ends too, for seconds, and keep its memory until they have passed,
-    /// whatever comes: a quarter of a megabyte for each connection.
+    /// TLS would wait some seconds for its client's close_notify, and keep its memory until they have passed, whatever
+    /// arrives: a quarter of a megabyte for each connection.
     func closeAtOnce() {
         if isSecure { context?.closeBelowTLS() } else { context?.close(promise: nil) }
     }

@@ -8,7 +8,7 @@ extension HTTP1Connection {
         switch incoming {
         case .none: return nil
         case .counted(let remaining):
-            // A small rest has come by the time the socket is lent.
+            // A small rest has arrived by the time the socket is lent.
             guard remaining >= 64 * 1_024 else { return nil }
         case .chunked: break
         }
@@ -28,7 +28,7 @@ extension HTTP1Connection {
     func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody) {
         guard lease === self.lease else { return }
         self.lease = nil
-        // Only fails on a closed channel, which is noticed anyway.
+        // Fails only on a closed channel, which is noticed anyway.
         try? context?.channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveAllocator)
         deadline = .max
         incoming = body.isBroken ? .none : body.incoming
@@ -45,7 +45,7 @@ extension HTTP1Connection {
         readIfUseful()
     }
 
-    /// Small while a connection is idle: each keeps the buffer of its last read.
+    /// Small while a connection is idle: each connection keeps the buffer of its last read.
     static let receiveAllocator = AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 2_048, maximum: 16_384)
 
     func sendContinue() {

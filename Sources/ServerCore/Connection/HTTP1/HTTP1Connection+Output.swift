@@ -11,9 +11,9 @@ import NIOCore
 #endif
 
 extension HTTP1Connection {
-    /// Sends of the body what the connection takes now.
+    /// Sends as much of the body as the connection accepts now.
     func pump() {
-        // A share of one turn; others wait for their turn too.
+        // A share of one turn of the loop; other connections need their turn too.
         var budget = min(8 * 1_024 * 1_024, pace.piece)
         let isLimited = pace.isLimited
         let start = budget
@@ -36,7 +36,7 @@ extension HTTP1Connection {
                     return
                 }
                 outgoing = .file(span, isPiece: isPiece)
-                // Whoever is slow to take the last of it does not keep the file open.
+                // A client that is slow to take the end of a file does not keep it open.
                 if span.count == 0, !isPiece { return finishAnswer() }
             case .stream(let isChunked, let remaining):
                 guard pumpStream(isChunked: isChunked, remaining: remaining, &budget) else { return }
@@ -44,7 +44,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Lets the task that writes a body send by itself, once all it has written so far is sent.
+    /// Lets the task that writes a body send directly, once everything that it has written so far is sent.
     func lendOutlet() {
         guard case .stream(isChunked: true, remaining: nil) = outgoing, isAnswering, !isAnswered, phase == .exchange,
             socket >= 0, outstanding == 0, !pace.isLimited, let exchange
@@ -52,7 +52,7 @@ extension HTTP1Connection {
         exchange.sink.lend { Outlet(socket: socket, pool: engine.pool, counters: engine.counters) }
     }
 
-    /// Waits where the bytes just sent came too early.
+    /// Waits if the bytes just sent were ahead of the rate limit.
     private func keepToRate(_ count: Int) {
         let wait = pace.spend(count)
         guard wait > .zero else { return goOnLater() }
@@ -64,7 +64,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Goes on in the loop's next turn.
+    /// Continues in the loop's next turn.
     func goOnLater() {
         guard !isPumpScheduled else { return }
         isPumpScheduled = true
@@ -123,7 +123,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Begins to send a file's span; a small one goes out with its head in one piece.
+    /// Begins to send a span of a file; a small one is sent together with its head.
     func send(_ span: FileSpan, isPiece: Bool) {
         let out = loopState.out
         if span.count <= copiedFile, !pace.isLimited {
@@ -145,7 +145,7 @@ extension HTTP1Connection {
     }
 
     /// Sends a piece of a file.
-    /// - Returns: false when to wait: for the socket, for the disk, or because all is over.
+    /// - Returns: false when it has to wait for the socket or the disk, or everything has ended.
     private func sendPiece(_ span: inout FileSpan, upTo limit: Int64) -> Bool {
         guard span.isWarm() else {
             warm(span)
@@ -161,7 +161,7 @@ extension HTTP1Connection {
         if count == -Int(sys_again) { return keepRest(&span) }
         if count == -Int(sys_no_call) || count == -Int(sys_invalid) { return copyPiece(&span, upTo: 64 * 1_024) }
         guard count > 0 else {
-            // A failed connection, or the file was cut while it was sent: never padded.
+            // The connection failed, or the file was truncated while it was being sent: it is never padded.
             breakOff()
             return false
         }
@@ -170,10 +170,10 @@ extension HTTP1Connection {
         return true
     }
 
-    /// Gives the channel something to wait for room with; its completion brings us back.
+    /// Passes something to the channel so that it waits until the socket accepts more; its completion continues here.
     ///
-    /// Of a small rest it gets all where there is memory for it, so that clients who read slowly don't keep a
-    /// descriptor each; else a small piece.
+    /// A small rest is passed completely if there is memory for it, so that clients that read slowly do not keep a
+    /// descriptor each; otherwise a small piece is.
     private func keepRest(_ span: inout FileSpan) -> Bool {
         let counted = max(0, Int(clamping: span.count) - SoftByteBudget.uncounted)
         guard span.count <= 64 * 1_024, engine.answers.take(counted) else {
@@ -182,8 +182,8 @@ extension HTTP1Connection {
         return copyPiece(&span, upTo: Int(span.count), counted: counted)
     }
 
-    /// Reads a piece that is in memory and gives it to the channel; `counted` bytes were taken for it of the memory for
-    /// answers.
+    /// Reads a piece that is in memory and passes it to the channel; `counted` bytes were taken for it from the memory
+    /// for answers.
     private func copyPiece(_ span: inout FileSpan, upTo limit: Int, counted: Int = 0) -> Bool {
         guard let context else {
             engine.answers.give(counted)
@@ -205,7 +205,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Has a thread bring the next piece into memory, then goes on.
+    /// Makes a thread bring the next piece into memory, then continues.
     private func warm(_ span: FileSpan) {
         guard !isWarming else { return }
         isWarming = true
@@ -218,10 +218,10 @@ extension HTTP1Connection {
         }
     }
 
-    /// Ends the connection within a body, so that nobody takes the part for the whole.
+    /// Ends the connection in the middle of a body, so that nobody takes the part for the whole.
     private func breakOff() {
         flush(more: false)
-        // Where the end of the connection is the end of the body, only a reset says that this is neither.
+        // If the body is delimited by the end of the connection, only a reset shows that it is incomplete.
         if socket >= 0, context?.channel.isActive == true {
             var choice = linger(l_onoff: 1, l_linger: 0)
             unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))

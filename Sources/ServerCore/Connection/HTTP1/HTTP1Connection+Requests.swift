@@ -3,7 +3,7 @@ import DirectoryRoot
 import NIOCore
 
 extension HTTP1Connection {
-    /// Reads on in the head; when it is complete, begins its exchange.
+    /// Continues to parse the head; when it is complete, begins its exchange.
     /// - Returns: whether anything more can be done now.
     func readHead() -> Bool {
         do throws(HTTPError) {
@@ -36,7 +36,7 @@ extension HTTP1Connection {
     }
 
     /// Counts the memory of a head that is not small.
-    /// - Returns: false when there is no room for it.
+    /// - Returns: false when there is none left for it.
     func holdHead(_ bytes: Int) -> Bool {
         guard max(bytes, heldHead) > ByteBudget.uncounted else { return true }
         guard engine.wholeRequests.change(from: heldHead, to: bytes) else { return false }
@@ -79,7 +79,7 @@ extension HTTP1Connection {
         dispatch(engine.access.admit(view), view)
     }
 
-    /// Asks off the loop, and dispatches back on it.
+    /// Decides admission off the loop, and dispatches the request back on the loop.
     private func ask(_ open: Admission, _ view: RequestHeadView) {
         let exchange = Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
         self.exchange = exchange
@@ -128,7 +128,7 @@ extension HTTP1Connection {
     }
 
     private func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)? = nil) {
-        // What came together with its head is whole before anybody asks for it.
+        // A body that arrived together with its head is complete before anybody asks for it.
         if case .counted(let length) = incoming, length <= Int64(inbound.readableBytes) { receiveBody() }
         switch engine.route(request, settling: settle) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
@@ -141,7 +141,7 @@ extension HTTP1Connection {
                 respond(response)
             }
         case .later(let work):
-            // What is here already goes to the reader without another turn.
+            // What was already received goes to the reader without another turn of the loop.
             receiveBody()
             start(request, work)
         case .onDisk(let work): enterExchange().start(request, sendsBody: !isHeadOnly, onDisk: work)
@@ -158,17 +158,17 @@ extension HTTP1Connection {
         return exchange
     }
 
-    /// The exchange is over on both sides: the next one can begin.
-    /// - Returns: false when there is none.
+    /// Ends an exchange that is complete on both sides, so that the next one can begin.
+    /// - Returns: false when it is not complete yet, or no further request is taken.
     func finishExchange() -> Bool {
         if !isBodyDone, !closesAfter {
-            // The rest of a body that nobody wanted is read and dropped: `settleUnreadBody` ends the connection after
-            // a large one.
+            // The rest of a body that nobody wanted is read and dropped: `settleUnreadBody` ends the connection after a
+            // large one.
             return false
         }
         record(status: status, bytes: isHeadOnly ? 0 : sentBytes)
-        // Who waits for leave to send will send nothing; and what is refused for another reason is not sent for
-        // nothing.
+        // A client that waits for 100 Continue will send nothing; and after any other refusal there is no reason to
+        // wait for the rest.
         if status == 401, case .counted(let rest) = incoming, !isBodyBroken, !owesContinue { unreadBody = rest }
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil
@@ -177,29 +177,29 @@ extension HTTP1Connection {
         owesContinue = false
         view = nil
         _ = holdHead(0)
-        // A large head's room is not kept for the small ones to come.
+        // The buffer of a large head is not kept for the small ones to come.
         if !isKnownUniquelyReferenced(&head) || head.bytes.capacity > 4_096 {
             head = RequestHead()
         } else {
             head.reset()
         }
-        // It is recorded, however the connection ends now.
+        // The request is recorded, however the connection ends now.
         phase = .head
         if closesAfter || engine.isShuttingDown {
             linger()
             return false
         }
-        // Else the client's time to take what is kept for it goes on.
+        // Otherwise the client's time for taking what is kept for it continues to run.
         if outstanding == 0 { setDeadline(seconds: engine.idleSeconds) }
         return true
     }
 
-    /// Records a request with which the connection ended: what of its answer was sent, if there was one.
+    /// Records a request during which the connection ended: with the bytes sent of its response, if it had one.
     func recordBrokenOff() {
         guard isAnswering else { return record(status: AccessRecord.abandoned, bytes: 0) }
         var sent = sentBytes &- Int64(outstanding)
         if case .file(let span, _) = outgoing { sent &-= span.count }
-        // Of a whole body these are counted.
+        // For a whole body, these are counted already.
         if !isAnswered, let exchange { sent &+= exchange.sink.sentAround }
         record(status: status, bytes: isHeadOnly ? 0 : max(0, sent))
     }
@@ -212,14 +212,14 @@ extension HTTP1Connection {
 
     // MARK: - Refusing
 
-    /// Answers a request that cannot be understood or taken, and ends the connection so that nothing after it is read
+    /// Answers a request that can't be parsed or accepted, and ends the connection so that nothing after it is parsed
     /// as a request.
     func refuse(_ error: HTTPError) {
         let wantsNoBody = asksForHead
-        // A head that never became whole has ranges into bytes that were not kept.
+        // A head that was never complete has ranges into bytes that were not kept.
         if head.bytes.isEmpty { head.reset() }
         if phase == .head {
-            // What the last exchange left behind.
+            // Left over from the last exchange.
             isAnswering = false
             isAnswered = false
             sentBytes = 0
@@ -234,18 +234,19 @@ extension HTTP1Connection {
         if phase == .exchange, isAnswered { _ = finishExchange() }
     }
 
-    /// Whether the method of a head, be it whole or not, is HEAD: whatever is wrong with it, its answer has no body.
+    /// Whether the method of a head, complete or not, is HEAD: then even an error response has no body.
     private var asksForHead: Bool {
         if !head.bytes.isEmpty { return head.method == .head }
         let start = inbound.readerIndex + head.methodRange.lowerBound
         return inbound.viewBytes(at: start, length: head.methodRange.count)?.elementsEqual("HEAD".utf8) ?? false
     }
 
-    /// Lets the client see the answer before the connection ends: closing at once while bytes are on their way to us
-    /// would reset it.
+    /// Lets the client receive the response before the connection ends: closing while bytes are on their way here would
+    /// reset it.
     ///
-    /// Who is only asked to log in is to read it, too: KDE's programs take an end of our side within their own body for
-    /// a connection that broke, so that waits for the rest of one whose length is known. RFC 9112 §9.6.
+    /// A client that is merely asked to log in must also be able to read that: KDE's programs take the end of our side
+    /// during their own body for a broken connection, so for a body of known length, its rest is awaited. RFC 9112
+    /// §9.6.
     private func linger() {
         flush(more: false)
         guard phase != .closed else { return }
@@ -272,7 +273,8 @@ extension HTTP1Connection {
             }
             if count > 0, outstanding == 0, loopState.tick < lingersUntil { setDeadline(engine.limits.lingerTime) }
         }
-        // Somebody who goes on for this long does not read answers, unless the answer waits behind what he sends.
+        // A client that continues to send for this long does not read responses, unless the response waits behind what
+        // it sends.
         if unreadBody <= 0, discarded > 64 * 1_024 * 1_024 { abort() }
     }
 }

@@ -11,8 +11,8 @@ extension HTTP1Connection {
         readIfUseful()
     }
 
-    /// Composes the head and begins to send; complete for bodies that are at hand.
-    /// - Parameter given: taken over, so that what is added to its fields needs no copy of them.
+    /// Composes the head and begins to send; finishes immediately if the body is in memory.
+    /// - Parameter given: consumed, so that adding fields to it needs no copy of them.
     func respond(_ given: consuming Response) {
         guard !isAnswering, phase == .exchange else { return }
         isAnswering = true
@@ -28,7 +28,7 @@ extension HTTP1Connection {
         case .bytes(let bytes):
             sentBytes = Int64(bytes.count)
             unsafe bytes.withUnsafeBytes { unsafe emit($0) }
-            // Not worth waiting for by itself: what follows pays.
+            // Too little to wait for: the next bytes pay for it.
             if pace.isLimited { _ = pace.spend(bytes.count) }
             finishAnswer()
         case .file(let entry, let range):
@@ -40,10 +40,10 @@ extension HTTP1Connection {
         }
     }
 
-    /// Decides what becomes of a body that the handler has not read to its end.
+    /// Decides what to do with a body that the handler has not read to its end.
     private func settleUnreadBody(_ response: Response) {
         if case .stream = response.body, !isHeadOnly, pipe != nil, !owesContinue {
-            // Its writer may still be reading.
+            // The writer of the response may still be reading it.
             return
         }
         if case .counted(let remaining) = incoming, remaining <= Self.skippable, !owesContinue, !isBodyBroken { return }
@@ -54,7 +54,7 @@ extension HTTP1Connection {
         case none, chunked, untilClose
         case counted(Int64)
 
-        /// What is sent of a stream that is framed so.
+        /// What is sent of a stream with this framing.
         var outgoing: Outgoing {
             switch self {
             case .none: .none
@@ -104,7 +104,7 @@ extension HTTP1Connection {
 
     /// Writes a field line.
     ///
-    /// One of tens of thousands of bytes finds no room, and no client would take it: it is left out.
+    /// A line of tens of thousands of bytes does not fit, and no client would accept it: it is left out.
     private func writeField(_ name: String, _ value: String, to out: OutBuffer) {
         guard name.utf8.count + value.utf8.count + 1_024 < out.freeBytes else {
             return engine.logger.debug("a field line is too long to be sent", metadata: ["field": "\(name)"])

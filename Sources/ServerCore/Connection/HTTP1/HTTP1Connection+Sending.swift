@@ -2,23 +2,23 @@ import CSyscalls
 import NIOCore
 
 extension HTTP1Connection {
-    /// Bytes that a channel may hold before nothing more is given to it.
+    /// How many bytes a channel may hold before nothing more is passed to it.
     ///
-    /// On a plain connection it only ever holds what the socket did not take.
+    /// On a plain connection it holds only what the socket did not accept.
     private var channelLimit: Int { socket >= 0 ? 1 : copiedPiece }
 
-    /// How much of a file is read into memory at once, where it can't be sent without.
+    /// How much of a file is read into memory in one step, when it has to be.
     var copiedPiece: Int { engine.unsent.isCrowded || loopState.isCrowded ? 16 * 1_024 : 128 * 1_024 }
 
-    /// Files up to this size are copied behind what is gathered; larger ones go by `sendfile`, where that can be had.
+    /// Files up to this size are copied into the output buffer; larger ones are sent by `sendfile`, if possible.
     ///
-    /// At 16 KiB a copy costs as much as the other call; 100,000 answers of 64 KiB took 2.5 CPU seconds with copies and
-    /// take 2.2 without.
+    /// At 16 KiB a copy costs as much as the other system call; 100,000 responses of 64 KiB took 2.5 CPU seconds with
+    /// copies, and take 2.2 without.
     var copiedFile: Int64 { socket >= 0 || loopState.isCrowded ? 16 * 1_024 : 64 * 1_024 }
 
     var canSend: Bool { outstanding < channelLimit && phase != .closed }
 
-    /// Sends bytes behind what was gathered; small ones are gathered too.
+    /// Sends bytes after those in the output buffer; small ones are buffered too.
     func emit(_ bytes: UnsafeRawBufferPointer) {
         let out = loopState.out
         if bytes.count <= out.freeBytes {
@@ -29,7 +29,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Sends a piece of a body and what ends it: gathered where that is cheaper than a call.
+    /// Sends a piece of a body and its terminator: buffered if that is cheaper than a system call.
     func emit(_ piece: UnsafeRawBufferPointer, end: StaticString) {
         let out = loopState.out
         guard piece.count <= 16 * 1_024, piece.count + end.utf8CodeUnitCount <= out.freeBytes else {
@@ -39,7 +39,7 @@ extension HTTP1Connection {
         out.append(end)
     }
 
-    /// Sends what was gathered.
+    /// Sends the output buffer.
     func flush(more: Bool) {
         let out = loopState.out
         guard out.count > 0 else { return }
@@ -65,7 +65,7 @@ extension HTTP1Connection {
         queue(rest.count, context) { buffer in unsafe buffer.writeBytes(rest) }
     }
 
-    /// Sends what was gathered, a piece that is too large to be gathered, and what ends it, in one go.
+    /// Sends the output buffer, a piece that is too large for it, and the terminator, in one call.
     private func transmit(_ piece: UnsafeRawBufferPointer, end: StaticString) {
         let out = loopState.out
         defer { out.clear() }
@@ -94,7 +94,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Gives the channel what the socket did not take, unless too much lies there already.
+    /// Passes to the channel what the socket did not accept, unless it holds too much already.
     private func queue(_ count: Int, _ context: ChannelHandlerContext, _ fill: (inout ByteBuffer) -> Void) {
         let counted = max(0, count - SoftByteBudget.uncounted)
         guard
@@ -105,11 +105,11 @@ extension HTTP1Connection {
         write(buffer, counted: counted)
     }
 
-    /// Gives bytes to the channel, and goes on when it has got rid of them.
+    /// Passes bytes to the channel, and continues once they are written.
     func write(_ buffer: ByteBuffer, counted: Int = 0) {
         guard let context else { return engine.answers.give(counted) }
         let count = buffer.readableBytes
-        // Until now the socket took all.
+        // Until now the socket accepted everything.
         if outstanding == 0 { lastActivity = loopState.tick }
         outstanding += count
         kept += counted
@@ -117,7 +117,7 @@ extension HTTP1Connection {
             if engine.unsent.isFull { loopState.shedStalled() }
             engine.unsent.hold(count)
         }
-        // Between requests the time that runs is that of an idle client.
+        // Between requests, the time limit is that of an idle client.
         if deadline == .max || phase == .head { timeTheReader() }
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -143,7 +143,7 @@ extension HTTP1Connection {
         goOnLater()
     }
 
-    /// Goes on sending, and with what waits behind it.
+    /// Continues to send, and then with the requests that wait.
     func goOn() {
         guard phase != .closed else { return }
         pump()

@@ -7,17 +7,17 @@ extension HTTP1Connection {
     }
 
     func setDeadline(seconds: UInt32) {
-        // The tick may be due at once, so one more.
+        // The next tick may come immediately, so one more.
         deadline = loopState.tick &+ seconds &+ 1
     }
 
-    /// Limits the time in which the peer takes nothing of what was given to the channel.
+    /// Limits how long the peer may take nothing of what was passed to the channel.
     func timeTheReader() {
         reader.begin()
         setDeadline(engine.limits.readerStallTime)
     }
 
-    /// Limits what is waited for, now that the socket has taken all that was given to it.
+    /// Sets the limit for the next wait, now that the socket has accepted everything passed to it.
     func timeThePeer() {
         deadline = .max
         switch phase {
@@ -66,9 +66,9 @@ extension HTTP1Connection {
         }
     }
 
-    /// Looks whether the client goes on where it is waited for, and tells those who keep something for the answer.
+    /// Checks whether the client makes progress while something waits for it.
     ///
-    /// The socket takes more in large steps only, which on a thin line are far apart.
+    /// The socket accepts data in large steps only, which are far apart on a slow line.
     private func lookAtProgress(_ tick: UInt32) {
         guard phase == .exchange, deadline != .max else { return progress.rest(tick) }
         if outstanding == 0 {
@@ -80,24 +80,24 @@ extension HTTP1Connection {
         }
     }
 
-    /// Says something to a client that sends nothing more, where its answer is not begun for nobody: the reset that one
-    /// which has gone answers with ends the exchange.
+    /// Sends an interim response to a client that sends nothing more, while the work for its response would be wasted
+    /// if it is gone: a vanished client answers with a reset, which ends the exchange.
     private func lookForClient() {
         guard isInputClosed, outstanding == 0, let exchange, exchange.endsWithClient else { return }
         inform(.processing, ResponseFields(), of: exchange)
     }
 
-    /// Looks whether the client takes what waits for it, whole answers too, which are no exchange any more.
+    /// Checks whether the client takes what waits for it, including complete responses whose exchange has ended.
     private func lookAtTaking(_ tick: UInt32) {
         guard kept > 0 || outstanding > 0 else { return taking.rest(tick) }
-        // Where the system does not tell, what it takes itself is all that counts.
+        // If the system can't tell what was acknowledged, only what the socket accepts counts.
         if let confirmed = ReaderWatch.confirmed(on: context?.channel) { _ = taking.look(confirmed, tick) }
     }
 
     var idleSince: UInt32? {
         switch phase {
         case .head, .lingering: lastActivity
-        // Who has the answer, and sends the rest of a body that nobody wants, or does not.
+        // The response was taken; the client sends the rest of an unwanted body, or does not.
         case .exchange: isAnswered && outstanding == 0 ? lastActivity : nil
         case .closed: nil
         }

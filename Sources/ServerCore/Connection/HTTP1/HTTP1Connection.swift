@@ -3,21 +3,21 @@ import DirectoryRoot
 import NIOCore
 import NIOPosix
 
-/// One HTTP/1 connection: heads come in, responses go out in order, and nothing is held while it is idle.
+/// One HTTP/1 connection: requests are read, responses are sent in order, and no buffer is held while it is idle.
 ///
-/// On a plain connection answers are sent straight on the socket while nothing is queued, and only what the socket does
-/// not take goes through the channel, whose completion says when to go on; over TLS all goes through the channel.
-/// Requests are read one at a time: while one is in work, at most one read of later bytes is held.
+/// On a plain connection, responses are sent directly on the socket while nothing is queued; only what the socket does
+/// not accept goes through the channel, whose completion tells when to continue. Over TLS, everything goes through the
+/// channel. Requests are processed one after the other: meanwhile, at most one read of later bytes is held.
 final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     enum Phase {
-        /// Between requests, or inside a head.
+        /// Between requests, or within a head.
         case head
-        /// A request is in work.
+        /// A request is being processed.
         case exchange
-        /// Refused: whatever still comes is thrown away until the client has seen why.
+        /// After a refusal: whatever is received is dropped until the client has seen the reason.
         case lingering
         case closed
     }
@@ -26,7 +26,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     let loopState: LoopState
     let isSecure: Bool
     var context: ChannelHandlerContext?
-    /// The socket, for sending straight on it; -1 over TLS and before the channel is active.
+    /// The socket, for sending directly; -1 over TLS and before the channel is active.
     var socket: Int32 = -1
     var peer = ""
     private(set) var network: NetworkAddress?
@@ -36,33 +36,33 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var inbound = ByteBuffer()
     var parser: HTTP1HeadParser
     var head = RequestHead()
-    /// The head as it was shown to the access control; nil for one that was refused before.
+    /// The head as shown to the access control; nil for one that was refused before that.
     var view: RequestHeadView?
     var phase = Phase.head
     var hasReadPending = false
     var isInputClosed = false
     var incoming = IncomingBody.none
     var pipe: BodyPipe?
-    /// While the body's task receives from the socket itself.
+    /// Set while the body's task receives from the socket itself.
     var lease: SocketLease?
     var owesContinue = false
     /// Access is being decided on the pool: the body waits for its reader.
     var isAsking = false
-    /// The body came apart: nothing after it can be read.
+    /// The body could not be decoded: nothing after it can be parsed.
     var isBodyBroken = false
-    /// Body bytes that came and nobody wanted.
+    /// The number of body bytes that were received and not wanted.
     var discarded = 0
-    /// Of a body whose request was answered by 401, what has not come yet: our side ends behind it.
+    /// How much is still to come of a body whose request was answered with 401: our side ends after that.
     var unreadBody: Int64 = 0
-    /// For no longer than until this tick that is waited for, however steadily it comes.
+    /// The tick until which that is awaited at most, however steadily it comes.
     var lingersUntil: UInt32 = 0
-    /// Body bytes that went to the reader.
+    /// The number of body bytes passed to the reader.
     var receivedBody: Int64 = 0
-    /// Bytes of the head, as they are counted in the engine's memory.
+    /// The size of the head in bytes, as counted in the engine's memory.
     var heldHead = 0
-    /// Bytes of a body that came without having been asked for, since the last ones that were.
+    /// The number of bytes of a body received without having been asked for, since the last ones that were.
     var unasked = 0
-    /// Whether the time for the head runs.
+    /// Whether the time limit for the head is running.
     var isTimingHead = false
 
     // Answering
@@ -76,13 +76,13 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     /// For the access log.
     var user: String?
     var beganAt: Int64 = 0
-    /// Bytes given to the channel that the socket has not taken yet.
+    /// The number of bytes passed to the channel that the socket has not accepted yet.
     var outstanding = 0
-    /// Of those, the ones that count against the memory for all answers.
+    /// How many of those count against the memory for all answers.
     var kept = 0
-    /// Bytes of this response's body.
+    /// The number of bytes of this response's body.
     var sentBytes: Int64 = 0
-    /// What to go back to when a file within a stream has been sent.
+    /// The state to return to after a file within a stream has been sent.
     var streamFraming = Outgoing.none
     var isPumpScheduled = false
     var isWarming = false
@@ -94,9 +94,9 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     var reader = ReaderWatch()
     var silence = SilenceWatch()
     var progress: ClientProgress
-    /// How its client takes what is kept for it, in whichever phase.
+    /// How the client takes what is kept for it, in any phase.
     var taking: ClientProgress
-    /// While it lingers: the time for what the system still has of the answers has begun.
+    /// While lingering: whether the time limit for what the system still has to send is running.
     var isTimingTail = false
     var lastActivity: UInt32
 
@@ -125,7 +125,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     private func begin(_ context: ChannelHandlerContext) {
         guard memberIndex < 0, phase != .closed else { return }
-        // Nobody would hear an answer.
+        // Nobody would receive a response.
         guard let peer = context.channel.peer else { return closeAtOnce() }
         self.peer = peer
         network = NetworkAddress(peer)?.network
@@ -142,7 +142,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         read()
     }
 
-    /// Too many are here: says so, and goes.
+    /// There are too many connections: answers that, and closes.
     private func turnAway() {
         guard let context else { return }
         if !isSecure {
@@ -161,7 +161,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         hasReadPending = false
         var buffer = unwrapInboundIn(data)
         engine.counters.received(buffer.readableBytes)
-        // Of what came before, the end was cut off already.
+        // The end of what was received before has been cut off already.
         guard !isInputClosed else { return }
         if isAsked { releaseUnasked() } else if !holdUnasked(buffer.readableBytes) { return abort() }
         lastActivity = loopState.tick
@@ -182,9 +182,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         work()
     }
 
-    /// Lets go of what was read of ``inbound``, before so many bytes are added.
+    /// Drops what was already parsed of ``inbound``, before `more` bytes are added.
     ///
-    /// Of a client whose every write ends within a head there is always a rest: all that it ever sent would stay.
+    /// If each of a client's writes ends within a head, there is always a rest: everything that it ever sent would be
+    /// kept.
     private func forgetRead(with more: Int, in context: ChannelHandlerContext) {
         guard inbound.readerIndex > 0 else { return }
         var rest = context.channel.allocator.buffer(capacity: inbound.readableBytes + more)
@@ -207,7 +208,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A reset, a broken pipe, a failed handshake: the peer's affair.
+        // A reset, a broken pipe or a failed handshake: caused by the peer.
         abort()
     }
 
@@ -223,12 +224,12 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
 
     // MARK: - Turns of the loop
 
-    /// Goes on with whatever can go on, sends what was gathered, and reads if more can be used.
+    /// Continues with whatever can continue, sends the output buffer, and reads if more can be used.
     func work() {
         process()
         flush(more: false)
         lendOutlet()
-        // So that the channel can use its buffer again.
+        // So that the channel can reuse its buffer.
         if inbound.readableBytes == 0 { inbound = ByteBuffer() }
         cutShort()
         if isInputClosed { endOfInput() }
@@ -238,7 +239,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         while true {
             switch phase {
             case .head:
-                // Who does not take the answers is not given more of them: they would be held here.
+                // A client that does not take responses gets no more of them: they would be held here.
                 guard inbound.readableBytes > 0, !closesAfter, canSend else { return }
                 if answerAgain() { continue }
                 guard readHead() else { return }
@@ -256,11 +257,11 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         }
     }
 
-    /// The peer sends nothing more: what it asked for is still answered.
+    /// The peer sends nothing more: what it has requested is still answered.
     private func endOfInput() {
         switch phase {
         case .head:
-            // Requests that wait for the socket to take earlier answers.
+            // Requests that wait until the socket accepts earlier responses.
             guard inbound.readableBytes == 0 || canSend else { return }
             close()
         case .lingering: close()
@@ -269,7 +270,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
                 isBodyBroken = true
                 closesAfter = true
                 endPipe(.failure(.bodyBrokenOff))
-                // Nothing else would end it: of the body that nobody wanted, no more comes.
+                // Nothing else would end it: no more of the unwanted body will come.
                 if isAnswered { _ = finishExchange() }
             }
         case .closed: break
@@ -290,7 +291,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         case .lingering: read()
         case .exchange:
             if isBodyDone {
-                // One read ahead, so that a peer that leaves is noticed; then back-pressure.
+                // One read ahead, so that a disconnect is noticed; then back-pressure.
                 if inbound.readableBytes == 0 { read() }
             } else if isAnswered || pipe?.isWanted == true {
                 read()

@@ -1,27 +1,27 @@
 import DirectoryRoot
 
-/// The files that one loop answered GET with a moment ago: open, with the head composed, so that asking for them again
-/// costs a look at what is there instead of an open and everything behind it.
+/// The files with which one loop answered recent GET requests: open, with their heads composed, so that another request
+/// costs one check of what is at the path instead of an open and everything after it.
 ///
-/// Never stale: each use compares what stands at the path now with what was opened; see
-/// ``DirectoryRoot/holds(_:at:isNested:)``. A path that leads through a link is not kept at all. Few, and each only for
-/// some seconds after its last use, so that a deleted file gives its room back and the file system can be unmounted.
-/// Only what the kernel opened without asking the disk comes in, and an open file keeps its directories in the kernel's
-/// memory: asking again does not wait either.
+/// Never stale: each use compares what is at the path now with what was opened; see
+/// ``DirectoryRoot/holds(_:at:isNested:)``. A path that leads through a link is never cached. The entries are few, and
+/// each is kept only for some seconds after its last use, so that a deleted file's space is freed and the file system
+/// can be unmounted. Only what the kernel opened without asking the disk is cached, and an open file keeps its
+/// directories in the kernel's cache: the check does not wait either.
 final class OpenFileCache {
     /// One file, ready to be sent.
     final class File {
         let target: [UInt8]
         let entry: Entry
-        /// The fields with `Content-Length`, each line ended.
+        /// The fields with `Content-Length`, each line with its CR LF.
         let lines: [UInt8]
         /// From the root, ended by NUL.
         private let path: [CChar]
         private let isNested: Bool
         private let root: DirectoryRoot
-        /// Under which rules of access it was given.
+        /// The access rules under which it was sent.
         let rules: UInt64
-        /// How often it was asked for in the last second.
+        /// How often it was requested in the last second.
         fileprivate(set) var uses = 0
         fileprivate var lastUse: UInt32
 
@@ -39,7 +39,7 @@ final class OpenFileCache {
             lastUse = tick
         }
 
-        /// Whether this is what `other` asks for.
+        /// Whether `other` is this file's target.
         func names(_ other: UnsafeRawBufferPointer) -> Bool {
             unsafe target.count == other.count && target.elementsEqual(other)
         }
@@ -52,14 +52,14 @@ final class OpenFileCache {
         }
     }
 
-    /// However many descriptors there are.
+    /// The most files, however many descriptors there are.
     static let capacity = 128
-    /// Seconds after the last use.
+    /// How many seconds after its last use a file is kept.
     static let keep: UInt32 = 3
 
     private var files: [UInt64: File] = [:]
 
-    /// The file that this target named a moment ago, if it is still the same.
+    /// The file that this target led to a moment ago, if it is still the same.
     func find(_ target: UnsafeRawBufferPointer, rules: UInt64, tick: UInt32) -> File? {
         guard !files.isEmpty else { return nil }
         let key = unsafe Self.hash(target)
@@ -74,7 +74,7 @@ final class OpenFileCache {
         return file
     }
 
-    /// Keeps what a target was just answered with, unless there are `limit` files here already.
+    /// Caches the file with which a target was just answered, unless there are `limit` files already.
     func keep(
         _ entry: Entry, for target: UnsafeRawBufferPointer, path: SharePath, root: DirectoryRoot, lines: [UInt8],
         rules: UInt64, tick: UInt32, limit: Int
@@ -87,7 +87,7 @@ final class OpenFileCache {
             root: root, rules: rules, tick: tick)
     }
 
-    /// Closes what nobody asked for lately.
+    /// Closes the files that were not requested lately.
     func expire(_ tick: UInt32, keep: UInt32 = OpenFileCache.keep) {
         guard !files.isEmpty else { return }
         files = files.filter { tick &- $0.value.lastUse <= keep }

@@ -1,6 +1,6 @@
-/// Bytes on their way out, gathered by one event loop for the connection that it is serving at the moment.
+/// An output buffer of one event loop, used for the connection that it is serving at the moment.
 ///
-/// One for each loop, not one for each connection: idle connections hold no memory for output. It is empty whenever the
+/// One for each loop, not for each connection: idle connections hold no memory for output. It is empty whenever the
 /// loop leaves a connection.
 @safe final class OutBuffer {
     private let capacity: Int
@@ -8,7 +8,7 @@
     private let base: UnsafeMutableRawPointer
     private(set) var count = 0
 
-    /// - Parameter capacity: more than this is sent before more is gathered.
+    /// - Parameter capacity: the number of bytes it holds; when it is full, it is sent before more is added.
     init(capacity: Int = 256 * 1_024) {
         self.capacity = capacity
         unsafe base = .allocate(byteCount: capacity, alignment: 64)
@@ -16,13 +16,13 @@
 
     deinit { unsafe base.deallocate() }
 
-    /// Bytes that still fit.
+    /// The number of bytes that still fit.
     var freeBytes: Int { capacity - count }
 
-    /// What was gathered.
+    /// The buffered bytes.
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// The free part, for a read right into it; follow with ``advance(by:)``.
+    /// The free part, to read into directly; to be followed by ``advance(by:)``.
     var free: UnsafeMutableRawBufferPointer {
         unsafe UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
     }
@@ -31,7 +31,7 @@
 
     func clear() { count = 0 }
 
-    /// Adds bytes that must fit: see ``freeBytes``.
+    /// Appends bytes, which must fit: see ``freeBytes``.
     func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress, bytes.count <= freeBytes else { return }
         unsafe (base + count).copyMemory(from: source, byteCount: bytes.count)
@@ -43,7 +43,7 @@
     }
 
     func append(_ text: String) {
-        // Nearly all strings lie in one piece, and need no copy of their own to be read.
+        // Nearly all strings are contiguous, and need no copy to be read.
         let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
             unsafe append(UnsafeRawBufferPointer(bytes))
         }

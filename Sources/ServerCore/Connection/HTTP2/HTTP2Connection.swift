@@ -9,8 +9,8 @@ import NIOHTTP2
     import Glibc
 #endif
 
-/// What a connection is when HTTP/2 was agreed on: the frames are SwiftNIO's, each stream is an ``HTTP2Stream`` that
-/// tells of its begin and end here, so that an idle connection ends, and one with streams waits for them.
+/// A connection on which HTTP/2 was negotiated: SwiftNIO handles the frames, and each stream is an ``HTTP2Stream`` that
+/// reports its beginning and end here, so that an idle connection is closed, and one with streams waits for them.
 ///
 /// RFC 9113.
 final class HTTP2Connection: ChannelInboundHandler, LoopMember {
@@ -25,26 +25,26 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     private var context: ChannelHandlerContext?
     private var meter: HTTP2FrameMeter?
     private var streams = 0
-    /// Those that wait until the channel takes more, in the order in which they go on.
+    /// The streams that wait until the channel accepts more, in the order in which they continue.
     private var queue: CircularBuffer<HTTP2Stream> = []
     private var isGoingOn = false
-    /// The streams whose answer ends, or has ended, with an empty frame.
+    /// The number of streams whose response ends, or has ended, with an empty frame.
     private var emptyEnds = 0
-    /// Bytes of bodies in frames, of all streams.
+    /// The number of body bytes in frames, for all streams.
     private(set) var framedBytes: Int64 = 0
-    /// The last stream that its client began; 0 before there is one.
+    /// The last stream that the client began; 0 before the first.
     private var lastStream = 0
     private var lastActivity: UInt32
     private var reader = ReaderWatch()
     private var progress: ClientProgress
     private var silence = SilenceWatch()
-    /// Bytes of a head that is on its way, as counted.
+    /// The counted size of a head that is being received, in bytes.
     private var heldHead = 0
-    /// When the wait for the client's own end is over, once the connection has said that it ends.
+    /// The tick until which the client's own end is awaited, once the connection has announced that it ends.
     private var closing: UInt32?
-    /// The time for what the system still has of the answers has begun.
+    /// Whether the time limit for what the system still has to send is running.
     private var isTimingTail = false
-    /// The client was told that nothing new is taken.
+    /// Whether the client was told that no new streams are accepted.
     private(set) var isEnding = false
     private var isInputClosed = false
     /// The frame layer has sent GOAWAY, which it only does when its client is at fault.
@@ -62,27 +62,28 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         progress = ClientProgress(loopState.tick)
     }
 
-    /// Makes a channel speak HTTP/2.
+    /// Configures a channel for HTTP/2.
     static func configure(_ channel: any Channel, peer: String, engine: Engine, loopState: LoopState) throws {
         var settings = NIOHTTP2Handler.ConnectionConfiguration()
         settings.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: 100),
             HTTP2Setting(parameter: .maxHeaderListSize, value: engine.limits.headBytes),
         ]
-        // All that comes is passed on to its stream at once, so this only has to be as much as may be on its way.
+        // Everything received is passed on to its stream immediately, so this only has to cover what may be in transit.
         settings.targetWindowSize = 4 * 1_024 * 1_024
-        // Browsers say which pictures they want first, again for each that comes into view. The frame layer keeps the
-        // time of so many, but the meter knows how much more would be too much.
+        // Browsers send the priorities of pictures, and again for each that is scrolled into view. The frame layer
+        // keeps that many timestamps, and ``HTTP2FrameMeter`` decides how much more is too much.
         settings.controlFrameRateLimit.maximumCount = 400
         settings.controlFrameRateLimit.windowLength = .seconds(1)
-        // A page that sends a stream in pieces may send empty ones; of more than a few the meter knows.
+        // A page that sends a stream in pieces may send empty frames; ``HTTP2FrameMeter`` limits them.
         settings.maximumSequentialEmptyDataFrames = 100
-        // More than there are streams: what is still on its way to those that were reset is no fault.
+        // More than there are streams: what is still in transit for streams that were reset is no error.
         settings.maximumRecentlyResetStreams = 128
         var stream = NIOHTTP2Handler.StreamConfiguration()
-        // Streams open their own: see ``BodyWindow``.
+        // Windows of streams are opened by ``BodyWindow``.
         stream.targetWindowSize = 0
-        // Who scrolls past a thousand pictures cancels most of them, and may have uploads on the same connection.
+        // A client that scrolls past a thousand pictures cancels most of them, and may have uploads on the same
+        // connection.
         stream.streamResetFrameRateLimit.maximumCount = 1_000
         stream.outboundBufferSizeHighWatermark = 128 * 1_024
         stream.outboundBufferSizeLowWatermark = 64 * 1_024
@@ -101,14 +102,14 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         }
         try channel.pipeline.syncOperations.addHandler(connection)
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 4)
-        // A socket of the Unix domain has no such thing.
+        // A Unix-domain socket has no such option.
         try? channel.syncOptions?.setOption(
             .tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)), value: SocketOptionValue(mostUnsent))
         try channel.syncOptions?.setOption(.autoRead, value: true)
     }
 
-    /// Bytes that the system keeps beyond what is on the line: what is asked for beside a large download waits behind
-    /// them, and on a thin line the megabytes that the system would take are seconds.
+    /// How many bytes the system keeps beyond those in transit: a request beside a large download waits behind them,
+    /// and on a slow line the megabytes that the system would keep are seconds.
     private static let mostUnsent = 128 * 1_024
 
     // MARK: - The channel's calls
@@ -137,7 +138,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The client has said its last: what it asked for is still answered.
+        // The client has ended its side: what it requested is still answered.
         if case .some(ChannelEvent.inputClosed) = event as? ChannelEvent {
             isInputClosed = true
             if closing != nil { closeAtOnce() } else { end(.noError) }
@@ -149,19 +150,19 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         if HTTP2StreamFault.isOne(error, hasSentGoAway: hasFault) { return }
         // Where its client is at fault, the frame layer has sent GOAWAY before it tells of it.
         if HTTP2StreamFault.isOfLateFrame(error), !hasFault { return }
-        // A peer that breaks the rules, or is gone.
+        // A peer that violates the protocol, or is gone.
         close()
     }
 
     // MARK: - The streams' calls
 
-    /// Whether what the client sends is looked at.
+    /// Whether input from the client is processed.
     var isListening: Bool { memberIndex >= 0 && closing == nil }
 
-    /// The connection's own; nil once it has ended.
+    /// The connection's channel; nil once it has ended.
     var channel: (any Channel)? { context?.channel }
 
-    /// A stream has begun.
+    /// Counts a new stream.
     /// - Returns: whether it is answered.
     func streamBegan(_ stream: Int) -> Bool {
         streams += 1
@@ -172,25 +173,25 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         return hasPlace || hasFew && loopState.shedWaiting()
     }
 
-    /// So many streams a connection may have where others leave little room.
+    /// How many streams each connection may have when there are few places left.
     private static let fewStreams = 4
 
-    /// Whether a stream that has its turn may send more of a body now.
+    /// Whether the channel accepts more of a body now from the stream whose turn it is.
     var isTaking: Bool { context?.channel.isWritable ?? false }
 
-    /// Whether any stream may.
+    /// Whether it accepts more from any stream.
     var isFree: Bool { isTaking && queue.isEmpty }
 
-    /// A stream waits for its turn: before all that have sent something already, since many answers are small.
+    /// Queues a stream for its turn: before all that have sent something already, since many responses are small.
     func enqueue(_ stream: HTTP2Stream) {
         let place = stream.sentBody > 0 ? nil : queue.firstIndex { $0.sentBody > 0 }
         queue.insert(stream, at: place ?? queue.endIndex)
     }
 
-    /// A stream waits no more.
+    /// Removes a stream from the queue.
     func dequeue(_ stream: HTTP2Stream) { queue.removeAll { $0 === stream } }
 
-    /// The channel has sent nearly all that it had.
+    /// The channel has sent nearly everything that it had.
     func channelDrained() {
         guard !queue.isEmpty, !isGoingOn else { return }
         isGoingOn = true
@@ -201,12 +202,12 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     private func goOn() {
         isGoingOn = false
-        // Who is not done when the channel is full stands behind the others.
+        // A stream that is not done when the channel is full is queued behind the others.
         while isTaking, let stream = queue.popFirst() { stream.takeTurn() }
     }
 
-    /// Counts the memory of a head that is on its way.
-    /// - Returns: false when there is no room for it.
+    /// Counts the memory of a head that is being received.
+    /// - Returns: false when there is none left for it.
     func holdHead(_ bytes: Int) -> Bool {
         guard bytes != heldHead else { return true }
         guard engine.wholeRequests.change(from: heldHead, to: bytes) else { return false }
@@ -214,14 +215,14 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         return true
     }
 
-    /// Whether an empty frame may be due.
+    /// Whether an empty frame may still be sent.
     var hasEmptyEnds: Bool { emptyEnds > 0 }
 
-    /// A stream answers with what ends in an empty frame.
+    /// A stream begins a response that ends with an empty frame.
     func emptyEndBegan() { emptyEnds += 1 }
 
-    /// A stream is over.
-    /// - Parameter hadEmptyEnd: whether an empty frame was to end its answer.
+    /// Counts the end of a stream.
+    /// - Parameter hadEmptyEnd: whether its response was to end with an empty frame.
     func streamEnded(hadEmptyEnd: Bool) {
         streams -= 1
         if hadEmptyEnd { emptyEnds -= 1 }
@@ -230,7 +231,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         closeWhenDone()
     }
 
-    /// The socket took `count` bytes of a stream.
+    /// The socket has accepted `count` bytes of a stream.
     func sent(_ count: Int) {
         load.give(count)
         if closing == nil { lastActivity = loopState.tick }
@@ -241,18 +242,18 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     // MARK: - The end
 
-    /// Takes nothing new, and ends when all that was begun is done and sent.
+    /// Accepts nothing new, and ends when everything that was begun is done and sent.
     private func end(_ reason: HTTP2ErrorCode) {
         guard !isEnding else { return }
         sendGoAway(reason)
         closeWhenDone()
     }
 
-    /// Says which streams are still answered: what the client began behind them was not looked at, and may be sent
-    /// again elsewhere.
+    /// Sends GOAWAY with the last stream that is still answered: what the client began after it was not processed, and
+    /// may be sent again elsewhere.
     ///
-    /// RFC 9113 §6.8. Past the frame layer, which would take the body of a request that crossed this frame for a fault
-    /// of the whole connection; such a stream is refused by itself.
+    /// RFC 9113 §6.8. Written past the frame layer, which would treat the body of a request that crossed this frame as
+    /// a connection error; such a stream is refused individually.
     private func sendGoAway(_ reason: HTTP2ErrorCode) {
         isEnding = true
         let hadFault = hasFault
@@ -261,7 +262,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
             let frames = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self)
         else { return }
         var frame = context.channel.allocator.buffer(capacity: 17)
-        // Eight bytes, GOAWAY, no flags, on stream 0.
+        // A payload of eight bytes, type GOAWAY, no flags, stream 0.
         frame.writeInteger(8 << 8 | UInt32(HTTP2FrameType.goAway))
         frame.writeInteger(0 as UInt8)
         frame.writeInteger(0 as UInt32)
@@ -270,13 +271,13 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         frames.writeAndFlush(NIOAny(frame), promise: nil)
     }
 
-    /// Bytes of bodies have gone into frames, for which their streams' windows were open.
+    /// Bytes of bodies have gone into frames, within their streams' windows.
     func framed(_ count: Int) { framedBytes &+= Int64(count) }
 
-    /// GOAWAY is sent.
+    /// GOAWAY was sent by the frame layer.
     func didSendGoAway() { hasFault = true }
 
-    /// The client sends what can only be meant to harm.
+    /// Ends the connection: the client sends what can only be meant to harm.
     func breakOff() {
         sendGoAway(.enhanceYourCalm)
         close()
@@ -292,8 +293,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         }
     }
 
-    /// Says that nothing more is sent, and waits for the client to say so too, or for as long as it reads what the
-    /// system still has for it.
+    /// Announces that nothing more is sent, and waits for the client to do the same, or for as long as it takes what
+    /// the system still has for it.
     private func close() {
         guard memberIndex >= 0, closing == nil else { return }
         closing = loopState.tick &+ Limits.ticks(engine.limits.lingerTime) &+ 1
@@ -303,7 +304,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         if isInputClosed || engine.isShuttingDown { closeAtOnce() }
     }
 
-    /// Closes the socket: TLS would wait for its client to say that it ends too, and keep its memory for seconds.
+    /// Closes the socket immediately: TLS would wait for its client's close_notify, and keep its memory for seconds.
     private func closeAtOnce() {
         context?.closeBelowTLS()
         leave()
@@ -335,7 +336,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         {
             return abort()
         }
-        // When its streams are over, the ends of answers may still wait for the socket, or in the system.
+        // When its streams have ended, the ends of responses may still wait for the socket, or in the system.
         if streams <= 0, load.outstanding > 0 || tick &- lastActivity <= 1 { reader.look(at: channel) }
         guard streams <= 0, tick &- lastActivity > Limits.ticks(engine.limits.idleTime) else { return }
         if reader.hasGoneOn(on: channel) {
@@ -346,7 +347,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     }
 
     func drain() {
-        // The end of the server waits for nobody who has all that is for him.
+        // Shutting down does not wait for a client that has received its whole answer.
         if closing != nil { closeAtOnce() } else { end(.noError) }
     }
 

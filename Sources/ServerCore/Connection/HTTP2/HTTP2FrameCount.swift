@@ -1,63 +1,63 @@
-/// How many more small frames a client may send, and whether it makes its windows smaller.
+/// Counts how many more small frames a client may send, and detects settings that shrink its windows.
 struct HTTP2FrameCount {
-    /// What a connection begins with, and never has more of.
+    /// The budget that a connection begins with, and its maximum.
     static let most = 20_000
-    /// A frame of a body is paid for by so many bytes in it.
+    /// How many bytes of a body pay for the frame that they are in.
     static let worth = 64
 
     /// Of frames, besides their ``HTTP2FrameType``.
     private enum Frame {
         /// The type while none has been read.
         static let none: UInt8 = 0xFF
-        /// Bytes of a frame's head.
+        /// The size of a frame header in bytes.
         ///
         /// RFC 9113 §4.1.
         static let head = 9
-        /// The flag of the last frame of a request's fields.
+        /// The flag of the last frame of a field section.
         static let endHeaders: UInt8 = 0x4
-        /// The flag of a body's frame that has more in it than the body.
+        /// The flag of a DATA frame with padding.
         static let padded: UInt8 = 0x8
     }
 
-    /// What every client begins with, in bytes.
+    /// The size of the connection preface in bytes.
     ///
     /// RFC 9113 §3.4.
     private static let preface = 24
-    /// The number of the setting of how large a stream's window is at first.
+    /// The identifier of SETTINGS_INITIAL_WINDOW_SIZE.
     ///
     /// RFC 9113 §6.5.2.
     private static let initialWindowSize: UInt64 = 4
 
     private var left = most
-    /// Bytes up to the next frame's head.
+    /// How many bytes to skip up to the next frame header.
     private var skipped = preface
-    /// Bytes of a frame's head that have come.
+    /// How many bytes of a frame header were received.
     private var position = 0
     private var length = 0
     private var type = Frame.none
     private var flags: UInt8 = 0
-    /// Of the frame that is being read: its head and all behind it.
+    /// The size of the current frame, including its header.
     private var size = preface
-    /// Of a request whose fields are on their way: what all their frames have that have begun.
+    /// The total size of the frames of the field section that is being received, as far as they have begun.
     private var fields = preface
     private var isLastOfFields = true
     /// How many requests have begun.
     private(set) var requests = 0
     /// How many frames have begun.
     private(set) var frames = 0
-    /// A request begins in the bytes that are read, or a frame before them that they end.
+    /// Whether a request begins in the bytes that are read, or before them in a frame that they complete.
     private var hasRequest = false
-    /// What the client said last of how large a stream's window is at first.
+    /// The client's last SETTINGS_INITIAL_WINDOW_SIZE.
     ///
     /// RFC 9113 §6.5.2.
     private var window: UInt64 = 65_535
-    /// The settings that are being read make it smaller.
+    /// Whether the settings that are being read shrink it.
     private var isSmaller = false
-    /// Of one setting: how many bytes have come, and what they say.
+    /// For one setting: how many of its bytes were received, and their value.
     private var settingBytes = 0
     private var setting: UInt64 = 0
 
-    /// Whether the last bytes have the end of settings that make windows smaller, and a request before it.
+    /// Whether the last bytes contain the end of settings that shrink windows, and a request before it.
     enum Shrinking {
         case none
         case alone
@@ -66,10 +66,10 @@ struct HTTP2FrameCount {
 
     private(set) var shrinking = Shrinking.none
 
-    /// Bytes at the end of what was read that can't go on to the frame layer yet.
+    /// How many bytes at the end of the input can't be passed to the frame layer yet.
     ///
-    /// They are a frame whose end has not come, and which is not a body without padding. Frames that are too large go
-    /// on for the frame layer to refuse.
+    /// They belong to an incomplete frame that is not a DATA frame without padding. Frames that are too large are
+    /// passed on for the frame layer to refuse.
     var unfinished: Int {
         if position > 0 { return position }
         guard skipped > 0, size <= Self.largest else { return 0 }
@@ -77,25 +77,25 @@ struct HTTP2FrameCount {
         return isBody && skipped < size - Frame.head ? 0 : size - skipped
     }
 
-    /// Whether a request's fields have not all come, or what every client begins with.
+    /// Whether a request's field section, or the connection preface, is incomplete.
     var isWithinFields: Bool { !isLastOfFields || skipped > 0 && isOfFields }
 
     private var isOfFields: Bool {
         type == HTTP2FrameType.headers || type == HTTP2FrameType.continuation || type == Frame.none
     }
 
-    /// Bytes that have come of a request whose fields have not all come; what was announced costs nothing yet.
+    /// How many bytes of an incomplete field section were received; what was merely announced costs nothing yet.
     var fieldBytes: Int { isWithinFields ? fields - (isOfFields ? skipped : 0) : 0 }
 
-    /// What a frame may have, as SwiftNIO tells clients, with its head.
+    /// The largest frame, as SwiftNIO announces to clients, with its header.
     ///
     /// RFC 9113 §6.5.2.
     private static let largest = 16_384 + Frame.head
 
-    /// More came than one client can need.
+    /// Whether more frames were received than one client can need.
     var isExhausted: Bool { left < 0 }
 
-    /// Has what comes be too much.
+    /// Makes every further frame exceed the budget.
     mutating func exhaust() { left = -1 }
 
     mutating func grant(_ frames: Int) {
@@ -138,7 +138,7 @@ struct HTTP2FrameCount {
         frames &+= 1
         switch type {
         case HTTP2FrameType.data: grant(length / Self.worth - 1)
-        // A request and what it continues with are bounded elsewhere; a small body may belong to it.
+        // A request and its continuations are limited elsewhere; a small body may belong to it.
         case HTTP2FrameType.headers:
             grant(4)
             hasRequest = true
@@ -159,7 +159,7 @@ struct HTTP2FrameCount {
         setting = 0
     }
 
-    /// Takes a byte of the settings: each is two of its number, and four of its value.
+    /// Takes a byte of the settings: each has an identifier of two bytes and a value of four.
     ///
     /// RFC 9113 §6.5.1.
     private mutating func takeSetting(_ byte: UInt8) {

@@ -1,27 +1,27 @@
 import NIOCore
 
-/// Sees what an HTTP/2 client sends before the frame layer does, and ends a connection of frames that bring next to
-/// nothing, or that the frame layer does not survive.
+/// Examines what an HTTP/2 client sends before the frame layer does, and ends a connection whose frames carry next to
+/// nothing, or that the frame layer would not survive.
 ///
-/// The frame layer bounds what waits for a reader in bytes of bodies, and a frame with one byte takes a hundred of
-/// memory; frames that open windows by a byte cost time and nothing else.
+/// The frame layer limits what waits for a reader in bytes of bodies, but a frame with one byte takes a hundred bytes
+/// of memory; frames that open windows by one byte only cost time.
 ///
-/// A client that makes its windows smaller may make one of them negative: RFC 9113 §6.9.2 allows it. The frame layer
-/// traps when it sends an empty frame into such a window, and an empty frame ends each answer whose length was not
-/// known before. So a connection ends when its windows shrink during such an answer; all others are served.
+/// A client that shrinks its windows may make one of them negative: RFC 9113 §6.9.2 allows that. The frame layer traps
+/// when it sends an empty frame into such a window, and an empty frame ends each response whose length was not known
+/// before. So a connection is ended when its windows shrink during such a response; all others are served.
 ///
-/// Frames go on whole, bodies also in pieces. The frame layer keeps all bytes of a connection until one of its reads
-/// ends where a frame ends. A client that never let that happen took as much memory as it sent, and ended the process
-/// at 4 GiB.
+/// Frames are passed on complete, bodies also in pieces. The frame layer keeps all bytes of a connection until one of
+/// its reads ends at the end of a frame. A client that never let that happen took as much memory as it sent, and
+/// crashed the process at 4 GiB.
 final class HTTP2FrameMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private var count = HTTP2FrameCount()
-    /// The beginning of a frame whose end has not come.
+    /// The beginning of an incomplete frame.
     private var rest = ByteBuffer()
-    /// The request whose fields were coming when the last second passed, and the frame; and for how many seconds one of
-    /// them has.
+    /// The request and the frame that were incomplete when the last second passed, and for how many seconds either has
+    /// been.
     private var slow: (request: Int?, frame: Int?, seconds: Int) = (nil, nil, 0)
     private let connection: HTTP2Connection
 
@@ -36,7 +36,7 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
         switch count.shrinking {
         case .none: break
         case .alone: if connection.hasEmptyEnds { count.exhaust() }
-        // The frame layer may see both at once, and the answer begin in between.
+        // The frame layer may process both at once, and the response may begin in between.
         case .behindRequest: count.exhaust()
         }
         if !connection.holdHead(max(count.fieldBytes, count.unfinished)) { count.exhaust() }
@@ -61,8 +61,8 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
 
     private func forget() { rest = ByteBuffer() }
 
-    /// A second has passed.
-    /// - Returns: for how many the fields of one request have been on their way, or one frame that is kept here.
+    /// Called once a second.
+    /// - Returns: for how many seconds one request's fields, or one frame that is kept here, have been incomplete.
     func secondPassed() -> Int {
         count.grant(1_000)
         let fields = count.isWithinFields ? count.requests : nil
@@ -72,6 +72,6 @@ final class HTTP2FrameMeter: ChannelInboundHandler {
         return slow.seconds
     }
 
-    /// The client took `bytes` of bodies, of which it may tell.
+    /// The client has taken `bytes` of bodies, and may send frames about them.
     func sent(_ bytes: Int) { count.grant(bytes / 512 + 1) }
 }

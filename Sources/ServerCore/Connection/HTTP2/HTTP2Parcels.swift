@@ -1,26 +1,26 @@
 import NIOCore
 
-/// Gives TLS what the streams of a connection send in small parcels, where many connections are.
+/// Passes what the streams of a connection send to TLS in small portions when there are many connections.
 ///
-/// The streams of one connection that go on in one turn send as one, and SwiftNIO's TLS keeps a buffer as large as the
-/// most that a connection has sent at once: half a megabyte, where a hundred streams send a little each.
+/// The streams that continue in one turn of the loop send as one, and SwiftNIO's TLS keeps a buffer as large as the
+/// most that a connection has sent at once: half a megabyte, if a hundred streams send a little each.
 ///
-/// The frame layer is not told when the channel is full: it would keep the frames that open windows, count them as not
-/// sent, and open the same window again with each frame of a body.
-/// Instead the streams stop, and what is answered without them is counted here.
+/// The frame layer is not told when the channel is full: it would hold back the frames that open windows, count them as
+/// not sent, and open the same window again with each frame of a body. Instead the streams stop, and what is sent
+/// without them is counted here.
 final class HTTP2Parcels: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What one buffer of 32 KiB holds when it is encrypted.
+    /// What one buffer of 32 KiB holds once encrypted.
     private static let size = 28 * 1_024
 
     private let connection: HTTP2Connection
     private let load: HTTP2Load
-    /// Bytes of a frame whose head was written, and which are written next.
+    /// How many bytes follow of a frame whose header was written.
     private var rest = 0
-    /// Frames, but those of bodies, since the channel was full.
+    /// The number of frames, except DATA, since the channel was full.
     private var unsent = 0
     /// What was written since the last flush.
     private var waiting: CircularBuffer<(ByteBuffer, EventLoopPromise<Void>?)> = []
@@ -49,8 +49,8 @@ final class HTTP2Parcels: ChannelDuplexHandler {
 
     /// Finds the frame GOAWAY, and counts those that a client leaves lying.
     ///
-    /// Each frame is written by itself, its head first; the content of a body's comes in a write of its own.
-    /// RFC 9113 §4.1.
+    /// Each frame is written separately, its header first; the content of a DATA frame is a write of its own. RFC 9113
+    /// §4.1.
     private func look(at bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         guard rest <= 0 else {
             rest -= bytes.readableBytes
@@ -68,23 +68,23 @@ final class HTTP2Parcels: ChannelDuplexHandler {
         unsent += 1
         guard unsent == Self.mostUnsent else { return }
         let bound = NIOLoopBound(connection, eventLoop: context.eventLoop)
-        // The frame layer is in the middle of a frame.
+        // In the next turn: the frame layer is in the middle of a frame.
         context.eventLoop.execute { bound.value.breakOff() }
     }
 
-    /// More than any client has to be told before it reads: it may have a hundred requests.
+    /// More than any client needs to be sent before it reads: it may have a hundred requests.
     private static let mostUnsent = 1_000
 
     /// Sends what waits.
     ///
-    /// Only here, and not as it is written: when bytes have been taken, streams write more at once, and the frame layer
-    /// is in the middle of a frame while it writes.
+    /// Only here, and not when it is written: when bytes have been taken, streams write more immediately, and the frame
+    /// layer is in the middle of a frame while it writes.
     func flush(context: ChannelHandlerContext) {
         guard !isSending else { return }
         isSending = true
         var gathered = 0
         while let (buffer, promise) = waiting.popFirst() {
-            // Each write is a record of TLS at least.
+            // Each write becomes at least one TLS record.
             let count = buffer.readableBytes + 32
             if gathered > 0, gathered + count > Self.size {
                 gathered = 0

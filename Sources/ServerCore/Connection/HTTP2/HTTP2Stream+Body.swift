@@ -1,16 +1,16 @@
 import NIOCore
 import NIOHTTP2
 
-/// What has come of a body that has no reader yet.
+/// What was received of a body that has no reader yet.
 struct HeldBody {
     var bytes: [UInt8] = []
     var isWhole = false
 }
 
 extension HTTP2Stream {
-    /// Takes a piece of the body, of which nothing stays in the frame layer.
+    /// Takes a piece of the body by copying it out of the frame layer's buffer.
     ///
-    /// A small one would keep there all that was read from the socket with it.
+    /// A small piece would otherwise keep everything that was read from the socket with it.
     func take(_ frame: HTTP2Frame.FramePayload.Data) {
         guard case .byteBuffer(let buffer) = frame.data else { return }
         engine.counters.received(buffer.readableBytes)
@@ -27,7 +27,7 @@ extension HTTP2Stream {
             return finishPipe(.failure(.bodyTooLarge))
         }
         guard !pipe.isExcess(bytes.count) else { return finishPipe(.failure(ByteBudget.refusal)) }
-        // Until its reader has it all, nobody waits for the client.
+        // Until its reader has taken everything, nobody waits for the client.
         deadline = .max
         pipe.push(bytes)
     }
@@ -41,7 +41,7 @@ extension HTTP2Stream {
         held?.bytes += buffer.readableBytesView
     }
 
-    /// Opens the window for what its reader has taken, or nobody wants.
+    /// Opens the window for what the reader has taken, or nobody wants.
     func openWindow() {
         guard hasHead, held == nil, !isBodyDone, !isOver else { return }
         guard let waiting = isAnswering ? 0 : pipe?.backlog else { return }
@@ -84,14 +84,14 @@ extension HTTP2Stream {
 
     func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody) {}
 
-    /// Goes on with what came while access was being decided.
+    /// Continues with what was received while access was being decided.
     func takeHeld() {
         guard let held = letGo() else { return }
         take(held.bytes)
         if held.isWhole { endBody() } else { openWindow() }
     }
 
-    /// Counts what was held no more.
+    /// Removes what was held, and stops counting it.
     func letGo() -> HeldBody? {
         guard let held else { return nil }
         engine.waitingBodies.give(held.bytes.count)

@@ -27,7 +27,7 @@ extension HTTP2Stream {
         }
     }
 
-    /// Makes a head as HTTP/1 would have brought it, with the same rules for what it may hold.
+    /// Fills a head as HTTP/1 would have delivered it, with the same rules for its contents.
     private func readHead(_ headers: HPACKHeaders) throws(HTTPError) -> RequestTarget {
         let malformed = HTTPError(.badRequest, "The head of this request is malformed.")
         var method = ""
@@ -43,7 +43,7 @@ extension HTTP2Stream {
             switch name {
             case ":method":
                 method = value
-                // What is refused for another reason has no body either.
+                // A response that refuses it for another reason must not have a body either.
                 isHeadOnly = value == "HEAD"
             case ":path": path = value
             case ":authority": authority = value
@@ -55,7 +55,7 @@ extension HTTP2Stream {
             default: lines.append((name, value))
             }
         }
-        // Browsers send each cookie by itself. RFC 9113 §8.2.3.
+        // Browsers send each cookie in a field of its own. RFC 9113 §8.2.3.
         if !cookies.isEmpty { lines.append(("cookie", cookies.joined(separator: "; "))) }
         guard size <= engine.limits.headBytes, lines.count <= engine.limits.fieldCount else {
             throw HTTPError.headTooLarge
@@ -72,7 +72,7 @@ extension HTTP2Stream {
         return target
     }
 
-    /// Without control characters, and without blanks around it, which a recipient in between might drop or keep.
+    /// Whether a value has no control characters, and no blanks around it, which an intermediary might drop or keep.
     ///
     /// RFC 9113 §8.2.1.
     private static func isFieldValue(_ value: String) -> Bool {
@@ -80,7 +80,7 @@ extension HTTP2Stream {
         return value.utf8.first.map(ASCII.isBlank) != true && value.utf8.last.map(ASCII.isBlank) != true
     }
 
-    /// Whether `:authority` and `Host` name one server; a client that names two gets no answer from either.
+    /// Whether `:authority` and `Host` name the same server; a request that names two is refused.
     ///
     /// RFC 9113 §8.3.1.
     private static func isSame(_ authority: String, _ host: String) -> Bool {

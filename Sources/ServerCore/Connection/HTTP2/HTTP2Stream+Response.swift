@@ -20,9 +20,9 @@ extension HTTP2Stream {
         context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers))), promise: nil)
     }
 
-    /// Fields with few values, which the table of the connection keeps.
+    /// Fields with few different values, which are put into the connection's HPACK table.
     ///
-    /// A client may ask for a table of gigabytes, which is looked through for every field. RFC 7541 §4.2.
+    /// A client may request a table of gigabytes, which is searched for every field. RFC 7541 §4.2.
     private static let recurring: Set<String> = [
         "accept-ranges", "cache-control", "content-encoding", "content-security-policy", "content-type",
         "referrer-policy", "strict-transport-security", "vary", "x-content-type-options", "x-frame-options",
@@ -32,7 +32,7 @@ extension HTTP2Stream {
         guard !isAnswering, !isOver, let context else { return }
         isAnswering = true
         deadline = .max
-        // Its client may read nothing before it has sent all.
+        // The client may read nothing before it has sent everything.
         openWindow()
         var response = plain
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
@@ -78,7 +78,7 @@ extension HTTP2Stream {
     private func write(_ buffer: ByteBuffer, isLast: Bool) {
         guard let context, !isOver else { return }
         let count = buffer.readableBytes
-        // Before the stream ends with this frame, within the write or soon after it, which is no breaking off.
+        // Before the stream ends with this frame, during the write or soon after it, which would count as broken off.
         if isLast { record() }
         outstanding += count
         if engine.unsent.isFull { loopState.shedStalled() }
@@ -93,7 +93,7 @@ extension HTTP2Stream {
             guard case .failure = result else { return stream.written(count) }
             stream.lostBody += Int64(count)
             stream.written(count)
-            // The connection takes nothing any more, or the frame layer is just about to end the stream.
+            // The connection accepts nothing any more, or the frame layer is just about to end the stream.
             stream.loopState.loop.execute { bound.value.reset() }
         }
         context.writeAndFlush(
@@ -116,11 +116,11 @@ extension HTTP2Stream {
     }
 
     private var canSend: Bool {
-        // However many streams there are, each goes on with a little.
+        // However many streams there are, each continues with a little.
         !isOver && (outstanding == 0 || (outstanding < 256 * 1_024 && !load.isHeavy))
     }
 
-    /// Sends of the body what the connection takes now, and no faster than the rates allow.
+    /// Sends as much of the body as the connection accepts now, within the rate limits.
     func pump() { pump(hasTurn: false) }
 
     private func pump(hasTurn: Bool) {
@@ -143,7 +143,7 @@ extension HTTP2Stream {
         if deadline == .max { timeTheReader() }
     }
 
-    /// The connection takes more.
+    /// The connection accepts more, and it is this stream's turn.
     func takeTurn() {
         isQueued = false
         if outstanding == 0 { deadline = .max }
@@ -166,7 +166,7 @@ extension HTTP2Stream {
         }
     }
 
-    /// Waits where the bytes just sent came too early.
+    /// Waits if the bytes just sent were ahead of the rate limit.
     private func keepToRate(_ count: Int) {
         guard pace.isLimited, count > 0, !isOver else { return }
         let wait = pace.spend(count)
@@ -233,7 +233,7 @@ extension HTTP2Stream {
             warm(span)
             return false
         case .gone:
-            // Never padded.
+            // The file was truncated: never padded.
             reset()
             return false
         }
@@ -251,7 +251,7 @@ extension HTTP2Stream {
         }
     }
 
-    /// The answer is on its way: the rest of the body is of no interest.
+    /// The response is on its way: the rest of the request body is not needed.
     func finish() {
         guard !isOver else { return }
         outgoing = .none
@@ -262,17 +262,17 @@ extension HTTP2Stream {
         if !isBodyDone { stopRequest() }
     }
 
-    /// Tells the client to send no more of its request, once it has the whole answer: what is still on its way to it
+    /// Tells the client to stop sending its request, once it has the whole response: what is still on its way to it
     /// would be lost with the stream.
     ///
-    /// RFC 9113 §8.1: a whole answer may come before the whole request.
+    /// RFC 9113 §8.1: a complete response may precede the end of the request.
     private func stopRequest() {
         owesReset = outstanding > 0
         guard !owesReset else { return }
         context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
     }
 
-    /// Ends the stream within a body, so that nobody takes the part for the whole.
+    /// Ends the stream in the middle of a body, so that nobody takes the part for the whole.
     func reset(_ reason: HTTP2ErrorCode = .internalError) {
         guard !isOver else { return }
         context?.writeAndFlush(wrapOutboundOut(.rstStream(reason)), promise: nil)
@@ -281,7 +281,7 @@ extension HTTP2Stream {
 
     private func record() { record(status: status, bytes: isHeadOnly ? 0 : sentBytes) }
 
-    /// Records a request whose stream ended within it: what of its answer was sent, if there was one.
+    /// Records a request whose stream was broken off: with the bytes sent of its response, if it had one.
     func recordBrokenOff() {
         guard isAnswering else { return record(status: AccessRecord.abandoned, bytes: 0) }
         record(status: status, bytes: max(0, sentBody &- lostBody &- Int64(outstanding)))

@@ -12,11 +12,11 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     let engine: Engine
     let loopState: LoopState
     let pace: Pace
-    /// Until bytes that were sent too early have been paid for.
+    /// Waiting because bytes were sent ahead of the rate limit.
     var isPaused = false
-    /// Bytes of bodies given to the channel.
+    /// The number of body bytes passed to the channel.
     var sentBody: Int64 = 0
-    /// Bytes of them that the stream ended before it sent.
+    /// How many of those were lost because the stream ended before they were sent.
     var lostBody: Int64 = 0
     var context: ChannelHandlerContext?
     var memberIndex = -1
@@ -28,29 +28,29 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     var pipe: BodyPipe?
     var hasHead = false
     var isBodyDone = false
-    /// It began when nothing new was taken any more, or there were too many.
+    /// It began when no new streams were accepted any more, or there were too many.
     private var isRefused = false
     var owesContinue = false
     var received: Int64 = 0
     var window = BodyWindow()
-    /// What came of the body while access was being decided on the pool; nil at all other times.
+    /// What was received of the body while access was being decided on the pool; nil at all other times.
     var held: HeldBody?
 
-    /// A body that was made as a whole, until it is sent.
+    /// A body in memory, until it is sent.
     var whole: [UInt8]?
     var outgoing = Outgoing.none
-    /// What to go back to when a file within a stream has been sent.
+    /// The state to return to after a file within a stream has been sent.
     var streamRest: Int64?
     var isAnswering = false
     var isOver = false
     var isHeadOnly = false
-    /// An empty frame ends the answer.
+    /// Whether the response ends with an empty frame.
     var hasEmptyEnd = false
     var isWarming = false
     var outstanding = 0
-    /// It waits until the connection takes more.
+    /// Waiting until the connection accepts more.
     var isQueued = false
-    /// The answer came before the end of the request, and is not sent to its end yet.
+    /// The response came before the end of the request, and is not completely sent yet.
     var owesReset = false
     var isRecorded = false
     var sentBytes: Int64 = 0
@@ -60,7 +60,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
     private var reader = ReaderWatch()
     private var progress: ClientProgress
     private var intake = StreamIntake()
-    /// How many times the reader's time has begun anew without a byte of this stream.
+    /// How often the reader's time limit was renewed without a byte of this stream.
     private var renewals = 0
 
     /// A stream of `connection`.
@@ -72,7 +72,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         progress = ClientProgress(loopState.tick)
     }
 
-    /// What all streams of the connection share.
+    /// The load that all streams of the connection share.
     var load: HTTP2Load { connection.load }
 
     var peer: String { connection.peer }
@@ -135,17 +135,17 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         deadline = loopState.tick &+ Limits.ticks(time) &+ 1
     }
 
-    /// Limits the time in which the peer takes nothing of what was given to the connection.
+    /// Limits how long the peer may take nothing of what was passed to the connection.
     func timeTheReader() {
         renewals = 0
         reader.begin()
         setDeadline(engine.limits.readerStallTime)
     }
 
-    /// How often the reading of other streams gives this one more time.
+    /// How often progress of other streams extends the time limit of this one.
     ///
-    /// What is before it on the way goes first, whichever stream it is of. But a client that opens no window for this
-    /// one can't keep it for ever by reading another.
+    /// What is queued before it goes first, whichever stream it belongs to. But a client that opens no window for this
+    /// stream must not keep it for ever by reading another.
     private static let mostRenewals = 10
 
     func secondPassed(_ tick: UInt32) {
@@ -163,7 +163,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
         finishPipe(.failure(HTTPError(.requestTimeout, "The body of this request came too slowly.")))
     }
 
-    /// Looks whether the client goes on where it is waited for.
+    /// Checks whether the client makes progress while something waits for it.
     private func lookAtProgress(_ tick: UInt32, isSending: Bool) {
         guard deadline != .max else { return progress.rest(tick) }
         guard isSending else {

@@ -1,14 +1,14 @@
 import NIOHTTP2
 
-/// Tells which errors of the frame layer are the fault of one stream, which it has reset by then.
+/// Recognises the frame layer's errors that concern one stream only, which it has already reset.
 ///
-/// RFC 9113 §5.4.2, §8.1.1: a malformed request ends its stream, and the others go on.
+/// RFC 9113 §5.4.2, §8.1.1: a malformed request ends its stream, and the others continue.
 enum HTTP2StreamFault {
-    /// Whether the connection goes on after `error`.
+    /// Whether the connection continues after `error`.
     /// - Parameters:
-    ///   - error: as the frame layer tells it.
-    ///   - hasSentGoAway: the frame layer has, which it only does when the fault is the connection's.
-    /// - Returns: false where all streams are over.
+    ///   - error: as reported by the frame layer.
+    ///   - hasSentGoAway: whether the frame layer has sent GOAWAY, which it only does for a connection error.
+    /// - Returns: false when all streams end.
     static func isOne(_ error: any Error, hasSentGoAway: Bool) -> Bool {
         switch error {
         case is NIOHTTP2Errors.StreamError, is NIOHTTP2Errors.TrailersWithoutEndStream:
@@ -31,11 +31,11 @@ enum HTTP2StreamFault {
         }
     }
 
-    /// Whether `error` may only say that a frame of ours came too late for its stream, and was not sent.
+    /// Whether `error` may merely mean that a frame of ours was too late for its stream, and was not sent.
     ///
     /// The frame layer may know already that the body whose window a frame is to open has ended, or that the stream
-    /// has, while what came before is just being handed on. What it keeps for a channel that is full comes late, too;
-    /// that is hidden from it by ``HTTP2Parcels``.
+    /// has, while earlier data is still being passed on. What it holds back for a full channel would be late too;
+    /// ``HTTP2Parcels`` hides that from it.
     static func isOfLateFrame(_ error: any Error) -> Bool {
         error is NIOHTTP2Errors.BadStreamStateTransition || error is NIOHTTP2Errors.NoSuchStream
     }

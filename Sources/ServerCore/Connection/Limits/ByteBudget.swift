@@ -3,19 +3,19 @@ import Synchronization
 /// Bytes of memory that many requests share: for what has come of heads, XML, JSON and small files, which must be whole
 /// before anybody can work on them, and for what else clients may leave lying.
 ///
-/// However many clients send such a thing slowly, all of it together is bounded. The first 4 KiB of each are not
-/// counted, so that ordinary requests go on while others have filled the rest.
+/// However many clients send such data slowly, all of it together is limited. The first 4 KiB of each are not counted,
+/// so that ordinary requests proceed while others have used up the rest.
 final class ByteBudget: Sendable {
-    /// Bytes of each request that are not counted.
+    /// How many bytes of each request are not counted.
     static let uncounted = 4_096
 
     private let left: Atomic<Int>
 
-    /// Room for `bytes` in all.
+    /// A budget of `bytes` in all.
     init(_ bytes: Int) { left = Atomic(max(0, bytes)) }
 
-    /// Counts that a request which held `before` bytes holds `now`.
-    /// - Returns: false when there is no room for more; then nothing has changed.
+    /// Changes what is counted for a request from `before` to `now` bytes.
+    /// - Returns: false when there is not enough left; then nothing has changed.
     func change(from before: Int, to now: Int) -> Bool {
         let more = max(0, now - Self.uncounted) - max(0, before - Self.uncounted)
         guard more != 0 else { return true }
@@ -25,7 +25,7 @@ final class ByteBudget: Sendable {
         return false
     }
 
-    /// What is left, for a test.
+    /// The bytes left, for a test.
     var remaining: Int { left.load(ordering: .relaxed) }
 
     static var refusal: HTTPError {

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Counts connections by where they come from: a network that one customer has, or Unix-domain sockets.
+/// Counts connections by their origin: a network that one customer has, or Unix-domain sockets.
 final class ConnectionsPerAddress: Sendable {
     private let most: Int
     private let counts = Mutex<[NetworkAddress?: Int]>([:])
 
-    /// - Parameter most: from one place; 0 counts nothing.
+    /// - Parameter most: the limit per origin; 0 for no limit.
     init(most: Int) { self.most = most }
 
     /// - Parameters:
-    ///   - limits: what is asked for.
-    ///   - connections: that are taken in all.
+    ///   - limits: the configured limits.
+    ///   - connections: the limit of all connections.
     convenience init(_ limits: Limits, of connections: Int) {
         let chosen = connections < 1_024 ? 0 : connections / 4 * 3
         self.init(most: limits.connectionsPerAddress > 0 ? limits.connectionsPerAddress : chosen)
@@ -18,7 +18,7 @@ final class ConnectionsPerAddress: Sendable {
 
     /// Counts a connection.
     /// - Parameter network: ``NetworkAddress/network`` of its peer; nil for a Unix-domain socket.
-    /// - Returns: false when there are too many from there; to be given to ``leave(_:)`` all the same.
+    /// - Returns: false when there are too many from there; must be balanced by ``leave(_:)`` all the same.
     func enter(_ network: NetworkAddress?) -> Bool {
         guard most > 0 else { return true }
         return counts.withLock { counts in
@@ -27,7 +27,7 @@ final class ConnectionsPerAddress: Sendable {
         }
     }
 
-    /// A connection that was counted has gone.
+    /// Counts the end of a connection.
     func leave(_ network: NetworkAddress?) {
         guard most > 0 else { return }
         counts.withLock { counts in

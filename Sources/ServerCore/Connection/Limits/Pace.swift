@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The rates that one connection keeps to, in both directions together: its own, and that of all connections.
+/// The rate limits of one connection, for both directions together: its own, and that of all connections.
 struct Pace: Sendable {
     private let own: RateBucket?
     private let all: RateBucket?
@@ -14,16 +14,16 @@ struct Pace: Sendable {
 
     var isLimited: Bool { own != nil || all != nil }
 
-    /// The most to send at once.
+    /// The most bytes to send in one step.
     var piece: Int { min(own?.piece ?? .max, all?.piece ?? .max) }
 
-    /// Notes bytes that were sent or received.
-    /// - Returns: how long to wait before the next ones; zero for not at all.
+    /// Records bytes that were sent or received.
+    /// - Returns: how long to wait before the next ones; zero for no wait.
     func spend(_ count: Int) -> Duration {
         max(own?.spend(count) ?? .zero, all?.spend(count) ?? .zero)
     }
 
-    /// Notes bytes, and waits where they came too early.
+    /// Records bytes, and waits if they were ahead of a rate limit.
     func wait(after count: Int) async throws {
         guard isLimited else { return }
         let wait = spend(count)

@@ -8,44 +8,45 @@ import CSyscalls
     import Glibc
 #endif
 
-/// The memory that this process may use, by what the machine has and its cgroups leave it.
+/// The memory that this process may use, according to the machine and the process's cgroups.
 package enum UsableMemory {
-    /// In bytes; looked up once, since each time reads files.
+    /// In bytes; determined once, since it requires reading files.
     static let bytes: Int64 = {
         let machine = Int64(sysconf(Int32(_SC_PHYS_PAGES))).multipliedReportingOverflow(by: Int64(getpagesize()))
         let whole = machine.overflow || machine.partialValue <= 0 ? .max : machine.partialValue
         return min(whole, limit(of: read("/proc/self/cgroup") ?? "", read))
     }()
 
-    /// What one purpose may take of it: less than it would on a small machine.
+    /// The part that one purpose may take: less on a small machine.
     /// - Parameters:
-    ///   - most: on a large one.
-    ///   - share: one part in so many.
-    /// - Returns: at most `most`, in the same unit.
+    ///   - most: the amount on a large machine.
+    ///   - share: the divisor of the usable memory.
+    /// - Returns: at most `most`, in bytes.
     static func part(_ most: Int, oneIn share: Int64) -> Int {
         Int(min(Int64(most), max(1 << 16, bytes / share)))
     }
 
-    /// How many things may go on at once that each take some memory which nobody counts: a sixteenth of it together.
+    /// How many operations may run at once that each take some memory which is not counted otherwise: a sixteenth of
+    /// the usable memory together.
     /// - Parameters:
-    ///   - most: on a large machine.
-    ///   - size: bytes that each takes, about.
+    ///   - most: the number on a large machine.
+    ///   - size: about how many bytes each takes.
     /// - Returns: at least 4, at most `most`.
     package static func places(_ most: Int, each size: Int) -> Int {
         min(most, max(4, part(most * size, oneIn: 16) / size))
     }
 
-    /// The most nested groups that are looked at.
+    /// The most nested groups that are examined.
     private static let mostGroups = 64
 
-    /// The least of the limits of a process's group and of those around it.
+    /// The smallest of the limits of a process's group and those around it.
     ///
-    /// Both versions of cgroups, by the places where they are usually mounted. Within a container the group's path is
-    /// the one outside it, and only its last parent, the mount itself, is there.
+    /// For both versions of cgroups, at the places where they are usually mounted. Within a container, the group's path
+    /// is the one outside it, and only its last parent, the mount itself, exists.
     /// - Parameters:
-    ///   - groups: what `/proc/self/cgroup` says.
-    ///   - read: gives the text of a file, or nil.
-    /// - Returns: bytes; `Int64.max` for no limit.
+    ///   - groups: the content of `/proc/self/cgroup`.
+    ///   - read: returns the text of a file, or nil.
+    /// - Returns: the limit in bytes; `Int64.max` for none.
     static func limit(of groups: String, _ read: (String) -> String?) -> Int64 {
         var least = Int64.max
         for line in groups.split(separator: "\n") {
@@ -62,7 +63,7 @@ package enum UsableMemory {
             var path = fields[2].split(separator: "/").prefix(mostGroups)
             while true {
                 let text = read("\(mount)/\((path + [file[...]]).joined(separator: "/"))")
-                // “max” is no number.
+                // “max” is not a number.
                 if let bytes = text.flatMap({ Int64($0.prefix { !$0.isWhitespace }) }), bytes > 0 {
                     least = min(least, bytes)
                 }
@@ -72,7 +73,7 @@ package enum UsableMemory {
         return least
     }
 
-    /// The first 4 KiB of a file of the system.
+    /// The first 4 KiB of a system file.
     private static func read(_ path: String) -> String? {
         let file = unsafe sys_openat(AT_FDCWD, path, O_RDONLY, 0)
         guard file >= 0 else { return nil }

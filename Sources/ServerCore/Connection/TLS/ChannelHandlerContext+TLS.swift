@@ -2,8 +2,8 @@ import NIOCore
 internal import NIOSSL
 
 extension ChannelHandlerContext {
-    /// Ends a TLS connection at once: neither says that all was sent, where that was not said yet, nor waits for its
-    /// client to say so.
+    /// Ends a TLS connection immediately: neither sends close_notify, if it was not sent yet, nor waits for that of its
+    /// client.
     ///
     /// RFC 9112 §9.8.
     func closeBelowTLS() {

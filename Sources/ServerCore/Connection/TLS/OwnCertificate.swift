@@ -9,17 +9,17 @@ internal import X509
     internal import Foundation
 #endif
 
-/// What the server's own certificate says, and what its clients will mind about it.
+/// What the server's own certificate contains, and why clients may not accept it.
 struct OwnCertificate {
-    /// The SHA-256, as browsers show it.
+    /// The SHA-256 fingerprint, as browsers show it.
     let fingerprint: String
-    /// The host names in it; none of one that only names its subject, as browsers see it.
+    /// The host names in it; empty if it names only its subject, which browsers ignore.
     let names: [String]
-    /// Why clients may refuse it, each for a person.
+    /// Why clients may refuse it, each in words for a person.
     let concerns: [String]
 
-    /// Looks at a certificate at the time `now`.
-    /// - Throws: ``TLSError`` for one with which no handshake comes to its end.
+    /// Examines a certificate at the time `now`.
+    /// - Throws: ``TLSError`` for one with which no handshake can succeed.
     init(_ certificate: NIOSSLCertificate, now: Date = Date()) throws(TLSError) {
         guard let bytes = try? certificate.toDERBytes() else { throw TLSError("cannot read the certificate") }
         fingerprint = SHA256.hash(data: bytes).map { Hex.text([$0]).uppercased() }.joined(separator: ":")
@@ -29,7 +29,7 @@ struct OwnCertificate {
         var concerns: [String] = []
         if let bits = try? Self.bitsOfRSA(certificate.extractPublicKey().toSPKIBytes()), bits < 2_048 {
             let concern = "the RSA key has \(bits) bits; at least 2048 are needed"
-            // Too short for the signatures that TLS asks for.
+            // Too short for the signatures that TLS requires.
             guard bits >= 1_024 else { throw TLSError(concern) }
             concerns.append(concern)
         }
@@ -41,10 +41,10 @@ struct OwnCertificate {
         self.concerns = concerns
     }
 
-    /// The length of the modulus of an RSA key; nil of other keys.
+    /// The length of the modulus of an RSA key; nil for other keys.
     /// - Parameter key: its SubjectPublicKeyInfo. RFC 5280 §4.1, RFC 8017 §A.1.1.
-    /// - Returns: bits.
-    /// - Throws: what reads ASN.1, for anything else.
+    /// - Returns: the length in bits.
+    /// - Throws: the ASN.1 parser's error for anything else.
     private static func bitsOfRSA(_ key: [UInt8]) throws -> Int? {
         let rsaEncryption: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 1, 1]
         let content: ASN1BitString? = try DER.sequence(DER.parse(key), identifier: .sequence) { parts in

@@ -8,17 +8,17 @@ internal import NIOSSL
     import Glibc
 #endif
 
-/// A file that is to hold certificates or a private key.
+/// A file that should contain certificates or a private key.
 struct PEMFile {
     private let path: String
     private let bytes: [UInt8]
 
-    /// Far more than any chain of certificates has.
+    /// Far more than any certificate chain has.
     private static let mostBytes = 16 << 20
 
     /// Reads the file.
-    /// - Parameter path: as the settings say it.
-    /// - Throws: ``TLSError`` that says why it cannot be read.
+    /// - Parameter path: as given in the settings.
+    /// - Throws: ``TLSError`` with the reason why it can't be read.
     init(_ path: String) throws(TLSError) {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw Self.unreadable(path) }
@@ -34,13 +34,13 @@ struct PEMFile {
         }
         guard bytes.count < Self.mostBytes else { throw TLSError("\(path) is too large to be a certificate or a key") }
         self.path = path
-        // Some editors put a mark of the encoding before the first line; of joined files, each may have its own.
+        // Some editors write a byte order mark before the first line; of joined files, each may have its own.
         self.bytes = bytes.replacing([0xEF, 0xBB, 0xBF], with: [])
     }
 
     /// All certificates in the file.
     /// - Returns: at least one.
-    /// - Throws: ``TLSError`` where there is none, or one that is damaged.
+    /// - Throws: ``TLSError`` when there is none, or one is damaged.
     func certificates() throws(TLSError) -> [NIOSSLCertificate] {
         if let found = try? NIOSSLCertificate.fromPEMBytes(bytes), !found.isEmpty { return found }
         let hint = holds("-----BEGIN ") ? "" : "; convert a DER file with “openssl x509 -in \(path) -out cert.pem”"
@@ -49,12 +49,12 @@ struct PEMFile {
 
     /// The private key in the file.
     /// - Returns: the first one.
-    /// - Throws: ``TLSError`` where there is none that can be used.
+    /// - Throws: ``TLSError`` when there is none that can be used.
     func privateKey() throws(TLSError) -> NIOSSLPrivateKey {
         do {
             return try NIOSSLPrivateKey(bytes: bytes, format: .pem)
         } catch {
-            // openssl encrypts those that it makes, unless it is told not to.
+            // openssl encrypts the keys that it creates, unless told not to.
             if holds("ENCRYPTED") {
                 throw TLSError("the private key in \(path) is encrypted; “openssl pkey” writes it without its password")
             }

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Answers HTTP without TLS, at a port of TLS, with what is wrong.
+/// Answers plain HTTP on a TLS port with an explanation.
 ///
-/// Without an answer, browsers say only that the page does not work. It stands below TLS until the first bytes have
-/// come; ``TLSGreeter`` bounds the time for these and for the refusal.
+/// Without an answer, browsers say only that the page does not work. It is placed before TLS in the pipeline until the
+/// first bytes have arrived; ``TLSGreeter`` limits the time for these and for the refusal.
 final class PlainTextRefusal: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -11,9 +11,9 @@ final class PlainTextRefusal: ChannelInboundHandler, RemovableChannelHandler {
     private var hasRefused = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes after the refusal is read to its end, so that the refusal arrives.
+        // What follows the refusal is read to its end, so that the refusal arrives.
         guard !hasRefused else { return }
-        // The first byte of TLS is a record's type, 22; that of a request is its method's first letter.
+        // The first byte of TLS is a record type, 22; that of a request is the first letter of its method.
         guard let first = unwrapInboundIn(data).readableBytesView.first, ASCII.isLetter(first) else {
             context.fireChannelRead(data)
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)

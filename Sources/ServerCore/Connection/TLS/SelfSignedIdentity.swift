@@ -16,13 +16,13 @@ struct SelfSignedIdentity {
 
     /// The file of the state folder that keeps it.
     private static let name = "tls"
-    /// Seconds that one is good for: no longer than browsers and Apple's systems accept.
+    /// Its validity in seconds: no longer than browsers and Apple's systems accept.
     private static let lifetime = 820.0 * 86_400
 
-    /// The one that was kept, when it is still good for a month and for these names; else a new one, kept where that
-    /// can be.
+    /// The stored one, if it is valid for another month and for these names; else a new one, which is stored if
+    /// possible.
     ///
-    /// Of several processes that begin at a time, all get the same.
+    /// Several processes that start at the same time all get the same.
     static func kept(in root: DirectoryRoot, names: [String]) throws -> SelfSignedIdentity {
         func good(_ bytes: [UInt8]) -> SelfSignedIdentity? {
             SelfSignedIdentity(String(decoding: bytes, as: UTF8.self)).flatMap { $0.isGood(for: names) ? $0 : nil }
@@ -39,7 +39,7 @@ struct SelfSignedIdentity {
         }
     }
 
-    /// Makes a new one for these host names and numeric addresses, the first of them the subject.
+    /// Creates a new one for these host names and numeric addresses, the first of them the subject.
     static func make(names: [String]) throws -> SelfSignedIdentity {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(names.first ?? "shareserve") }
@@ -77,7 +77,7 @@ struct SelfSignedIdentity {
             let known = try? certificate.extensions.subjectAlternativeNames
         else { return false }
         let isLasting = certificate.notValidAfter > Date(timeIntervalSinceNow: 30 * 86_400)
-        // Addresses come and go; what a person was told to trust stays as long as the names do.
+        // Addresses change often; the certificate that a person was told to trust stays as long as the names do.
         let hosts = known.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
         return isLasting && names.allSatisfy { NetworkAddress($0) != nil || hosts.contains($0) }
     }

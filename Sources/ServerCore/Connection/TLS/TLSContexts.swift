@@ -6,9 +6,9 @@ import Synchronization
 
 /// The TLS context for new connections, replaced when its files change.
 ///
-/// Connections that are open go on with theirs.
+/// Open connections keep theirs.
 ///
-/// TLS 1.2 and 1.3 only; of 1.2 only what has forward secrecy and authenticated encryption. RFC 9325.
+/// TLS 1.2 and 1.3 only; with 1.2, only cipher suites with forward secrecy and authenticated encryption. RFC 9325.
 final class TLSContexts: Sendable {
     private struct State {
         var context: NIOSSLContext
@@ -16,7 +16,7 @@ final class TLSContexts: Sendable {
         var stamps: [Stamp]
     }
 
-    /// What tells a changed file from an unchanged one.
+    /// By which a changed file is recognised.
     private struct Stamp: Equatable {
         var inode: UInt64
         var size: UInt64
@@ -31,13 +31,13 @@ final class TLSContexts: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Reads the files, or makes what is to be made.
+    /// Reads the files, or creates what is to be created.
     /// - Parameters:
     ///   - settings: where the identity comes from.
-    ///   - root: whose state folder keeps a self-signed one.
+    ///   - root: the root whose state folder stores a self-signed one.
     ///   - protocols: for ALPN, the preferred one first.
-    ///   - learn: told the certificate's host names, now and whenever another one is in force.
-    ///   - logger: told what clients will mind about it, at the same times.
+    ///   - learn: called with the certificate's host names, now and whenever another one is in use.
+    ///   - logger: told why clients may refuse it, at the same times.
     /// - Throws: ``TLSError``.
     init(
         _ settings: TLSSettings, root: DirectoryRoot, protocols: [String],
@@ -53,13 +53,13 @@ final class TLSContexts: Sendable {
         announce(first.own)
     }
 
-    /// For the next connection.
+    /// The context for the next connection.
     var current: NIOSSLContext { state.withLock { $0.context } }
 
-    /// The SHA-256 of the server's own certificate, as browsers show it.
+    /// The SHA-256 fingerprint of the server's own certificate, as browsers show it.
     var fingerprint: String { state.withLock { $0.own.fingerprint } }
 
-    /// Reads everything again; what is in force stays when that fails.
+    /// Reads everything again; if that fails, the current context stays in use.
     func reload() throws(TLSError) {
         let stamps = Self.stamps(settings)
         do {
@@ -67,7 +67,8 @@ final class TLSContexts: Sendable {
             state.withLock { $0 = new }
             announce(new.own)
         } catch {
-            // Half of a renewal may be written; the next look sees the rest. Not to be told again until then.
+            // A renewal may be half written; the next check reads the rest. The error must not be reported again until
+            // then.
             state.withLock { $0.stamps = stamps }
             throw error
         }

@@ -4,7 +4,8 @@ import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
-/// Waits for the end of a TLS handshake, within the time for a head, and puts what was agreed on into its own place.
+/// Waits for the end of a TLS handshake, within the time limit for a head, and replaces itself by the negotiated
+/// protocol.
 final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMember {
     typealias InboundIn = ByteBuffer
 
@@ -68,7 +69,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // No TLS, no common version, no certificate: the peer's affair. One line a connection at most.
+        // No TLS, no common version, no certificate: caused by the peer. At most one log line per connection.
         if !hasFailed {
             hasFailed = true
             engine.logger.debug("a TLS handshake failed", metadata: ["peer": "\(peer)", "error": "\(error)"])

@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Lets few tasks at a time hold a thread for long, so that most of the pool's threads stay for others.
+/// Limits how many tasks hold a thread for long at once, so that most of the pool's threads stay free for others.
 ///
-/// As ``WorkQueue``, but the work goes on in the task that asks for it, and hears when that is cancelled. How many
-/// may wait is bounded elsewhere.
+/// Like ``WorkQueue``, but the work runs in the task that asks for it, and notices its cancellation. How many may wait
+/// is limited elsewhere.
 final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
@@ -13,11 +13,11 @@ final class AsyncSemaphore: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter atOnce: tasks that have their turn at a time.
+    /// - Parameter atOnce: how many tasks may run at once.
     init(atOnce: Int) { state = Mutex(State(free: max(1, atOnce))) }
 
     /// Runs `work` when it is its turn.
-    /// - Throws: what `work` throws; `CancellationError` when nobody waits for it any more.
+    /// - Throws: what `work` throws; `CancellationError` when the task was cancelled.
     func run<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {
         await withCheckedContinuation { continuation in
             let isNow = state.withLock { state in

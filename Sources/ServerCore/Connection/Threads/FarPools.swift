@@ -1,10 +1,11 @@
 import DirectoryRoot
 import Synchronization
 
-/// The threads for what is on far file systems below the root (``FarMounts``): their own, so that one that hangs holds
-/// up nobody who asks for something else.
+/// Separate threads for what is on far file systems below the root (``FarMounts``), so that one that hangs holds up no
+/// requests for anything else.
 ///
-/// Each far file system has a pool, by its number, up to a few; further ones share theirs. Threads begin on first need.
+/// Each far file system has a pool, found by its device number, up to a limit; further ones share theirs. Threads start
+/// on first need.
 final class FarPools: Sendable {
     private static let most = 16
     private static let mostThreads = 8
@@ -16,10 +17,10 @@ final class FarPools: Sendable {
     private let limits: Limits
 
     /// - Parameters:
-    ///   - root: below which they are.
-    ///   - near: the pool for all else.
-    ///   - passwords: where passwords are hashed.
-    ///   - limits: the server's.
+    ///   - root: the root that they are below.
+    ///   - near: the pool for everything else.
+    ///   - passwords: the queue in which passwords are hashed.
+    ///   - limits: the server's limits.
     init(below root: DirectoryRoot, beside near: PoolThreads, passwords: WorkQueue, _ limits: Limits) {
         self.root = root
         threads = min(near.count, Self.mostThreads)
@@ -32,7 +33,7 @@ final class FarPools: Sendable {
         pools.withLock { pools in
             if let known = pools.first(where: { $0.device == device }) { return known.pool }
             guard pools.count < Self.most else {
-                // What is mounted on demand has another number each time.
+                // A file system that is mounted on demand has another device number each time.
                 guard let unused = pools.firstIndex(where: { !root.hasFarMount(device: $0.device) }) else {
                     return pools[Int(device % UInt64(Self.most))].pool
                 }

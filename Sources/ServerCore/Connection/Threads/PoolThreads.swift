@@ -5,18 +5,18 @@ import Synchronization
 /// The threads behind an ``IOPool``.
 ///
 /// They also run the tasks that answer requests, as their preferred executor (SE-0417): such a task may wait for the
-/// disk right where it is, and a request costs one hop to a thread and one back instead of one for each call.
+/// disk without switching threads, and a request costs one hop to a thread and one back instead of one for each call.
 ///
-/// They begin when there is something for them to do: to wait for them took an eighth of the program's start.
+/// They start on first need: waiting for them took an eighth of the program's start time.
 final class PoolThreads: TaskExecutor {
     let count: Int
     private let threads: NIOThreadPool
     private let stage = Mutex(Stage.idle)
-    /// Whether `stage` is past `idle`, for a look without its lock.
+    /// Whether `stage` is past `idle`, readable without its lock.
     private let isPastIdle = Atomic(false)
-    /// Jobs that no thread has begun with.
+    /// The number of jobs that no thread has begun.
     private let waiting = Atomic<Int>(0)
-    /// When a thread last began with one, or one came where none waited, by `sys_coarse_milliseconds`.
+    /// When a thread last began a job, or one arrived while none waited, by `sys_coarse_milliseconds`.
     private let movedAt = Atomic<Int64>(sys_coarse_milliseconds())
 
     private enum Stage {
@@ -28,7 +28,7 @@ final class PoolThreads: TaskExecutor {
         threads = NIOThreadPool(numberOfThreads: self.count)
     }
 
-    /// Has the threads begin, if they have not.
+    /// Starts the threads if they have not been started.
     private func begun() -> NIOThreadPool {
         guard !isPastIdle.load(ordering: .acquiring) else { return threads }
         stage.withLock { stage in
@@ -42,7 +42,7 @@ final class PoolThreads: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // A job runs even when the pool is ending: a task that never went on could never be waited for.
+        // A job runs even when the pool is ending: otherwise a task would never finish, and nobody could wait for it.
         noteWaiting()
         begun().submit { _ in
             self.noteBegun()
@@ -50,14 +50,14 @@ final class PoolThreads: TaskExecutor {
         }
     }
 
-    /// Runs `work` on one of the threads; at once when the caller is on one already.
+    /// Runs `work` on one of the threads; directly if the caller is already on one.
     func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         let here = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor }
         if unsafe here == asUnownedTaskExecutor() { return try work() }
         return try await begun().runIfActive(work)
     }
 
-    /// Runs `work` some time.
+    /// Runs `work` at some time.
     func submit(_ work: @escaping @Sendable () -> Void) {
         noteWaiting()
         begun().submit { _ in
@@ -76,10 +76,10 @@ final class PoolThreads: TaskExecutor {
         movedAt.store(sys_coarse_milliseconds(), ordering: .relaxed)
     }
 
-    /// Whether there is work that waits for a thread.
+    /// Whether any work waits for a thread.
     var isBusy: Bool { waiting.load(ordering: .relaxed) > 0 }
 
-    /// Whether much waits, and no thread has begun with any of it for some seconds.
+    /// Whether much work waits, and no thread has begun any of it for some seconds.
     var isStuck: Bool {
         waiting.load(ordering: .relaxed) > Self.much
             && sys_coarse_milliseconds() - movedAt.load(ordering: .relaxed) > Self.patience
@@ -89,7 +89,7 @@ final class PoolThreads: TaskExecutor {
     /// In milliseconds.
     private static let patience: Int64 = 3_000
 
-    /// Lets those who wait for a thread go first, if any do.
+    /// Lets other waiting work run first, if there is any.
     func giveWay() async {
         guard isBusy else { return }
         await withCheckedContinuation { continuation in submit { continuation.resume() } }
@@ -101,7 +101,7 @@ final class PoolThreads: TaskExecutor {
             isPastIdle.store(true, ordering: .releasing)
             return stage == .running
         }
-        // What still comes to those that never began is done by whoever brings it, as with those that have ended.
+        // What is submitted to threads that were never started, or have ended, is run by the submitter.
         if isRunning { try? await threads.shutdownGracefully() }
     }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The processors that this process may use, by what the system and its cgroups leave it.
+/// The processors that this process may use, according to the system and the process's cgroups.
 enum Processors {
-    /// At least one; looked up once, since each time reads files.
+    /// At least one; determined once, since it requires reading files.
     static let count = System.coreCount
 }

@@ -1,9 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Work that takes long, a few pieces at a time, so that most of the pool's threads and the memory stay for others.
+/// A queue for work that takes long, of which a few pieces run at once, so that most of the pool's threads and the
+/// memory stay free for others.
 ///
-/// What waits here waits without a thread.
+/// Work that waits here takes no thread.
 final class WorkQueue: Sendable {
     private struct State {
         var running = 0
@@ -19,9 +20,9 @@ final class WorkQueue: Sendable {
     /// An empty queue.
     /// - Parameters:
     ///   - pool: runs the work.
-    ///   - atOnce: pieces that run at a time.
-    ///   - longest: pieces that may wait.
-    ///   - full: what those are told who find the queue full.
+    ///   - atOnce: how many pieces may run at once.
+    ///   - longest: how many pieces may wait.
+    ///   - full: the message of the refusal when the queue is full.
     init(_ pool: PoolThreads, atOnce: Int, longest: Int, full: String) {
         self.pool = pool
         self.atOnce = max(1, atOnce)
@@ -30,7 +31,7 @@ final class WorkQueue: Sendable {
     }
 
     /// Runs `work` when it is its turn.
-    /// - Returns: false when too much waits already; `work` is dropped then.
+    /// - Returns: false when too much is waiting already; `work` is dropped then.
     func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
         let (isTaken, isNow) = state.withLock { state in
             if state.running < atOnce {
@@ -45,8 +46,8 @@ final class WorkQueue: Sendable {
         return isTaken
     }
 
-    /// Runs `work` when it is its turn, and gives what it gives.
-    /// - Throws: ``HTTPError`` 503 when too much waits already; what `work` throws.
+    /// Runs `work` when it is its turn, and returns its result.
+    /// - Throws: ``HTTPError`` 503 when too much is waiting already; what `work` throws.
     func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             let isTaken = submit { continuation.resume(with: Result { try work() }) }
@@ -55,7 +56,7 @@ final class WorkQueue: Sendable {
         }
     }
 
-    /// What those are told who find the queue full.
+    /// The error when the queue is full.
     var refusal: HTTPError { HTTPError(.serviceUnavailable, full, fields: ["Retry-After": "2"]) }
 
     private func begin(_ work: @escaping @Sendable () -> Void) {
@@ -66,7 +67,7 @@ final class WorkQueue: Sendable {
                 state.running -= 1
                 return nil
             }
-            // Behind what others gave the pool meanwhile.
+            // After what others submitted to the pool meanwhile.
             if let next { self.begin(next) }
         }
     }

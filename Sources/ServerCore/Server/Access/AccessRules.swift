@@ -1,54 +1,54 @@
 package import DirectoryRoot
 
-/// Who may do what, as the command line and the configuration say it.
+/// Who may do what, as given on the command line and in the configuration.
 ///
-/// Empty, everybody may do everything.
+/// Without any rule, everybody may do everything.
 public struct AccessRules: Sendable {
-    /// The realm of Basic and Digest; Digest secrets hold for it.
+    /// The realm of Basic and Digest; Digest secrets are valid for it only.
     public static let realm = "shareserve"
 
     /// One user.
     package struct Account: Sendable {
-        /// The name, as bytes: what the client sends is compared with it.
+        /// The name, which is compared with the bytes that the client sends.
         package var name: String
         package var password: StoredPassword
-        /// In the order given.
+        /// In the given order.
         package var paths: [(path: SharePath, rights: Rights)]
     }
 
-    /// The accounts, in the order given; a later rule of the same name and password adds its paths.
+    /// The accounts, in the given order; a later rule with the same name and password adds its paths.
     package private(set) var accounts: [Account] = []
-    /// What everybody may do, without an account.
+    /// What everybody may do without an account.
     package private(set) var everybody: [(path: SharePath, rights: Rights)] = []
-    /// Names under which the server is reached, beside those that it finds itself: `files.example.com`,
-    /// `.example.com` with all below it, or `*`.
+    /// Names of this server besides those that it finds out itself: `files.example.com`, `.example.com` with all names
+    /// below it, or `*`.
     public var allowedHosts: [String] = []
     /// Other sites whose pages may use this server: `https://app.example.com`, or `*`.
     public var corsOrigins: [String] = []
-    /// Proxies that are believed what they say about their clients: addresses or networks, `10.0.0.0/8`.
+    /// Proxies that are trusted about their clients: addresses or networks, `10.0.0.0/8`.
     public var trustedProxies: [String] = []
     /// Sent as `Strict-Transport-Security` over TLS; nil sends none.
     public var hstsSeconds: Int?
-    /// Makes the page on which people log in; its status and what it says about caching are set by who asks for it.
+    /// Makes the log-in page; its status and caching fields are set by the caller.
     public var logInPage: (@Sendable (LogInPrompt) -> Response)?
 
     /// No rule: everybody may do everything.
     public init() {}
 
-    /// Whether there is anybody who could log in.
+    /// Whether there is any account.
     public var hasAccounts: Bool { !accounts.isEmpty }
 
-    /// Whether there is any rule about who may do what.
+    /// Whether there is any rule.
     public var isOn: Bool { !accounts.isEmpty || !everybody.isEmpty }
 
-    /// Whether everybody may do everything in the whole share, by a rule that says so.
+    /// Whether an explicit rule lets everybody do everything in the whole share.
     public var opensEverything: Bool { RightsMap(rules: everybody).allows(.readWrite, throughout: .root) }
 
     /// Adds one `--auth` rule: `user:password@/path:rights,/path:rights`, or `@/path:rights` for everybody.
     ///
-    /// The paths begin at the last `@/`, so a password may hold `:` and `@`. Rights are `rw`, `ro`, `w` (a drop box)
-    /// and `none`; `ro` when none is given behind a path, `rw` of everything when no path is given at all.
-    /// - Throws: ``AccessRuleError`` saying what is wrong, without the password.
+    /// The paths begin at the last `@/`, so a password may contain `:` and `@`. Rights are `rw`, `ro`, `w` (a drop box)
+    /// and `none`; `ro` for a path without rights, `rw` for everything without any path.
+    /// - Throws: ``AccessRuleError`` with what is wrong, without the password.
     public mutating func add(rule: String) throws(AccessRuleError) {
         let text = Array(rule.utf8)
         var head = text[...]
@@ -61,11 +61,11 @@ public struct AccessRules: Sendable {
         } else if text.first == UInt8(ascii: "@") || text.isEmpty {
             throw AccessRuleError("a rule is “user:password@/path:rights”, or “@/path:rights” for everybody")
         } else if let at = text.lastIndex(of: UInt8(ascii: "@")), Self.looksLikePaths(text[(at + 1)...]) {
-            // Else a slip of the finger would give the whole share to a password that nobody has in mind.
+            // Otherwise a typing mistake would give the whole share to an unintended password.
             throw AccessRuleError("a path begins with “/”, as in “user:password@/path:rights”")
         }
         if Self.holdsRules(head) {
-            // Else they would make one account, with a password that nobody has in mind.
+            // Otherwise they would make one account, with an unintended password.
             throw AccessRuleError("“|” stands between rules in the environment only; give each by itself")
         }
         if head.isEmpty || head.elementsEqual(":".utf8) {
@@ -81,7 +81,7 @@ public struct AccessRules: Sendable {
         }
         let password = try StoredPassword(String(decoding: head[(colon + 1)...], as: UTF8.self))
         if let index = accounts.firstIndex(where: { $0.name == name }) {
-            // Else one of them would not work, without a word.
+            // Otherwise one of them would silently not work.
             guard accounts[index].password == password else {
                 throw AccessRuleError("the user “\(name)” has two different passwords")
             }
@@ -91,20 +91,20 @@ public struct AccessRules: Sendable {
         }
     }
 
-    /// Adds the lines of an htpasswd file, each `user:hash`, with the same paths behind it as a rule has.
+    /// Adds the lines of an htpasswd file, each `user:hash`, optionally followed by paths as in a rule.
     ///
     /// Empty lines and those that begin with `#` are skipped.
-    /// - Throws: ``AccessRuleError`` naming the line.
+    /// - Throws: ``AccessRuleError`` with the line number.
     public mutating func add(file text: String) throws(AccessRuleError) {
         var number = 0
-        // Some editors put a mark of the encoding before the first name.
+        // Some editors write a byte order mark before the first name.
         let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             number += 1
             let rule = String(decoding: ASCII.trimmed(Array(line.utf8)), as: UTF8.self)
             guard !rule.isEmpty, !rule.hasPrefix("#") else { continue }
             do throws(AccessRuleError) {
-                // A blank may stand between the hash and its paths.
+                // A blank may be between the hash and its paths.
                 try add(rule: rule.split(separator: " @/", maxSplits: 1).joined(separator: "@/"))
             } catch {
                 throw AccessRuleError("line \(number): \(error.reason)")
@@ -112,9 +112,9 @@ public struct AccessRules: Sendable {
         }
     }
 
-    /// The rights of one account over the whole share.
+    /// The rights of one account in the whole share.
     ///
-    /// Its own deepest rule wins. What everybody may do, it may do too, unless a rule of its own says `none` there.
+    /// Its own deepest rule wins. It may also do what everybody may, unless a rule of its own says `none` there.
     func rights(of account: Account) -> RightsMap {
         let own = RightsMap(rules: account.paths)
         let common: [(path: SharePath, rights: Rights)] = everybody.map { rule in
@@ -122,16 +122,16 @@ public struct AccessRules: Sendable {
             let mine = own.rights(at: rule.path)
             return (rule.path, mine.isEmpty ? .none : mine.union(rule.rights))
         }
-        // Of two rules for one path, the later wins: where both have one, the joined one.
+        // Of two rules for one path, the later wins: if both have one, the merged one.
         return RightsMap(rules: account.paths + common)
     }
 
-    /// Whether what stands behind an “@” was meant as paths, though it does not begin with “/”.
+    /// Whether the text after an “@” was meant as paths, though it does not begin with “/”.
     private static func looksLikePaths(_ text: ArraySlice<UInt8>) -> Bool {
         text.isEmpty || [":rw", ":ro", ":w", ":none"].contains { text.reversed().starts(with: $0.utf8.reversed()) }
     }
 
-    /// Whether what stands before the last “@/” has another, and a “|” behind that, as several rules in one have.
+    /// Whether the text before the last “@/” contains another one, and a “|” after that, as several joined rules do.
     private static func holdsRules(_ head: ArraySlice<UInt8>) -> Bool {
         guard let bar = head.lastIndex(of: UInt8(ascii: "|")) else { return false }
         return head[..<bar].firstRange(of: Array("@/".utf8)) != nil
@@ -165,12 +165,12 @@ public struct AccessRules: Sendable {
 
 /// What is wrong with a rule, for a person.
 ///
-/// Never holds a password.
+/// Never contains a password.
 public struct AccessRuleError: Error, Equatable, Sendable, CustomStringConvertible {
     /// One line, without a full stop.
     public let reason: String
 
-    /// A refusal of a rule.
+    /// An error about a rule.
     public init(_ reason: String) { self.reason = reason }
 
     /// The reason.

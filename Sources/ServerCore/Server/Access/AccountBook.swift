@@ -1,8 +1,8 @@
 import DirectoryRoot
 
-/// The accounts of one set of rules, ready to be asked.
+/// The accounts of one set of rules, prepared for lookups.
 ///
-/// Never changes; new rules make a new one.
+/// Immutable; new rules make a new one.
 struct AccountBook: Sendable {
     struct Account: Sendable {
         let name: String
@@ -11,15 +11,15 @@ struct AccountBook: Sendable {
     }
 
     private let accounts: [String: Account]
-    /// What everybody may do; nil where only accounts come in.
+    /// What everybody may do; nil when only accounts are admitted.
     let everybody: RightsMap?
-    /// Whether any account can answer a Digest of this kind; all must, since a client that prefers Digest never tries
-    /// Basic.
+    /// Whether Digest with this algorithm is offered: only if all accounts can answer it, since a client that prefers
+    /// Digest never tries Basic.
     let offersSHA256: Bool
     let offersMD5: Bool
-    /// A slow password of each kind and cost that some account has.
+    /// A slow password hash of each kind and cost that some account has.
     private let decoys: [StoredPassword]
-    /// Compared with for unknown names where no password is slow, so that they take as long as known ones.
+    /// Compared with for unknown names if no password is slow, so that they take as long as known ones.
     private let quickDecoy: StoredPassword
     /// Whether comparing may take long.
     let isSlow: Bool
@@ -42,10 +42,11 @@ struct AccountBook: Sendable {
 
     var isEmpty: Bool { accounts.isEmpty }
 
-    /// The account of exactly this name.
+    /// The account with exactly this name.
     func account(named name: String) -> Account? { accounts[name] }
 
-    /// Whether some account may do more than everybody at one of these places or below it, so that logging in may help.
+    /// Whether some account has more rights than everybody at one of these places or below it, so that logging in may
+    /// help.
     func someoneMayMore(at places: [SharePath]) -> Bool {
         accounts.values.contains { account in
             let ruled = account.rights.rules.map(\.path) + (everybody?.rules.map(\.path) ?? [])
@@ -57,14 +58,14 @@ struct AccountBook: Sendable {
         }
     }
 
-    /// The account of a name, which Windows may send as `DOMAIN\user`.
+    /// The account with a name, which Windows may send as `DOMAIN\user`.
     func account(_ name: String) -> Account? {
         if let account = accounts[name] { return account }
         guard let slash = name.lastIndex(of: "\\") else { return nil }
         return accounts[String(name[name.index(after: slash)...])]
     }
 
-    /// The name under which attempts at an account are counted, however it is written.
+    /// The name under which attempts at an account are counted, in whichever form it is sent.
     func countedName(_ user: String) -> String {
         account(user)?.name ?? user.split(separator: "\\").last.map(String.init) ?? user
     }
@@ -76,7 +77,7 @@ struct AccountBook: Sendable {
             ?? RequestHead.text(digest.user.map(ASCII.lowercased)[...])
     }
 
-    /// The account whose password this is.
+    /// The account if the password is right.
     ///
     /// Takes as long for an unknown name as for a known one.
     func verify(user: String, password: [UInt8]) -> Account? {
@@ -90,26 +91,26 @@ struct AccountBook: Sendable {
         return isRight ? account : nil
     }
 
-    /// What a password is compared with, the account's own first: of each slow kind and cost one, whoever asks, so that
-    /// the time tells neither whether the name is known nor how its password is kept.
+    /// The passwords to compare with, the account's own first: one of each slow kind and cost, for every request, so
+    /// that the time reveals neither whether the name is known nor how its password is stored.
     func compared(for account: Account?) -> [StoredPassword] {
         let own = account?.password ?? quickDecoy
         return [own] + decoys.filter { $0.cost != own.cost }
     }
 
-    /// The account whose Digest this is.
+    /// The account if the Digest is right.
     ///
     /// RFC 7616 §3.4.1.
     /// - Parameters:
     ///   - digest: what the client sent.
     ///   - method: of the request.
-    /// - Returns: nil when the user, the password or the kind is wrong.
+    /// - Returns: nil when the user, the password or the algorithm is wrong.
     func verify(_ digest: DigestCredentials, method: String) -> Account? {
         guard digest.algorithm == .sha256 ? offersSHA256 : offersMD5 else { return nil }
         let account =
             digest.isUserHash
             ? account(hash: digest.user, digest.algorithm) : account(RequestHead.text(digest.user[...]))
-        // The name is hashed as the client sent it, with the domain that Windows may have put before it.
+        // The name is hashed as the client sent it, with the domain that Windows may have prepended.
         let user = digest.isUserHash ? Array((account?.name ?? "").utf8) : digest.user
         let realm = Array(AccessRules.realm.utf8)
         var secrets: [String] = []
@@ -140,7 +141,7 @@ struct AccountBook: Sendable {
     private func account(hash: [UInt8], _ algorithm: DigestAlgorithm) -> Account? {
         let sought = hash.map(ASCII.lowercased)
         var found: Account?
-        // All of them, wherever it is.
+        // All of them are compared, wherever the right one is.
         for account in accounts.values {
             let own = Self.hash(algorithm, [Array(account.name.utf8), Array(AccessRules.realm.utf8)])
             if ConstantTime.equal(Array(own.utf8), sought) { found = account }
@@ -148,7 +149,7 @@ struct AccountBook: Sendable {
         return found
     }
 
-    /// The hash of parts joined by colons, in hexadecimal.
+    /// The hash of the parts joined by colons, in hexadecimal.
     private static func hash(_ algorithm: DigestAlgorithm, _ parts: [[UInt8]]) -> String {
         var digester = Digester(algorithm)
         digester.update(Array(parts.joined(separator: [UInt8(ascii: ":")])))

@@ -1,10 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// One use of a share link, counted before it is known whether anything comes of it.
+/// One use of a share link, counted before it is known whether it succeeds.
 ///
-/// Given back when nothing does, and also when nobody ever says so: the client may leave, or the server refuse the
-/// request, before a handler is asked.
+/// The use is returned if it does not succeed, and also if its result is never reported: the client may disconnect, or
+/// the server may refuse the request, before a handler is called.
 final class CountedDownload: Sendable {
     private let giveBack: @Sendable () -> Void
     private let isSettled = Atomic<Bool>(false)
@@ -14,12 +14,12 @@ final class CountedDownload: Sendable {
 
     deinit {
         guard !isSettled.load(ordering: .relaxed) else { return }
-        // Who lets go of it may be an event loop.
+        // The last reference may be released on an event loop.
         DispatchQueue.global(qos: .utility).async(execute: giveBack)
     }
 
-    /// Says what has become of it, on a thread that may wait for the disk.
-    /// - Parameter isDownload: whether it brings any content.
+    /// Reports the result, on a thread that may wait for the disk.
+    /// - Parameter isDownload: whether the response has any content.
     func settle(_ isDownload: Bool) {
         guard !isSettled.exchange(true, ordering: .relaxed), !isDownload else { return }
         giveBack()

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Downloads through share links that were counted a while ago, so that the same client may go on with one that broke
-/// off without its being counted again.
+/// Recent downloads through share links that were already counted, so that the same client may continue an interrupted
+/// one without being counted again.
 ///
-/// Of this process; at another one, and after a restart, what goes on counts once more.
+/// Known to this process only; at another one, and after a restart, a continuation counts once more.
 final class CountedDownloads: Sendable {
-    /// One content, as one client asked for it.
+    /// One content, as one client requested it.
     struct Key: Hashable {
         var link: String
         var address: NetworkAddress?
-        /// Path and query.
+        /// The path and query.
         var target: [UInt8]
     }
 
-    /// Milliseconds without a request after which a download is forgotten.
+    /// How long a download is remembered without a request, in milliseconds.
     static let memory: Int64 = 24 * 3_600_000
     private static let limit = 4_096
 
@@ -34,7 +34,7 @@ final class CountedDownloads: Sendable {
         }
     }
 
-    /// Notes that this download was counted.
+    /// Records that this download was counted.
     func add(_ key: Key) {
         let now = clock()
         known.withLock { known in

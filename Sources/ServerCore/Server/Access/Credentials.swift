@@ -1,4 +1,4 @@
-/// What an `Authorization` field says.
+/// The credentials in an `Authorization` field.
 ///
 /// RFC 9110 §11.6.2.
 enum Credentials: Equatable {
@@ -6,7 +6,7 @@ enum Credentials: Equatable {
     case basic(user: String, password: [UInt8])
     /// RFC 7616.
     case digest(DigestCredentials)
-    /// A scheme that we did not offer, or one of ours malformed.
+    /// A scheme that was not offered, or malformed credentials.
     case malformed
 
     /// Reads a field's value.
@@ -23,18 +23,18 @@ enum Credentials: Equatable {
         }
     }
 
-    /// A password in UTF-8 that came in ISO 8859-1; nil for one that need not have.
+    /// The UTF-8 form of a password sent in ISO 8859-1; nil if it is valid UTF-8.
     ///
-    /// RFC 7617 §2.1 has UTF-8 where the server says so; older libraries (Python's requests, .NET Framework) do not.
+    /// RFC 7617 §2.1 requires UTF-8 if the server says so; older libraries (Python's requests, .NET Framework) do not
+    /// comply.
     static func inUTF8(_ password: [UInt8]) -> [UInt8]? {
         guard String(validating: password, as: UTF8.self) == nil else { return nil }
         return Array(String(String.UnicodeScalarView(password.map { Unicode.Scalar($0) })).utf8)
     }
 
-    /// A name or password in ISO 8859-1 that is known in UTF-8; nil for one that is the same in both, or not to be had
-    /// so.
+    /// The ISO 8859-1 form of a name or password known in UTF-8; nil if it is the same in both, or has no such form.
     ///
-    /// KDE's programs hash both so in a Digest, whatever `charset` says.
+    /// KDE's programs hash both in that form for Digest, whatever `charset` says.
     static func inLatin1(_ bytes: [UInt8]) -> [UInt8]? {
         guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.allSatisfy({ $0 < 0x80 }) else {
             return nil
@@ -49,11 +49,11 @@ enum Credentials: Equatable {
     }
 }
 
-/// The parameters of a Digest answer.
+/// The parameters of a Digest response.
 ///
 /// RFC 7616 §3.4.
 struct DigestCredentials: Equatable {
-    /// As sent, after undoing the quotes.
+    /// As sent, unquoted.
     var user: [UInt8]
     /// Whether `user` is a hash of the name.
     var isUserHash: Bool
@@ -67,8 +67,8 @@ struct DigestCredentials: Equatable {
     var nc: [UInt8]
     var count: UInt32
 
-    /// Reads the parameters; nil when one that is needed is missing, doubled or malformed, or asks for what was not
-    /// offered: another algorithm, another `qop` than `auth`.
+    /// Parses the parameters; nil when a required one is missing, repeated or malformed, or uses what was not offered:
+    /// another algorithm, or another `qop` than `auth`.
     init?(_ text: ArraySlice<UInt8>) {
         guard let parameters = Self.parameters(text) else { return nil }
         guard let realm = parameters["realm"], let nonce = parameters["nonce"], let uri = parameters["uri"],
@@ -83,8 +83,8 @@ struct DigestCredentials: Equatable {
         }
         switch String(decoding: parameters["algorithm"] ?? [], as: UTF8.self).uppercased() {
         case "", "MD5": algorithm = .md5
-        // lftp says of its MD5 what it was offered first. As it is offered too, it opens nothing that it would not
-        // anyway.
+        // lftp labels its MD5 response with the algorithm that was offered first. As MD5 is offered too, accepting this
+        // admits nothing that would not be admitted anyway.
         case "SHA-256": algorithm = response.count == DigestAlgorithm.md5.length * 2 ? .md5 : .sha256
         default: return nil
         }
@@ -103,9 +103,9 @@ struct DigestCredentials: Equatable {
         (self.cnonce, self.nc, self.count) = (cnonce, nc, count)
     }
 
-    /// `name=value` or `name="value"`, by comma; nil when one comes twice.
+    /// Parses `name=value` or `name="value"`, separated by commas; nil when a name is repeated.
     ///
-    /// At most 32 are read.
+    /// At most 32 are parsed.
     private static func parameters(_ text: ArraySlice<UInt8>) -> [String: [UInt8]]? {
         var result: [String: [UInt8]] = [:]
         var rest = text

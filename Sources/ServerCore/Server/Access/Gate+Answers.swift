@@ -1,8 +1,8 @@
 import DirectoryRoot
 
-// What those get who are not let in.
+// Responses to clients that are not admitted.
 extension Gate {
-    /// What a 401 asks pages for: a browser would answer Basic and Digest by a window of its own, over our page.
+    /// The scheme in a 401 for pages: for Basic and Digest, a browser would open a window of its own over our page.
     static let sessionScheme = "Session realm=\"\(AccessRules.realm)\""
     /// The same for links.
     static let linkScheme = "Session realm=\"share link\""
@@ -40,13 +40,13 @@ extension Gate {
         return response
     }
 
-    /// Asks by the log-in page, or tells the page's script to show its own form.
+    /// Responds with the log-in page, or tells the page's script to show its own form.
     /// - Parameters:
-    ///   - head: what was asked.
+    ///   - head: the request.
     ///   - rules: those in force.
-    ///   - words: for a script.
-    ///   - link: the address of the link whose password is asked for; nil for accounts.
-    /// - Returns: the answer.
+    ///   - words: the message for a script.
+    ///   - link: the address of the link whose password is required; nil for accounts.
+    /// - Returns: the response.
     func askInPage(_ head: RequestHeadView, _ rules: Rules, words: String, link: String? = nil) -> Response {
         var response = Response.text(.unauthorized, words)
         if let page = rules.logInPage, Self.asksForPage(head) {
@@ -59,11 +59,11 @@ extension Gate {
         return response
     }
 
-    /// Whether a page or its script asks, so that we show our own log-in page.
+    /// Whether the request comes from a page or its script, so that our own log-in page is shown.
     static func isBrowser(_ head: RequestHeadView) -> Bool {
         let fields = head.fields
-        // KDE's programs say that they are one, and ask for pages even by PROPFIND; they know no log-in but the usual
-        // ones.
+        // KDE's programs claim to be browsers, and ask for pages even with PROPFIND; they support only the standard
+        // authentication schemes.
         guard let agent = fields["user-agent"], agent.hasPrefix("Mozilla/"), !agent.contains(" KIO/") else {
             return false
         }
@@ -101,7 +101,7 @@ extension Gate {
         return result
     }
 
-    /// Whether somebody who was refused is nobody yet, and somebody else may more.
+    /// Whether the refused requester is not logged in, and some account has more rights.
     private func mayHelpToLogIn(_ head: RequestHeadView, _ rules: Rules) -> Bool {
         guard !rules.book.isEmpty, head.fields["authorization"] == nil, !root.policy.isReadOnly,
             head.method.isSafe || rules.origins.admits(head.fields, authority: head.authority),
@@ -112,7 +112,7 @@ extension Gate {
         if let cookies = head.fields["cookie"] {
             guard case .nobody = sessions.find(cookies: cookies, in: rules.book, waiting: false) else { return false }
         }
-        // What the interface does is told in its bodies: anywhere.
+        // What the interface does is determined by request bodies: it may be anywhere.
         var places = [path.bytes.starts(with: Self.reserved) ? SharePath.root : path]
         if let field = head.fields["destination"],
             let target = try? RequestTarget(Array(field.utf8)[...], isReference: true),

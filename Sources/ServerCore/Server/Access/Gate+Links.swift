@@ -1,6 +1,6 @@
 import DirectoryRoot
 
-// Share links: `/.shareserve/s/<token>/…` is the link's file or folder as a share of its own, and nothing beside it.
+// Share links: `/.shareserve/s/<token>/…` is the link's file or folder as a share of its own, with nothing beside it.
 extension Gate {
     func admit(link head: RequestHeadView, _ rules: Rules) -> Admission {
         guard let segment = linkTarget(of: head)?.prefix(while: { $0 != UInt8(ascii: "/") }),
@@ -13,19 +13,19 @@ extension Gate {
         } catch {
             return .refuse(Response(error))
         }
-        // The table of links is a file: asked for on the pool.
+        // The links are stored in a file: read on the pool.
         return .check { [self] () throws(RootError) in
             try open(token, head, prefix: prefix, path: path, rules)
         }
     }
 
-    /// What an address has behind the mark of links, from the token on; nil for every other address.
+    /// The part of an address after the prefix of links, beginning with the token; nil for every other address.
     func linkTarget(of head: RequestHeadView) -> ArraySlice<UInt8>? {
         let rest = RequestTarget.rest(of: head.target.path, below: prefix + "/.shareserve/s")
         return rest?.isEmpty == false ? rest?.dropFirst() : nil
     }
 
-    /// The address of the link through which a request came in; nil for the share itself.
+    /// The address of the link through which a request was made; nil for the share itself.
     static func link(of request: Request) -> String? {
         let prefix = request.prefix
         return token(of: prefix) == nil ? nil : prefix
@@ -45,7 +45,7 @@ extension Gate {
     ) throws(RootError) -> Admission {
         let address = NetworkAddress(head.peer)
         guard let link = try root.links.link(id: token.id), token.opens(hash: link.secretHash) else {
-            // By address alone: who guesses at a link must not keep out those who have it.
+            // By address only: guessing at a link must not lock out those who have it.
             if let wait = linkThrottle.wait(address: address, user: nil) {
                 return .refuse(Response(Self.slowDown(wait)))
             }
@@ -75,7 +75,7 @@ extension Gate {
         }
     }
 
-    /// Compares a link's password; may take long.
+    /// Checks a link's password; may take long.
     /// - Throws: ``HTTPError`` 401 when it is wrong, 429 when the client must wait.
     private func verify(
         _ password: [UInt8], _ hash: String, of link: ShareLink, _ address: NetworkAddress?, _ rules: Rules
@@ -91,14 +91,14 @@ extension Gate {
         verified.remember(name, password, account: name, under: rules.number)
     }
 
-    /// Compares a link's password from the page that asks for it; may take long, and waits for the disk.
+    /// Checks a link's password from its log-in page; may take long, and waits for the disk.
     /// - Parameters:
-    ///   - prefix: the link's own address, as ``link(of:)`` says it.
+    ///   - prefix: the link's own address, as returned by ``link(of:)``.
     ///   - password: as typed.
-    ///   - request: what the page sent.
-    /// - Returns: the `Set-Cookie` field that lets the browser in.
-    /// - Throws: ``HTTPError`` 401 when it is wrong, 404 when the link is over, 429 when the client must wait; what the
-    ///   disk says.
+    ///   - request: the page's request.
+    /// - Returns: the `Set-Cookie` field that admits the browser.
+    /// - Throws: ``HTTPError`` 401 when it is wrong, 404 when the link no longer exists, 429 when the client must wait;
+    ///   what the disk reports.
     func logIn(link prefix: String, password: [UInt8], _ request: Request) throws -> String {
         guard let token = Self.token(of: prefix), let link = try root.links.link(id: token.id),
             token.opens(hash: link.secretHash), let hash = link.passwordHash
@@ -107,7 +107,7 @@ extension Gate {
         return linkSessions.begin(link, prefix: prefix, isSecure: request.scheme == "https")
     }
 
-    /// How guesses at a link's password are counted.
+    /// The name under which guesses at a link's password are counted.
     private static func name(of link: ShareLink) -> String { "link \(link.id)" }
 
     private static func isNeededToLogIn(_ path: SharePath) -> Bool {
@@ -116,7 +116,7 @@ extension Gate {
         return rest.starts(with: "assets/".utf8) || rest.elementsEqual("login".utf8)
     }
 
-    /// Lets in who has the link, and its password where it has one.
+    /// Admits a request that has the link, and its password if it has one.
     private func open(
         _ link: ShareLink, _ head: RequestHeadView, prefix: String, path: SharePath, _ rules: Rules
     ) throws(RootError) -> Admission {
@@ -130,7 +130,8 @@ extension Gate {
         share.countsDownloads = link.downloadsLeft != nil
         var inside = path
         if !path.isRoot, link.path.bytes.hasLast(path.bytes), try share.attributes(of: .root).kind == .file {
-            // A file's link may have the file's name behind it, for clients that name what they save after it.
+            // The address of a file's link may be followed by the file's name, for clients that save it under the last
+            // component.
             inside = .root
         }
         guard share.countsDownloads, try isContent(inside, in: share, head) else {
@@ -142,7 +143,7 @@ extension Gate {
         if head.method != .post, Self.goesOn(head), downloads.contains(download) {
             return .allow(share, prefix: prefix, path: inside)
         }
-        // Who only asks uses nothing up, and hears what a download would.
+        // A HEAD request uses nothing up, and gets the same result as a download.
         if head.method == .head {
             return link.downloadsLeft == 0 ? .refuse(Self.usedUp) : .allow(share, prefix: prefix, path: inside)
         }
@@ -151,9 +152,9 @@ extension Gate {
         } catch .unknownToken {
             return .refuse(Self.usedUp)
         }
-        // The address of a POST does not say what was chosen.
+        // The address of a POST does not contain what was selected.
         let mayGoOn = head.method == .get
-        // Where even that can't be written, the count says one more than there were: never one less.
+        // If even that can't be written, the count is one more than there were: never one less.
         let counted = CountedDownload { [root] in try? root.links.giveBackDownload(id: link.id) }
         return .count(share, prefix: prefix, path: inside) { [downloads] isDownload in
             counted.settle(isDownload)
@@ -161,7 +162,7 @@ extension Gate {
         }
     }
 
-    /// Whether the link at the beginning of `target` is still one; its password was asked for when it was opened.
+    /// Whether the link at the beginning of `target` still exists; its password was checked when it was opened.
     func isOpen(link target: some Collection<UInt8>, _ rules: Rules) -> Bool {
         guard let token = LinkToken(Array(target.prefix { $0 != UInt8(ascii: "/") })) else { return false }
         do throws(RootError) {
@@ -172,9 +173,9 @@ extension Gate {
         }
     }
 
-    /// What a link opens: no more than its maker may do now, there and at every place below it that has a rule of its
-    /// own.
-    /// - Returns: nil when its maker is no longer known.
+    /// The rights that a link grants: no more than its maker has now, there and at every place below it that has a rule
+    /// of its own.
+    /// - Returns: nil when its maker no longer exists.
     private func rights(of link: ShareLink, _ rules: Rules) -> RightsMap? {
         var limits = rules.book.everybody ?? RightsMap(rules: [])
         var here = link.rights
@@ -183,7 +184,7 @@ extension Gate {
                 guard let account = rules.book.account(creator) else { return nil }
                 limits = account.rights
             }
-            // Whatever the letters in which its path was given to us, it may stand for what a rule is about.
+            // In whatever spelling its path was given, it may be the place of a rule.
             here.formIntersection(Share(root: root, rights: limits).granted(at: link.path))
         }
         let below = limits.rules(below: link.path)
@@ -208,7 +209,7 @@ extension Gate {
         return response
     }
 
-    /// Whether a request may go on with a download: it asks for one span, which does not begin at the start.
+    /// Whether a request may continue a download: it asks for one span that does not begin at the start.
     private static func goesOn(_ head: RequestHeadView) -> Bool {
         guard let range = head.fields["range"] else { return false }
         let text = range.utf8.filter { !ASCII.isBlank($0) }

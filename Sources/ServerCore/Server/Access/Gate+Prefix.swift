@@ -1,12 +1,13 @@
 extension Gate {
-    /// The prefix as this client writes it, so that the addresses in its answer begin as the one it asked for.
+    /// The prefix as this client writes it, so that the addresses in the response begin like the requested one.
     func prefix(in head: RequestHeadView) -> String {
         let path = head.target.path
         guard !path.starts(with: prefix.utf8), let rest = RequestTarget.rest(of: path, below: prefix) else {
             return prefix
         }
         let written = path[..<rest.startIndex]
-        // Answers take it as it is: nothing in it may mean anything in markup or in a field.
+        // It is copied into responses unchanged: it must not contain anything that has a meaning in markup or in a
+        // field.
         let isPlain = written.allSatisfy { byte in
             ASCII.isLetter(byte) || ASCII.isDigit(byte) || "/%-._~".utf8.contains(byte)
         }

@@ -3,18 +3,18 @@ import Synchronization
 extension Gate {
     /// One set of rules.
     ///
-    /// A class, so that asking for it costs one reference.
+    /// A class, so that reading it costs one reference.
     final class Rules: Sendable {
         let book: AccountBook
         let origins: Origins
         let hsts: String?
         let logInPage: (@Sendable (LogInPrompt) -> Response)?
         private let hosts: HostNames
-        /// What came last and was known: nearly always the next one too.
+        /// The last known host: nearly always the next one too.
         private let lastHost = Mutex("")
-        /// The same as it came.
+        /// The same as received.
         private let lastHostBytes = Mutex<[UInt8]>([])
-        /// Another number for each set of rules.
+        /// Different for each set of rules.
         let number = UInt64.random(in: 0 ... .max)
 
         init(_ rules: AccessRules, bound: [String], certified: [String]) {

@@ -1,11 +1,11 @@
 package import DirectoryRoot
 import Synchronization
 
-/// Lets requests in, or not: host names, other sites, accounts, share links.
+/// Decides which requests are admitted: by host names, origins, accounts and share links.
 ///
-/// Asked before any handler, on every door.
+/// Asked before any handler.
 package final class Gate: AccessControl {
-    /// The rules in force, and what they are made of.
+    /// The rules in force, and what they are made from.
     private struct Setup {
         var given: AccessRules
         let bound: [String]
@@ -21,12 +21,13 @@ package final class Gate: AccessControl {
         mutating func enforce() { inForce = Rules(given, bound: bound, certified: certified) }
     }
 
-    /// Who stands behind a request.
+    /// The requester of a request.
     private enum Identity {
         case anonymous
         case user(AccountBook.Account)
         case wrong
-        /// The answer was right, the nonce is over: with the one to go on with, for who was known by the old one.
+        /// The response was right, but the nonce has expired: with the next one, for a client whose old nonce was
+        /// known.
         case stale(nonce: String?)
         case mustWait(Int64)
     }
@@ -35,7 +36,7 @@ package final class Gate: AccessControl {
     let sessions: Sessions
     let linkSessions: LinkSessions
     let throttle: GuessThrottle
-    /// For links that are not there: any page can have its readers ask for some, which must not keep them from logging
+    /// For links that do not exist: any page can make its readers request some, which must not keep them from logging
     /// in.
     let linkThrottle: GuessThrottle
     let root: DirectoryRoot
@@ -43,17 +44,17 @@ package final class Gate: AccessControl {
     private let setup: Mutex<Setup>
     let nonces: Nonces
     let verified: VerifiedCredentials
-    /// Nonces with which users have logged in by Digest lately: others' guesses keep them out no more than those whose
-    /// password is known.
+    /// Nonces with which users have recently logged in by Digest: others' guesses keep these users out no more than
+    /// those whose Basic password was verified.
     let verifiedNonces: VerifiedCredentials
     let downloads: CountedDownloads
 
     /// Guards one root.
     /// - Parameters:
     ///   - rules: who may do what.
-    ///   - root: what is guarded.
+    ///   - root: the root that is guarded.
     ///   - prefix: the server's path prefix.
-    ///   - bound: the hosts that the server listens at.
+    ///   - bound: the hosts at which the server listens.
     ///   - clock: milliseconds that never go back.
     ///   - wall: milliseconds of the time of day.
     package init(
@@ -77,7 +78,7 @@ package final class Gate: AccessControl {
 
     /// Milliseconds since some moment in the past.
     package static let uptime: @Sendable () -> Int64 = {
-        // From 1 on, so that no time looks like never.
+        // Beginning at 1, so that no time looks like "never".
         let passed = start.duration(to: ContinuousClock.now).components
         return passed.seconds * 1000 + passed.attoseconds / 1_000_000_000_000_000 + 1
     }
@@ -89,7 +90,7 @@ package final class Gate: AccessControl {
         return now.seconds * 1000 + Int64(now.nanoseconds) / 1_000_000
     }
 
-    /// Goes on with other rules: those who are no longer in them, or have another password, are out at once.
+    /// Replaces the rules: users who are no longer in them, or have another password, are logged out immediately.
     ///
     /// May wait for the disk.
     package func replace(_ rules: AccessRules) {
@@ -199,7 +200,7 @@ package final class Gate: AccessControl {
     package func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool {
         let rules = current
         if let link = linkTarget(of: head) { return isOpen(link: link, rules) }
-        // Credentials in the head are good until the rules change.
+        // Credentials in the head are valid until the rules change.
         guard let user, head.fields["authorization"] == nil, let cookies = head.fields["cookie"] else { return true }
         guard case .found(let account, _) = sessions.find(cookies: cookies, in: rules.book, waiting: true) else {
             return false
@@ -208,7 +209,7 @@ package final class Gate: AccessControl {
     }
 
     private func identify(_ user: String, _ password: [UInt8], _ address: NetworkAddress?, _ rules: Rules) -> Identity {
-        // Of many requests that come at once with the same credentials, the first has paid for all.
+        // Of many concurrent requests with the same credentials, the first has paid for all.
         if let name = verified.user(user, password, under: rules.number), let account = rules.book.account(name) {
             return .user(account)
         }
@@ -232,7 +233,7 @@ package final class Gate: AccessControl {
         let counted = rules.book.countedName(digest)
         let isKnown = verifiedNonces.user(counted, digest.nonce, under: rules.number) != nil
         if !isKnown, let wait = throttle.wait(address: address, user: counted) { return .mustWait(wait) }
-        // Credentials made for another address or realm are not for this request.
+        // Credentials for another address or realm are not for this request.
         guard digest.realm.elementsEqual(AccessRules.realm.utf8), Self.names(digest.uri, head.head.target) else {
             return .wrong
         }
@@ -243,7 +244,7 @@ package final class Gate: AccessControl {
         }
         guard nonces.use(digest.nonce, count: digest.count) == .fresh else {
             guard isKnown else { return .stale(nonce: nil) }
-            // Else who has been logged in all the time would wait for others' guesses every five minutes.
+            // Otherwise a user who has been logged in all the time would wait for others' guesses every five minutes.
             let next = nonces.make()
             verifiedNonces.remember(counted, Array(next.utf8), account: account.name, under: rules.number)
             return .stale(nonce: next)
@@ -286,7 +287,7 @@ package final class Gate: AccessControl {
         }
     }
 
-    /// Whether it makes sense to let a stranger go on; where not, logging in may help.
+    /// Whether an anonymous request may proceed; if not, logging in may help.
     static func mayEnter(_ rights: RightsMap, _ method: Method, _ path: SharePath) -> Bool {
         if path.bytes.starts(with: reserved) {
             let rest = path.bytes.dropFirst(reserved.count)
@@ -306,23 +307,23 @@ package final class Gate: AccessControl {
 
     static let reserved = Array(".shareserve/".utf8)
     static let linkMark = Array(".shareserve/s/".utf8)
-    /// Needed by who is not yet logged in, and by who watches the server.
+    /// Needed by clients that are not logged in yet, and for monitoring.
     private static let openPlaces = ["assets/", "login", "logout", "health"]
     private static let corsMethods = Method.known.map(\.rawValue).joined(separator: ", ")
 
-    /// Whether a browser may have sent this, for a page that may be anybody's.
+    /// Whether a browser may have sent this, on behalf of a page that may be anybody's.
     ///
-    /// Every browser sends `Accept-Language`, and no page can keep it from that. What else asks, asks for the person
-    /// who started it, under the name that they gave: in a container or behind a proxy one without a dot is usual.
+    /// Every browser sends `Accept-Language`, and no page can prevent that. Any other program acts for the person who
+    /// started it, with the name that they gave: in a container or behind a proxy, a name without a dot is usual.
     private static func mayBeBrowser(_ fields: RequestFields) -> Bool {
         let telling = ["accept-language", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode"]
         return telling.contains { fields[$0] != nil } || fields["user-agent"]?.hasPrefix("Mozilla/") == true
     }
 
-    /// Whether there is anything to log in to.
+    /// Whether there is any account to log in to.
     package var hasAccounts: Bool { !current.book.isEmpty }
 
-    /// Compares a user and a password from the log-in page; may take long.
+    /// Checks a user name and password from the log-in page; may take long.
     /// - Parameters:
     ///   - user: as typed.
     ///   - password: as typed.
@@ -340,7 +341,7 @@ package final class Gate: AccessControl {
         }
     }
 
-    /// Ends the sessions that a request's cookies name; waits for the disk.
+    /// Ends the sessions in a request's cookies; waits for the disk.
     /// - Returns: whether there was one.
     func endSessions(of request: Request) async -> Bool {
         guard let cookies = request.fields["cookie"] else { return false }
@@ -348,7 +349,8 @@ package final class Gate: AccessControl {
         do {
             return try await request.io.run { try sessions.end(cookies: cookies, in: book) }
         } catch {
-            // Over for this process, and gone from the browser: what the disk says changes nothing for who logs out.
+            // It has ended for this process, and the browser has dropped it: a disk error changes nothing for the user
+            // who logs out.
             return true
         }
     }
@@ -361,7 +363,7 @@ package final class Gate: AccessControl {
         SecurityFields.add(to: &response.fields)
     }
 
-    /// Goes on with a session whose cookie is no longer new, in answers that nobody keeps.
+    /// Renews a session whose cookie is no longer new, in responses that are not cached.
     private func renewSession(_ response: inout Response, for head: RequestHeadView, _ rules: Rules) {
         guard !rules.book.isEmpty, !response.fields.contains("Set-Cookie"), head.fields["authorization"] == nil,
             let cookies = head.fields["cookie"],

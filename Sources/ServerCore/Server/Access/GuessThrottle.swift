@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Slows down who guesses passwords, by address and by user.
+/// Slows down password guessing, by address and by user.
 ///
-/// A few wrong attempts are free; after them each costs twice the wait of the one before, up to a minute. An address's
-/// own failures stop that address; a user's failures from everywhere stop further guesses at that user after many more,
-/// but never from an address where that user has logged in before.
+/// A few wrong attempts are free; after those, each doubles the wait, up to a minute. An address's own failures block
+/// that address; a user's failures from all addresses block further guesses at that user only after many more, and
+/// never from an address where that user has logged in before.
 final class GuessThrottle: Sendable {
     private struct Entry {
         var failures = 0
-        /// Milliseconds of the clock.
+        /// In milliseconds of the clock.
         var last: Int64 = 0
         var blockedUntil: Int64 = 0
     }
@@ -27,19 +27,19 @@ final class GuessThrottle: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// Where users have logged in: only who knows a password adds to it.
+        /// The addresses where users have logged in: an entry requires knowing a password.
         var homes: [Key: Home] = [:]
     }
 
     private struct Home {
-        /// When last.
+        /// The last time.
         var last: Int64
-        /// When what the address had done wrong was last forgiven for it.
+        /// When the address's own failures were last forgiven for it.
         var forgave: Int64
     }
 
-    /// Who logs in with each request, as Digest does, has others' guesses from the same address forgiven no more often
-    /// than this.
+    /// How often a user who logs in with each request, as with Digest, has others' guesses from the same address
+    /// forgiven at most.
     static let forgivesEach: Int64 = 10 * 60_000
 
     /// How long an address counts as one where a user has logged in.
@@ -48,7 +48,7 @@ final class GuessThrottle: Sendable {
     private let state = Mutex(State())
     private let clock: @Sendable () -> Int64
 
-    /// A throttle without memories.
+    /// A throttle without any records.
     /// - Parameter clock: milliseconds that never go back.
     init(clock: @escaping @Sendable () -> Int64) {
         self.clock = clock
@@ -56,9 +56,9 @@ final class GuessThrottle: Sendable {
 
     /// How long an attempt must wait.
     /// - Parameters:
-    ///   - address: of the client; nil where it has none.
-    ///   - user: the name that it says, bounded by the head's own size; nil for what is nobody's.
-    /// - Returns: whole seconds, at least one; nil when it may go on.
+    ///   - address: of the client; nil if it has none.
+    ///   - user: the name sent by the client, limited by the size of the head; nil if the guess is at no user.
+    /// - Returns: whole seconds, at least one; nil when it may proceed.
     func wait(address: NetworkAddress?, user: String?) -> Int64? {
         let now = clock()
         let until = state.withLock { state in
@@ -71,7 +71,7 @@ final class GuessThrottle: Sendable {
         return until > now ? (until - now + 999) / 1000 : nil
     }
 
-    /// Notes a wrong password; without a user, something else that was guessed at.
+    /// Records a wrong password or, without a user, another wrong guess.
     func fail(address: NetworkAddress?, user: String?) {
         let now = clock()
         state.withLock { state in
@@ -88,15 +88,15 @@ final class GuessThrottle: Sendable {
         }
     }
 
-    /// Notes a right password: what this address did wrong before is forgiven, if it was not a moment ago, and the user
-    /// is at home there.
+    /// Records a right password: earlier failures of this address are forgiven, unless some were just recently, and the
+    /// address is remembered for the user.
     func succeed(address: NetworkAddress?, user: String) {
         guard let address else { return }
         let now = clock()
         let home = Self.home(address, user)
         state.withLock { state in
             var forgave = state.homes[home]?.forgave ?? .min
-            // Most of the time there is nothing to forgive.
+            // Usually there is nothing to forgive.
             if !state.entries.isEmpty, forgave == .min || now - forgave >= Self.forgivesEach,
                 state.entries.removeValue(forKey: Key(address: address.network, user: nil)) != nil
             {
@@ -123,7 +123,7 @@ final class GuessThrottle: Sendable {
         return keys
     }
 
-    /// Forgets what is old; when nothing is, the half that failed least.
+    /// Forgets old entries; if there are none, the half with the fewest failures.
     private static func makeRoom(_ entries: inout [Key: Entry], _ now: Int64) {
         entries = entries.filter { now - $0.value.last <= memory }
         guard entries.count >= limit else { return }

@@ -8,29 +8,30 @@
 
 /// The names under which this server knows itself.
 ///
-/// A page of another site can have its own name point to this server's address (DNS rebinding), and is then of the same
-/// origin to the browser; only the `Host` that it sends gives it away. Addresses are no names, and nobody else can hold
-/// `localhost` (RFC 6761 §6.3). All others have to be this server's own: a name without a dot, or below `.local`, is
-/// answered by whoever is quickest on a network of strangers. (What is no browser may use bare ones: see ``Gate``.)
+/// A page of another site can make its own name resolve to this server's address (DNS rebinding), and then has the same
+/// origin for the browser; only its `Host` gives it away. Addresses are not names, and nobody else can own `localhost`
+/// (RFC 6761 §6.3). All other names must be this server's own: a name without a dot, or below `.local`, is answered by
+/// the fastest machine on a network of strangers. (Programs that are not browsers may use names without a dot: see
+/// ``Gate``.)
 struct HostNames: Sendable {
     private var exact: Set<String> = ["localhost"]
     /// Names below these are known, at any depth.
     private var domains = [".localhost"]
-    /// Names right below these are known, as of a certificate for `*.example.com`.
+    /// Names directly below these are known, as with a certificate for `*.example.com`.
     ///
     /// RFC 9525 §6.3.
     private var parents: Set<String> = []
     private let isOpen: Bool
 
-    /// Suffixes of home and office networks that public DNS does not have.
+    /// Suffixes of home and office networks that do not exist in public DNS.
     ///
     /// RFC 6762 Appendix G, RFC 8375.
     private static let homeSuffixes = ["local", "lan", "home", "home.arpa", "internal", "intranet", "localdomain"]
 
-    /// Collects what is known.
+    /// Collects the known names.
     /// - Parameters:
     ///   - allowed: `files.example.com`, `.example.com` (also written `*.example.com`) with all below it, or `*`.
-    ///   - bound: what the server was told to listen at; names among it are its own.
+    ///   - bound: the addresses at which the server listens; names among them are its own.
     ///   - certified: the host names of its certificate.
     ///   - machine: this machine's own name.
     init(
@@ -58,18 +59,18 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Whether a request for this authority is meant for this server; an empty one is HTTP/1.0's.
+    /// Whether a request for this authority is meant for this server; an empty one occurs in HTTP/1.0.
     func knows(authority: String) -> Bool {
         guard !isOpen, !authority.isEmpty else { return true }
         var host = Self.host(of: authority).lowercased()
         if host.hasSuffix(".") { host.removeLast() }
-        // What looks like an address and is none is no name either.
+        // What looks like an address but is invalid is not a name either.
         guard host.first != "[" else { return NetworkAddress(host) != nil }
         return exact.contains(host) || NetworkAddress(host) != nil
             || domains.contains { host.hasSuffix($0) && host != $0 } || isBelowParent(host)
     }
 
-    /// Whether an authority is a name of one label, as only a local network has them.
+    /// Whether an authority is a name of a single label, as only local networks have.
     static func isBare(_ authority: String) -> Bool {
         let host = host(of: authority)
         return !host.isEmpty && host.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
@@ -86,7 +87,7 @@ struct HostNames: Sendable {
         return String(authority.prefix { $0 != ":" })
     }
 
-    /// What `gethostname` says; empty when it fails.
+    /// The result of `gethostname`; empty when it fails.
     static var machineName: String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard unsafe gethostname(&buffer, 255) == 0 else { return "" }

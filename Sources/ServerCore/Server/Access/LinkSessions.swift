@@ -1,9 +1,10 @@
 import DirectoryRoot
 
-/// Who has given a link's password on the page that asks for it, by a cookie that nobody else can make.
+/// Recognises browsers in which a link's password was given, by a cookie that nobody else can make.
 ///
-/// The cookie says when, sealed with the share's own key together with the link and its password: it opens this link
-/// only, and no longer than the link lives. The browser drops it at its end, and sends it nowhere but below the link.
+/// The cookie contains the time, sealed with the share's own key together with the link and its password: it opens this
+/// link only, and no longer than the link exists. The browser drops it at its end, and sends it only to addresses below
+/// the link.
 struct LinkSessions {
     /// The cookie's name.
     static let cookie = "shareserve-link"
@@ -13,23 +14,23 @@ struct LinkSessions {
     /// Milliseconds of the time of day.
     let clock: @Sendable () -> Int64
 
-    /// Lets a browser in to one link from now on; may wait for the disk.
+    /// Admits a browser to one link from now on; may wait for the disk.
     /// - Parameters:
-    ///   - link: one with a password, which was given.
+    ///   - link: a link whose password was given.
     ///   - prefix: the link's own address.
     ///   - isSecure: whether the client came over TLS.
     /// - Returns: the `Set-Cookie` field.
     func begin(_ link: ShareLink, prefix: String, isSecure: Bool) -> String {
         let begun = Sessions.bytes(clock())
-        // Links are followed from mails and other sites: with `Strict` the password would be asked for each time.
+        // Links are followed from mails and other sites: with `Strict`, the password would be required each time.
         return "\(Self.cookie)=\(Hex.text(begun + seal(begun, link))); Path=\(prefix); HttpOnly; SameSite=Lax"
             + (isSecure ? "; Secure" : "")
     }
 
-    /// Whether a request's cookies let it in to a link; may wait for the disk.
+    /// Whether a request's cookies admit it to a link; may wait for the disk.
     /// - Parameters:
     ///   - cookies: the `Cookie` field.
-    ///   - link: what is asked for.
+    ///   - link: the requested link.
     /// - Returns: true when one of them was made for this link and its password, and is not too old.
     func admits(cookies: String, to link: ShareLink) -> Bool {
         Sessions.values(of: Self.cookie, in: cookies).contains { value in

@@ -1,12 +1,12 @@
 internal import Crypto
 
-/// The secret part of a share link's address: `id-secret`, of which the server keeps the id and a hash of the secret.
+/// The secret part of a share link's address: `id-secret`, of which the server stores the id and a hash of the secret.
 package struct LinkToken: Equatable, Sendable {
-    /// Finds the link.
+    /// Identifies the link.
     package let id: String
     private let secret: String
 
-    /// Makes a secret for a new link, and its hash to keep.
+    /// Makes a secret for a new link, and its hash to be stored.
     /// - Returns: the secret; the address is ``text(id:secret:)`` once the link has its id.
     package static func makeSecret() -> (secret: String, hash: [UInt8]) {
         var generator = SystemRandomNumberGenerator()
@@ -14,10 +14,10 @@ package struct LinkToken: Equatable, Sendable {
         return (secret, Array(SHA256.hash(data: Array(secret.utf8))))
     }
 
-    /// What stands in the address behind `/.shareserve/s/`.
+    /// The token as it appears in an address after `/.shareserve/s/`.
     package static func text(id: String, secret: String) -> String { "\(id)-\(secret)" }
 
-    /// Reads a segment of an address; nil when it cannot be a token.
+    /// Parses a segment of an address; nil when it can't be a token.
     package init?(_ text: some Collection<UInt8>) {
         guard text.count <= 128 else { return nil }
         let parts = Array(text).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

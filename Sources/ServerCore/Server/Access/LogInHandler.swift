@@ -1,15 +1,15 @@
 import DirectoryRoot
 
-/// Log-in and log-out of browsers: `/.shareserve/login`, `/.shareserve/logout`; below a link with a password, `login`
-/// is where that is given.
+/// Log-in and log-out for browsers: `/.shareserve/login`, `/.shareserve/logout`; below a link with a password, `login`
+/// is where the password is entered.
 package struct LogInHandler: Handler {
     private let gate: Gate
     private let sessionEnds: @Sendable () -> Void
 
-    /// Answers for a gate that has accounts.
+    /// A handler for a gate with accounts.
     /// - Parameters:
-    ///   - gate: whose sessions these are.
-    ///   - sessionEnds: called after one has ended.
+    ///   - gate: the gate whose sessions these are.
+    ///   - sessionEnds: called after a session has ended.
     package init(_ gate: Gate, sessionEnds: @escaping @Sendable () -> Void = {}) {
         self.gate = gate
         self.sessionEnds = sessionEnds
@@ -96,17 +96,17 @@ package struct LogInHandler: Handler {
         request.fields["accept"]?.contains("text/html") == true
     }
 
-    /// A place on this server to go on to: nothing that a browser would read as another server's address.
+    /// A place on this server to continue at: nothing that a browser would interpret as an address of another server.
     /// - Parameters:
-    ///   - text: what a form or a query asked for.
+    ///   - text: as requested in a form or a query.
     ///   - prefix: the server's path prefix.
-    /// - Returns: the text when it is a harmless path below the prefix, else the share's own address.
+    /// - Returns: the text if it is a harmless path below the prefix, else the share's own address.
     static func place(_ text: String, below prefix: String) -> String {
         let home = prefix + "/"
         let bytes = Array(text.utf8)
         guard text.hasPrefix(home), bytes.count <= 8_192, bytes.dropFirst().first != UInt8(ascii: "/"),
             bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
-            // Some would take `/.//evil.example` for a host once the dot is gone.
+            // Some browsers would take `/.//evil.example` for a host once the dot is removed.
             !text.contains("/./"), !text.contains("/../"),
             !text.hasPrefix(home + ".shareserve/login"), !text.hasPrefix(home + ".shareserve/logout")
         else { return home }

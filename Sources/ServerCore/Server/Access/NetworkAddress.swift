@@ -1,8 +1,8 @@
-/// A numeric address, IPv4 as the part of IPv6 that stands for it.
+/// A numeric address; IPv4 as an IPv4-mapped IPv6 address.
 ///
 /// RFC 4291 §2.5.5.2.
 package struct NetworkAddress: Hashable, Sendable {
-    /// 128 bits, the first of the address first.
+    /// 128 bits in network order.
     package let bits: UInt128
 
     private static let mapped: UInt128 = 0xFFFF << 32
@@ -10,7 +10,7 @@ package struct NetworkAddress: Hashable, Sendable {
     /// Whether this is an IPv4 address.
     package var isIPv4: Bool { bits >> 32 == 0xFFFF }
 
-    /// Parses a numeric address, without port; brackets and a zone are taken off.
+    /// Parses a numeric address without a port; brackets and a zone are removed.
     ///
     /// RFC 4291 §2.2.
     /// - Parameter text: `192.0.2.1`, `2001:db8::1`, `[::1]`, `fe80::1%eth0`.
@@ -25,7 +25,7 @@ package struct NetworkAddress: Hashable, Sendable {
         self.bits = bits
     }
 
-    /// The network that one customer has: for IPv6 its first 64 bits, for IPv4 the address itself.
+    /// The network that belongs to one customer: for IPv6 its first 64 bits, for IPv4 the address itself.
     package var network: NetworkAddress {
         isIPv4 ? self : NetworkAddress(bits: (bits >> 64) << 64)
     }

@@ -1,38 +1,38 @@
 import Synchronization
 
-/// The nonces of Digest: made without remembering them, remembered once used, refused when used twice.
+/// The nonces of Digest: created without storing them, remembered once used, refused when reused.
 ///
-/// A nonce is its time of birth and a random number, sealed with the share's key: every process on the share takes it,
-/// and remembers those that came to itself with a right answer. So one process takes each use of a nonce once; two
-/// cannot see each other's, and a use that was overheard can be repeated once at another process while the nonce lives.
-/// What was made before this process began counts as used. RFC 7616 §5.4, §5.5.
+/// A nonce is its creation time and a random number, sealed with the share's key: every process on the share accepts
+/// it, and remembers those that it has itself received with a right response. So one process accepts each use of a
+/// nonce once; processes can't see each other's, and a use that was overheard can be repeated once at another process
+/// before the nonce expires. Nonces from before this process started count as used. RFC 7616 §5.4, §5.5.
 final class Nonces: Sendable {
-    /// What a nonce and its count are worth.
+    /// The result for a nonce and its count.
     enum Verdict {
         case fresh
-        /// Ours or not, it is over, or this count of it was used: the client shall try again with a new one.
+        /// The nonce is expired or foreign, or this count of it was used: the client must try again with a new one.
         case stale
     }
 
     private struct Use {
         var born: Int64
-        /// The highest count that came.
+        /// The highest count received.
         var highest: UInt32
-        /// The 64 counts up to it, the highest in bit 0: parallel connections of one client overtake each other.
+        /// The 64 counts up to ``highest``, which is bit 0: parallel connections of one client overtake each other.
         var seen: UInt64
     }
 
     private struct State {
         var uses: [[UInt8]: Use] = [:]
-        /// Nonces born at or before this time that are not in the table may have been used: before this process began,
-        /// or forgotten for want of room.
+        /// Nonces created at or before this time that are not in the table may have been used: before this process
+        /// started, or they were removed for lack of space.
         var forgotten: Int64
     }
 
-    /// Milliseconds that a nonce lives.
+    /// The lifetime of a nonce in milliseconds.
     static let lifetime: Int64 = 5 * 60_000
     private static let limit = 4_096
-    /// Another host's clock may be ahead.
+    /// By how much another host's clock may be ahead.
     private static let skew: Int64 = 60_000
 
     private let secret: ShareSecret
@@ -53,7 +53,7 @@ final class Nonces: Sendable {
     func make() -> String {
         var bytes: [UInt8] = []
         let time = clock()
-        // A clock that was set back must not make all new nonces old ones.
+        // If the clock was set back, new nonces must not count as old ones.
         state.withLock { if $0.forgotten > time { $0.forgotten = time - 1 } }
         let now = UInt64(bitPattern: time)
         for shift in stride(from: 56, through: 0, by: -8) {
@@ -67,7 +67,7 @@ final class Nonces: Sendable {
         return Hex.text(bytes + seal(bytes))
     }
 
-    /// Takes one use of a nonce, whose answer was right.
+    /// Records one use of a nonce whose response was right.
     func use(_ nonce: [UInt8], count: UInt32) -> Verdict {
         let now = clock()
         guard count > 0, let born = birth(of: nonce), born <= now + Self.skew, now - born < Self.lifetime else {
@@ -94,7 +94,7 @@ final class Nonces: Sendable {
         }
     }
 
-    /// When we made it; nil for a nonce that is not ours.
+    /// When the nonce was created; nil for one that is not ours.
     private func birth(of nonce: [UInt8]) -> Int64? {
         guard nonce.count == 64 else { return nil }
         guard let bytes = Hex.bytes(nonce) else { return nil }

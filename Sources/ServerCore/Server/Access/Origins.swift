@@ -1,12 +1,12 @@
-/// Whether a page of another site is behind a request, and which other sites may be.
+/// Decides whether a page of another site has caused a request, and which other sites may.
 ///
 /// A browser sends `Sec-Fetch-Site` or `Origin` with what a page makes it do; WebDAV clients and curl send neither, and
-/// act for nobody but themselves. Fetch Standard §3.2, §4; Fetch Metadata §2.3.
+/// act only for their users. Fetch Standard §3.2, §4; Fetch Metadata §2.3.
 struct Origins: Sendable {
     private let allowed: Set<String>
     private let allowsAll: Bool
 
-    /// What a site begins with, and the port that it has by that alone.
+    /// The schemes of sites, and their default ports.
     private static let schemes = [("http://", ":80"), ("https://", ":443")]
 
     /// Collects the sites whose pages may use this server.
@@ -16,7 +16,7 @@ struct Origins: Sendable {
         allowsAll = allowed.contains("*")
     }
 
-    /// A site as browsers name it: without the slash, and without the port that its scheme has by itself.
+    /// A site as browsers name it: without a trailing slash, and without the default port of its scheme.
     private static func asBrowsersSay(_ site: String) -> String {
         let site = (site.hasSuffix("/") ? String(site.dropLast()) : site).lowercased()
         for (scheme, port) in schemes where site.hasPrefix(scheme) {
@@ -25,17 +25,17 @@ struct Origins: Sendable {
         return site
     }
 
-    /// Whether no other site may, so that answers need no fields about it.
+    /// Whether no other site is allowed, so that responses need no CORS fields.
     var isEmpty: Bool { allowed.isEmpty }
 
-    /// Whether a page behind `origin` may use this server though it is another site's.
+    /// Whether a page from `origin` may use this server though it belongs to another site.
     func allows(_ origin: String) -> Bool { allowsAll || allowed.contains(origin.lowercased()) }
 
-    /// Whether a request that changes something may do so.
+    /// Whether a request that changes something may proceed.
     /// - Parameters:
     ///   - fields: of the request.
     ///   - authority: the host and port that it was sent to.
-    /// - Returns: false when a page of another site is behind it.
+    /// - Returns: false when a page of another site has caused it.
     func admits(_ fields: RequestFields, authority: String) -> Bool {
         let origin = fields["origin"]
         if let origin, allows(origin) { return true }
@@ -45,7 +45,7 @@ struct Origins: Sendable {
         return Self.isSame(page, authority) || allows(page)
     }
 
-    /// Adds what lets a page of an allowed site read the answer.
+    /// Adds what allows a page of an allowed site to read the response.
     func addFields(to response: inout Response, for origin: String?) {
         guard !isEmpty else { return }
         response.fields.merge("Vary", "Origin")
@@ -56,10 +56,10 @@ struct Origins: Sendable {
         response.fields["Access-Control-Expose-Headers"] = Self.exposed
     }
 
-    /// The answer to a preflight; never asks for credentials, since browsers never send them with it.
+    /// The response to a preflight; never requires credentials, since browsers never send them with it.
     /// - Parameters:
-    ///   - fields: of an OPTIONS with `Access-Control-Request-Method`.
-    ///   - methods: all that the server knows.
+    ///   - fields: of an OPTIONS request with `Access-Control-Request-Method`.
+    ///   - methods: all the methods of the server.
     /// - Returns: 204 for an allowed site, 403 for others.
     func preflight(_ fields: RequestFields, methods: String) -> Response {
         guard let origin = fields["origin"], allows(origin) else {
@@ -92,9 +92,9 @@ struct Origins: Sendable {
         Upload-Metadata, Upload-Offset, X-OC-MTime
         """
 
-    /// Whether an origin's host and port are those that a request was sent to.
+    /// Whether an origin's host and port are those to which a request was sent.
     ///
-    /// The scheme may differ behind a proxy that ends TLS.
+    /// The scheme may differ behind a proxy that terminates TLS.
     private static func isSame(_ origin: String, _ authority: String) -> Bool {
         let text = Array(origin.lowercased().utf8)
         for (scheme, port) in schemes where text.starts(with: scheme.utf8) {
@@ -109,7 +109,7 @@ struct Origins: Sendable {
             ? host.dropLast(port.utf8.count) : host[...]
     }
 
-    /// The origin of an address; nil for one that is not of the web.
+    /// The origin of an address; nil for one that is not http or https.
     private static func site(of address: String) -> String? {
         for (scheme, _) in schemes where address.lowercased().hasPrefix(scheme) {
             let host = address.utf8.dropFirst(scheme.utf8.count)

@@ -4,12 +4,12 @@ internal import CCrypt
 ///
 /// Slow on purpose: never on an event loop.
 enum PasswordCrypt {
-    /// libcrypt refuses longer ones.
+    /// libcrypt refuses longer passwords.
     private static let longest = 511
 
-    /// Whether libcrypt knows the kind and the parameters of a hash.
+    /// Whether libcrypt supports the kind and the parameters of a hash.
     static func canCheck(_ hash: String) -> Bool {
-        // A setting without its hash would be accepted by libcrypt, and match nothing.
+        // libcrypt would accept a setting without its hash, which matches nothing.
         hash.utf8.count < 384 && hash.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
             && crypted([0x78], hash)?.utf8.count == hash.utf8.count
     }
@@ -36,7 +36,7 @@ enum PasswordCrypt {
         return text.hasPrefix("*") ? nil : text
     }
 
-    /// A fresh setting of a kind, with a random salt; nil when libcrypt does not know the kind.
+    /// A new setting of a kind, with a random salt; nil when libcrypt does not support the kind.
     static func setting(_ prefix: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(CRYPT_GENSALT_OUTPUT_SIZE))
         guard unsafe crypt_gensalt_rn(prefix, 0, nil, 0, &buffer, Int32(buffer.count)) != nil else { return nil }

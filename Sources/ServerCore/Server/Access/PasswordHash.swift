@@ -1,19 +1,19 @@
-/// Makes the hashes that `--auth`, password files and links take.
+/// Makes the hashes that `--auth`, password files and links accept.
 public enum PasswordHash: String, CaseIterable, Sendable {
     /// yescrypt, `$y$`: the strongest.
     case yescrypt
     /// SHA-512, `$6$`: understood everywhere.
     case sha512
-    /// bcrypt, `$2y$`: as `htpasswd -B` makes.
+    /// bcrypt, `$2y$`: like that of `htpasswd -B`.
     case bcrypt
-    /// A Digest secret, which also serves clients that do not send the password.
+    /// A Digest secret, which also works for clients that do not send the password.
     case digest
 
     /// Hashes a password.
     /// - Parameters:
     ///   - password: at most 511 bytes, without NUL.
-    ///   - user: the account's name; a Digest secret holds for this name alone.
-    /// - Returns: what goes behind `user:`.
+    ///   - user: the account's name; a Digest secret is valid for this name only.
+    /// - Returns: what follows `user:`.
     /// - Throws: ``AccessRuleError`` for a password that cannot be hashed.
     public func make(password: String, user: String) throws(AccessRuleError) -> String {
         guard !password.isEmpty else { throw AccessRuleError("the password is empty") }

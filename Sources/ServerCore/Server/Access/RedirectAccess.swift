@@ -1,8 +1,8 @@
-/// Sends everybody who comes without TLS to the same address with it.
+/// Redirects all requests without TLS to the same address with TLS.
 struct RedirectAccess: AccessControl {
-    /// Where TLS is.
+    /// The port with TLS.
     let port: Int
-    /// Knows the server's names there.
+    /// The access control there, which knows the server's names.
     let secure: any AccessControl
 
     func admit(_ head: RequestHeadView) -> Admission {
@@ -14,13 +14,13 @@ struct RedirectAccess: AccessControl {
         var place = "https://\(host)\(port == 443 ? "" : ":\(port)")" + Self.encoded(head.target.path)
         if head.target.path.isEmpty { place += "/" }
         if let query = head.target.query { place += "?" + Self.encoded(query) }
-        // 308 keeps the method; what a body's sender does with it is its own affair.
+        // 308 keeps the method; whether the client sends a body again is up to it.
         var response = Response.text(.permanentRedirect, "This server speaks https:// only.")
         response.fields["Location"] = place
         return .refuse(response)
     }
 
-    /// A part of a target as it came, but for bytes beyond ASCII: not all of them are UTF-8.
+    /// A part of a target, with bytes beyond ASCII percent-encoded: not all of them are UTF-8.
     private static func encoded(_ part: ArraySlice<UInt8>) -> String {
         var text: [UInt8] = []
         for byte in part {

@@ -1,12 +1,12 @@
-/// What every answer tells a browser: take it for what it says it is, put it into nobody's frame, tell nobody where you
-/// came from, run nothing in it.
+/// Security fields of every response: do not sniff the type, allow no framing, send no referrer to other sites, run
+/// nothing.
 ///
-/// An answer that says otherwise itself keeps what it says.
+/// A field that a response sets itself is kept.
 package enum SecurityFields {
-    /// For what is no page and no stranger's file.
+    /// For responses that are neither pages nor files.
     private static let policy = "default-src 'none'; frame-ancestors 'none'"
 
-    /// Not `no-referrer`: under it, browsers send `Origin: null` with our own forms.
+    /// Not `no-referrer`: with that, browsers send `Origin: null` with our own forms.
     package static let referrerPolicy = "same-origin"
 
     private static let all: ResponseFields = [
@@ -17,9 +17,9 @@ package enum SecurityFields {
 
     private static func mark(_ name: String) -> UInt64 { 1 << UInt64(truncatingIfNeeded: name.utf8.count & 63) }
 
-    /// Adds what is missing.
+    /// Adds the missing fields.
     package static func add(to fields: inout ResponseFields) {
-        // Most answers say nothing of all this themselves.
+        // Most responses set none of these fields themselves.
         guard fields.lines.contains(where: { lengths & mark($0.name) != 0 }) else { return fields.add(all) }
         if !fields.contains("X-Content-Type-Options") { fields.add("X-Content-Type-Options", "nosniff") }
         if !fields.contains("Referrer-Policy") { fields.add("Referrer-Policy", referrerPolicy) }

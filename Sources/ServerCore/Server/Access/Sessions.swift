@@ -1,38 +1,38 @@
 import DirectoryRoot
 
-/// Who has logged in through the log-in page, by a cookie that nobody else can make.
+/// The sessions of users who logged in on the log-in page, by a cookie that nobody else can make.
 ///
-/// The cookie says who, since when and when it was last renewed, sealed with the share's own key together with the
-/// account's password: every process on the share believes it, before and after a restart, until the password changes.
-/// What must be remembered is who logged out, and that is in the share.
+/// The cookie contains the user, the time of log-in and that of its last renewal, sealed with the share's own key
+/// together with the account's password: every process on the share accepts it, before and after a restart, until the
+/// password changes. Only the sessions that were ended must be remembered, and they are stored in the share.
 final class Sessions: Sendable {
-    /// What a cookie says.
+    /// The content of a cookie.
     struct Ticket: Equatable {
         var user: String
-        /// Tells it from the user's other sessions.
+        /// Distinguishes it from the user's other sessions.
         var id: [UInt8]
-        /// Milliseconds of the time of day.
+        /// In milliseconds of the time of day.
         var begun: Int64
         var renewed: Int64
     }
 
-    /// What the cookies of a request are worth.
+    /// The result for the cookies of a request.
     enum Finding {
         case nobody
         case found(AccountBook.Account, Ticket)
-        /// The disk must be asked who logged out.
+        /// The disk must be asked whether the session was ended.
         case mustWait
     }
 
     /// The cookie's name.
     static let cookie = "shareserve-session"
-    /// A session that is not used this long is over.
+    /// How long a session lasts without being used.
     static let idle: Int64 = 24 * 3_600_000
-    /// A session is over this long after its log-in.
+    /// The longest time that a session lasts after its log-in.
     static let longest: Int64 = 14 * 24 * 3_600_000
-    /// A cookie in use is replaced by a newer one this long after it was made.
+    /// The age at which a cookie in use is replaced by a newer one.
     static let renewal: Int64 = 3_600_000
-    /// Another host's clock may be ahead.
+    /// By how much another host's clock may be ahead.
     static let skew: Int64 = 60_000
     private static let idCount = 16
     static let sealCount = 32
@@ -43,7 +43,7 @@ final class Sessions: Sendable {
 
     /// - Parameters:
     ///   - secret: seals the cookies.
-    ///   - ended: who logged out.
+    ///   - ended: the sessions that were ended.
     ///   - clock: milliseconds of the time of day.
     init(secret: ShareSecret, ended: EndedSessions, clock: @escaping @Sendable () -> Int64) {
         self.secret = secret
@@ -60,12 +60,12 @@ final class Sessions: Sendable {
         return text(Ticket(user: account.name, id: id, begun: now, renewed: now), account)
     }
 
-    /// The account whose session a request's cookies name.
+    /// The account of the session in a request's cookies.
     /// - Parameters:
     ///   - cookies: the `Cookie` field.
     ///   - book: the accounts.
-    ///   - waiting: false to be told where the disk would have to be asked.
-    /// - Returns: the first that is good.
+    ///   - waiting: false to return ``Finding/mustWait`` when the disk would have to be asked.
+    /// - Returns: the first valid one.
     func find(cookies: String, in book: AccountBook, waiting: Bool) -> Finding {
         for value in Self.values(of: Self.cookie, in: cookies) {
             guard let (account, ticket) = read(value, book) else { continue }
@@ -76,14 +76,14 @@ final class Sessions: Sendable {
                 if !isOver { return .found(account, ticket) }
             } catch {
                 if error == .wouldBlock { return .mustWait }
-                // Who cannot be known to be in is out.
+                // If it is unknown whether the session was ended, it is not accepted.
                 continue
             }
         }
         return .nobody
     }
 
-    /// The cookie that goes on with a session; nil while the one in use is new enough.
+    /// A renewed cookie for a session; nil while the current one is new enough.
     func renewed(_ ticket: Ticket, of account: AccountBook.Account) -> String? {
         let now = clock()
         guard now - ticket.renewed >= Self.renewal else { return nil }
@@ -92,10 +92,10 @@ final class Sessions: Sendable {
         return text(ticket, account)
     }
 
-    /// Ends the sessions that a request's cookies name; waits for the disk.
+    /// Ends the sessions in a request's cookies; waits for the disk.
     ///
     /// - Returns: whether there was one.
-    /// - Throws: what the disk says; in this process they are over all the same.
+    /// - Throws: what the disk reports; for this process they have ended all the same.
     @discardableResult
     func end(cookies: String, in book: AccountBook) throws(RootError) -> Bool {
         var found = false
@@ -111,7 +111,7 @@ final class Sessions: Sendable {
                     ticket.id, begun: Self.time(ticket.begun), until: Self.time(until),
                     now: Self.time(now))
             } catch {
-                // The others end all the same.
+                // The others are ended all the same.
                 failure = failure ?? error
             }
         }
@@ -119,9 +119,9 @@ final class Sessions: Sendable {
         return found
     }
 
-    /// The `Set-Cookie` that gives a session to a browser, or takes it away.
+    /// The `Set-Cookie` that gives a session to a browser, or removes it.
     /// - Parameters:
-    ///   - value: the cookie's value; nil takes it away.
+    ///   - value: the cookie's value; nil to remove it.
     ///   - prefix: the server's path prefix.
     ///   - isSecure: whether the client came over TLS.
     /// - Returns: the field's value.
@@ -159,7 +159,8 @@ final class Sessions: Sendable {
         return (account, ticket)
     }
 
-    /// The values of one cookie of ours among all; at most four, since a neighbour may set more of the name.
+    /// The values of one of our cookies; at most four, since a server on another port of this host may set more with
+    /// that name.
     /// - Parameters:
     ///   - name: the cookie's name.
     ///   - cookies: the `Cookie` field.
@@ -179,12 +180,12 @@ final class Sessions: Sendable {
         Timestamp(seconds: milliseconds / 1000, nanoseconds: Int32(truncatingIfNeeded: milliseconds % 1000 * 1_000_000))
     }
 
-    /// Eight bytes, the highest first.
+    /// The number as eight bytes, big-endian.
     static func bytes(_ number: Int64) -> [UInt8] {
         stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> Int64($0)) }
     }
 
-    /// What ``bytes(_:)`` made eight bytes of.
+    /// The inverse of ``bytes(_:)``.
     static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
         Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) })
     }

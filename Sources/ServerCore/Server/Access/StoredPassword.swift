@@ -1,18 +1,18 @@
 internal import Crypto
 
-/// What is known of an account's password, and how one is compared with it.
+/// An account's stored password, and how a given one is compared with it.
 package enum StoredPassword: Equatable, Sendable {
     /// The password itself.
     case plain([UInt8])
-    /// A hash of the system's libcrypt: `$6$…`, `$y$…`, `$2y$…` and its other kinds.
+    /// A hash for the system's libcrypt: `$6$…`, `$y$…`, `$2y$…` and other kinds.
     case crypt(String)
     /// `SHA-256(user:realm:password)`, which serves Basic and Digest alike. RFC 7616 §3.4.2.
     case digest([UInt8])
 
-    /// Whether it has the form of a hash that another program made: `$kind$…`, `{KIND}…`, or the name of a function.
+    /// Whether it looks like a hash made by another program: `$kind$…`, `{KIND}…`, or the name of a function.
     ///
-    /// Taken for a password, whoever reads the file would log in with the hash itself. By their form and not by a list
-    /// of kinds, which would never be complete.
+    /// If such a text were taken for a password, whoever reads the file could log in with the hash itself. Recognised
+    /// by the form and not by a list of kinds, which would never be complete.
     private static func looksHashed(_ text: String) -> Bool {
         let bytes = Array(text.lowercased().utf8)
         let marks = ["pbkdf2_", "pbkdf2:", "scrypt:", "scrypt$", "scram-", "argon2$", "bcrypt$", "bcrypt_"]
@@ -27,12 +27,12 @@ package enum StoredPassword: Equatable, Sendable {
         return !kind.isEmpty && bytes.dropFirst(1 + kind.count).first == end
     }
 
-    /// How the Digest kind begins as text; 64 hexadecimal digits follow.
+    /// The prefix of a Digest hash as text; 64 hexadecimal digits follow.
     static let digestMark = "$digest-sha256$"
 
-    /// Tells the kinds apart by their beginning; what is no hash is the password itself.
-    /// - Parameter text: as it stands in a rule or a password file.
-    /// - Throws: ``AccessRuleError`` for a hash that nothing here can check.
+    /// Recognises the kinds by their prefix; what is no hash is the password itself.
+    /// - Parameter text: as in a rule or a password file.
+    /// - Throws: ``AccessRuleError`` for a hash that can't be checked here.
     package init(_ text: String) throws(AccessRuleError) {
         if text.hasPrefix(Self.digestMark) {
             guard let bytes = Hex.bytes(text.dropFirst(Self.digestMark.count).utf8), bytes.count == 32 else {
@@ -54,18 +54,18 @@ package enum StoredPassword: Equatable, Sendable {
         }
     }
 
-    /// Whether comparing takes as long as crypt(3) wants it to.
+    /// Whether comparing takes as long as crypt(3) requires.
     var isSlow: Bool { if case .crypt = self { true } else { false } }
 
-    /// The kind and the cost of a slow hash, nil for quick ones.
+    /// The kind and cost of a slow hash; nil for quick ones.
     ///
-    /// Those that share it take the same time.
+    /// Hashes with equal values take the same time.
     var cost: String? {
         guard case .crypt(let hash) = self else { return nil }
         let parts = hash.split(separator: "$", maxSplits: 2)
         guard parts.count == 3 else { return hash }
         switch parts[0] {
-        // Of scrypt the cost is of fixed length, of SHA-2 it may be missing.
+        // The cost of scrypt has a fixed length; that of SHA-2 may be missing.
         case "7": return "7$" + parts[1].prefix(11)
         case "5", "6": return parts[1].hasPrefix("rounds=") ? "\(parts[0])$\(parts[1])" : String(parts[0])
         default: return "\(parts[0])$\(parts[1])"
@@ -74,7 +74,7 @@ package enum StoredPassword: Equatable, Sendable {
 
     /// Whether `password` is this one.
     ///
-    /// Takes the same time whatever differs.
+    /// Takes the same time wherever they differ.
     /// - Parameters:
     ///   - password: what a client sent.
     ///   - user: the account's name.
@@ -90,7 +90,8 @@ package enum StoredPassword: Equatable, Sendable {
         }
     }
 
-    /// Another one for each password and each hash of it; what is sealed with it ends when the password changes.
+    /// Different for each password and each hash of it; whatever is sealed with it becomes invalid when the password
+    /// changes.
     var fingerprint: [UInt8] {
         switch self {
         case .plain(let password): Array(SHA256.hash(data: [0] + password))

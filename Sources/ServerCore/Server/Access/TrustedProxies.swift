@@ -1,10 +1,10 @@
-/// What is believed about a client that comes through a proxy, and from which proxies.
+/// What is trusted about a client behind a proxy, and which proxies are trusted.
 ///
-/// Of the chain of hops that `Forwarded` (RFC 7239) or `X-Forwarded-For` tells, only what trusted proxies wrote is
-/// read: from the right, up to and with the first address that is no trusted proxy itself. `Forwarded` is read only
-/// where the other fields tell neither address nor scheme.
+/// Of the chain of hops in `Forwarded` (RFC 7239) or `X-Forwarded-For`, only what trusted proxies wrote is used: from
+/// the right, up to and including the first address that is not itself a trusted proxy. `Forwarded` is used only if the
+/// other fields give neither address nor scheme.
 package struct TrustedProxies: Sendable {
-    /// A client as it is believed to be.
+    /// A client as far as it is known from trusted sources.
     package struct Client: Equatable, Sendable {
         /// The numeric address; `unix` for a Unix-domain socket.
         package var address: String
@@ -17,9 +17,9 @@ package struct TrustedProxies: Sendable {
     private let networks: [Network]
     private let trustsUnix: Bool
 
-    /// Reads addresses and networks.
-    /// - Parameter texts: `10.0.0.0/8`, `::1`, or `unix` for whoever comes over a Unix-domain socket.
-    /// - Throws: ``AccessRuleError`` naming the one that is neither.
+    /// Parses addresses and networks.
+    /// - Parameter texts: `10.0.0.0/8`, `::1`, or `unix` for clients on a Unix-domain socket.
+    /// - Throws: ``AccessRuleError`` with the text that is neither.
     package init(_ texts: [String]) throws(AccessRuleError) {
         var networks: [Network] = []
         for text in texts where text != "unix" {
@@ -30,17 +30,17 @@ package struct TrustedProxies: Sendable {
         trustsUnix = texts.contains("unix")
     }
 
-    /// Whether nobody is trusted, so that nothing needs to be asked.
+    /// Whether no proxy is trusted, so that nothing needs to be examined.
     package var isEmpty: Bool { networks.isEmpty && !trustsUnix }
 
     /// The client behind a connection.
     /// - Parameters:
-    ///   - connection: the client as the connection itself shows it.
+    ///   - connection: the client according to the connection itself.
     ///   - fields: of the request.
-    /// - Returns: `connection` as it is, unless its address is a trusted proxy's.
+    /// - Returns: `connection` unchanged, unless its address is a trusted proxy's.
     package func client(of connection: Client, fields: RequestFields) -> Client {
         guard isTrusted(connection.address) else { return connection }
-        // Most proxies write the older fields and let a `Forwarded` of the client pass.
+        // Most proxies write the older fields, and pass on a `Forwarded` from the client.
         if let forwarded = fields["forwarded"], fields["x-forwarded-for"] == nil, fields["x-forwarded-proto"] == nil {
             return follow(Self.hops(forwarded: forwarded), from: connection)
         }
@@ -88,14 +88,15 @@ package struct TrustedProxies: Sendable {
                 .map { String(decoding: ASCII.trimmed(Array($0)), as: UTF8.self) }
         }
         let (addresses, schemes, hosts) = (list(addresses), list(schemes), list(hosts))
-        // Proxies that add to one list and replace another leave lists of unequal lengths: they match at the right.
+        // Proxies that append to one list and replace another leave lists of different lengths: they correspond from
+        // the right.
         return (0..<max(addresses.count, schemes.count, hosts.count)).reversed().map { back in
             func item(_ list: [String]) -> String? { back < list.count ? list[list.count - 1 - back] : nil }
             return Hop(address: item(addresses), scheme: item(schemes), host: item(hosts))
         }
     }
 
-    /// The address of `192.0.2.1`, `192.0.2.1:4711` or `[2001:db8::1]:4711`; nil for a hidden one.
+    /// The address in `192.0.2.1`, `192.0.2.1:4711` or `[2001:db8::1]:4711`; nil for an obfuscated one.
     private static func numeric(_ node: String) -> String? {
         var host = node[...]
         if NetworkAddress(host) == nil {
@@ -104,7 +105,7 @@ package struct TrustedProxies: Sendable {
             guard NetworkAddress(host) != nil, host.hasPrefix("[") || !host.contains(":") else { return nil }
         }
         if host.hasPrefix("[") { host = host.dropFirst().dropLast() }
-        // A zone means nothing here, and may be any text: the log has the address as it is.
+        // A zone has no meaning here, and may be any text, which would be written to the log.
         return String(decoding: host.utf8.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self)
     }
 

@@ -1,10 +1,10 @@
 internal import Crypto
 import Synchronization
 
-/// Basic credentials that were found right a while ago, so that crypt(3) is paid once and not with every request.
+/// Basic credentials that were recently verified, so that crypt(3) is not paid for with every request.
 ///
-/// Kept as keyed hashes, for ten minutes after they came last, at most 4,096; each holds under the rules alone under
-/// which it was found right, so that one whose check was under way while the password changed is worth nothing.
+/// Kept as keyed hashes, for ten minutes after their last use, at most 4,096; each is valid only under the rules under
+/// which it was verified, so that a check that was running while the password changed has no effect.
 final class VerifiedCredentials: Sendable {
     private struct Entry {
         var user: String
@@ -22,12 +22,12 @@ final class VerifiedCredentials: Sendable {
         self.clock = clock
     }
 
-    /// Whose credentials these are.
+    /// The user of verified credentials.
     /// - Parameters:
     ///   - user: as the client sent it.
     ///   - password: as the client sent it.
     ///   - rules: the number of the rules in force.
-    /// - Returns: the account's name; nil for what is not known to be right.
+    /// - Returns: the account's name; nil when they are not known to be right.
     func user(_ user: String, _ password: [UInt8], under rules: UInt64) -> String? {
         let key = seal(user, password, rules)
         let now = clock()
@@ -37,7 +37,8 @@ final class VerifiedCredentials: Sendable {
                 entries[key] = nil
                 return nil
             }
-            // Else who works all day would be taken for a newcomer now and then, and others' guesses would stop them.
+            // Otherwise a user who works all day would now and then count as a newcomer, and be blocked by others'
+            // guesses.
             if entry.expires - now < Self.lifetime / 2 { entries[key]?.expires = now + Self.lifetime }
             return entry.user
         }
@@ -53,7 +54,7 @@ final class VerifiedCredentials: Sendable {
         }
     }
 
-    /// These were found wrong.
+    /// Removes credentials that were found wrong.
     func forget(_ user: String, _ password: [UInt8], under rules: UInt64) {
         let key = seal(user, password, rules)
         entries.withLock { $0[key] = nil }

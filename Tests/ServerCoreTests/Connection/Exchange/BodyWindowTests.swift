@@ -5,8 +5,8 @@ import Testing
 @Suite("Window of a request's body") struct BodyWindowTests {
     private let piece = 16 * 1_024
 
-    /// Takes so many bytes in pieces, each of which is read at once.
-    /// - Returns: by how much the window was opened in all.
+    /// Takes `bytes` bytes in pieces, each of which is read at once.
+    /// - Returns: the bytes by which the window was opened in all.
     private func take(
         _ bytes: Int, of whole: Int64? = nil, isCrowded: Bool = false, _ window: inout BodyWindow,
         _ budget: ByteBudget
@@ -68,7 +68,7 @@ import Testing
         var window = BodyWindow()
         let budget = ByteBudget(8 << 20)
         let first = take(32 << 20, &window, budget)
-        // What was read, but for less than a step, and two megabytes.
+        // The bytes read, less at most one step, and two megabytes.
         #expect(first > 33 << 20 && first < 34 << 20)
         #expect(take(8 << 20, &window, budget) == 8 << 20)
         window.close(budget)

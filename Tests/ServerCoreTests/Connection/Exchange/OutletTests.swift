@@ -17,7 +17,7 @@ import Testing
         await pool.shutDown()
     }
 
-    /// What lies in the socket.
+    /// The bytes in the socket.
     private func received(_ socket: Int32) -> [UInt8] {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)

@@ -4,7 +4,7 @@ import Testing
 @testable import ServerCore
 
 @Suite("Lent socket", .timeLimit(.minutes(1))) struct SocketLeaseTests {
-    /// A lease whose task sleeps until so many bytes have come, and that task.
+    /// A lease whose task sleeps until this many bytes have arrived, and that task.
     private func sleeping(_ wanted: Int64) async throws -> (SocketLease, Task<[UInt8], any Error>) {
         var pair: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)

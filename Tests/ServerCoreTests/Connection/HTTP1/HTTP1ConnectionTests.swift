@@ -489,12 +489,12 @@ import Testing
         let idle = try server.wire()
         #expect(try idle.ask(get).status == 200)
         let busy = try server.wire()
-        // It is in work once its body is asked for.
+        // The request is being handled once its body is requested.
         #expect(
             try busy.ask("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n").status
                 == 100)
         try busy.send("a")
-        // On threads of their own: while this one waits for its socket, other tests may hold all that tasks have.
+        // On separate threads: while this one waits for its socket, other tests may hold all threads of the tasks.
         let threads = PoolThreads(count: 2)
         try await withTaskExecutorPreference(threads) {
             async let ended: Void = server.server.shutDown(grace: .seconds(60))

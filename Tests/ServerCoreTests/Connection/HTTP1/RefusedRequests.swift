@@ -1,7 +1,6 @@
-/// Requests that two servers might understand differently, or that are none at all.
+/// Requests that two servers might understand differently, or that are not valid at all.
 ///
-/// RFC 9112; each must be refused and
-/// its connection closed.
+/// RFC 9112; each must be refused and its connection closed.
 enum RefusedRequests {
     static let all: [String] =
         requestLines.map { $0 + "\r\nHost: a\r\n\r\n" } + fields.map { "GET /hello HTTP/1.1\r\n" + $0 + "\r\n\r\n" }

@@ -51,7 +51,7 @@ import Testing
         [0, 0, 12, 4, 0, 0, 0, 0, 0] + [0, 3, 0, 0, 0, 100] + [0, 4, 0, 0, UInt8(size >> 8), UInt8(size & 255)]
     }
 
-    /// How windows became smaller in each of the packets.
+    /// How the windows shrank in each of the packets.
     private func shrinkings(_ packets: [[UInt8]]) -> [HTTP2FrameCount.Shrinking] {
         var count = HTTP2FrameCount()
         unsafe preface.withUnsafeBytes { unsafe count.read($0) }
@@ -100,7 +100,7 @@ import Testing
                 #expect(read(frame).unfinished == 0)
             }
         }
-        // What is too large is refused by its head.
+        // A frame that is too large is refused by its header.
         let large = frame(1, 16_385)
         #expect(read(large[..<9]).unfinished == 0 && read(large[..<5_000]).unfinished == 0)
         #expect(read(frame(1, 16_384)[..<5_000]).unfinished == 5_000)
@@ -122,7 +122,7 @@ import Testing
         #expect(read(first + last).fieldBytes == 0 && read(first + last + frame(0, 9)[..<12]).fieldBytes == 0)
         first[4] = 0x4
         #expect(read(first[..<20]).fieldBytes == 11 && read(first).fieldBytes == 0)
-        // What is announced costs nothing before it comes.
+        // An announced length costs nothing before the bytes arrive.
         #expect(read([0xFF, 0xFF, 0xFF, 1, 0, 0, 0, 0, 1, 7, 7, 7]).fieldBytes == 3)
         #expect(read(first + first).requests == 2)
     }

@@ -22,7 +22,7 @@ struct RateBucketTests {
         while waited < .seconds(20) {
             let wait = bucket.spend(piece)
             sent += Int64(piece)
-            // A little of the time passes by itself.
+            // A little time passes even without a wait.
             clock.advance(max(wait, .microseconds(1)))
             waited += max(wait, .microseconds(1))
         }

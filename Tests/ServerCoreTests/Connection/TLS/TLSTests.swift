@@ -3,7 +3,7 @@ import ServerCore
 import TestSupport
 import Testing
 
-/// With curl, a client that nobody here wrote.
+/// With curl, as an independent client.
 @Suite("TLS and HTTP/2", .timeLimit(.minutes(2))) struct TLSTests {
     private func secure(_ configuration: inout ServerConfiguration) {
         configuration.tls = TLSSettings(identity: .selfSigned(names: ["127.0.0.1"]))
@@ -51,7 +51,7 @@ import Testing
             #expect(
                 try curl("\(version) \(code) -T \(server.directory.path(of: "data")) \(base)/store").hasPrefix("204"))
             #expect(server.directory.read("stored") == data)
-            // The same file several times over one connection, which the cache answers.
+            // The same file several times over one connection, from the cache.
             let many = String(repeating: "\(base)/data -o /dev/null ", count: 5)
             #expect(try curl("\(version) -w '%{size_download} ' \(many)") == String(repeating: "5000001 ", count: 5))
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import ServerCore
 
 @Suite struct PoolThreadsTests {
-    /// Work on `pool`: by a call, by a task that prefers it, and as one that nobody waits for.
+    /// Runs work on `pool`: by a call, as a task that prefers it, and without waiting.
     private func work(on pool: PoolThreads) async {
         let done = Atomic(0)
         _ = try? await pool.run { done.wrappingAdd(1, ordering: .relaxed) }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// A task that never went on could never be waited for.
+    /// A task that never continued could never be awaited.
     @Test(arguments: [false, true]) func tasksGoOnAfterTheEnd(hasBegun: Bool) async {
         let pool = PoolThreads(count: 1)
         if hasBegun { await work(on: pool) }

@@ -3,7 +3,7 @@ import DirectoryRoot
 @testable import ServerCore
 
 extension Gate {
-    /// What becomes of a request; questions that wait for the disk or a hash are asked at once.
+    /// The outcome of a request; work that waits for the disk or a hash runs at once.
     func answer(
         _ method: Method, _ target: String, _ lines: [(String, String)] = [], authority: String = "localhost",
         scheme: String = "http", peer: String = "192.0.2.1"
@@ -28,7 +28,7 @@ extension Gate {
     }
 }
 
-/// The status of a refusal; 200 for a request that is let in.
+/// The status of a refusal; 200 for a request that is admitted.
 func status(_ admission: Admission) -> Int {
     switch admission {
     case .refuse(let response): return response.status.code

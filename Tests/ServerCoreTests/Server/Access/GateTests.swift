@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServerCore
 
-/// A clock that moves when a test says so.
+/// A clock that moves only when a test moves it.
 final class TestClock: Sendable {
     private let milliseconds = Mutex<Int64>(1_000_000)
     func advance(_ by: Int64) { milliseconds.withLock { $0 += by } }
@@ -30,7 +30,7 @@ struct GateTests {
         return Gate(access, root: root, clock: clock.read, wall: clock.read)
     }
 
-    /// What becomes of a request; questions for the pool are asked at once.
+    /// The outcome of a request; work for the pool runs at once.
     private func ask(
         _ gate: Gate, _ method: Method = .get, _ target: String = "/", _ lines: [(String, String)] = [],
         host: String = "localhost:8080", peer: String = "192.0.2.7", scheme: String = "http"

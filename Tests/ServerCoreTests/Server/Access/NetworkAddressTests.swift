@@ -76,7 +76,7 @@ struct TrustedProxiesTests {
         #expect(
             try client(["unix"], peer: "unix", standard)
                 == .init(address: "2001:db8::1", scheme: "https", authority: "files.example:8443"))
-        // The client's own, which a proxy that writes the older fields let pass.
+        // A proxy that writes the older fields passes the client's own Forwarded field on: the older ones count.
         for older in x.prefix(2) {
             #expect(
                 try client(["unix"], peer: "unix", standard + [older]) == client(["unix"], peer: "unix", [older]))

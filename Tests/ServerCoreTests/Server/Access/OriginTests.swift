@@ -28,7 +28,7 @@ struct OriginTests {
         arguments: [
             "evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "example.com",
             "xfiles.example.com", "notexample.net", "other.example.org", ".local", "nas.evil.lan", "[::1.evil",
-            // On a network of strangers whoever is quickest answers for these.
+            // On a network of strangers, the first to answer can claim these names.
             "evil", "evil:8080", "evil.", "router.local", "other.lan", "nasty", "na", "local", "example", "nas.nas",
             "wild.example", "a.b.wild.example", ".wild.example", "x.tls.example.com", "127.0.0.256", "1.2.3",
             "x.nas.local", "xlocalhost", ".", "-", "*",

@@ -32,7 +32,7 @@ struct SessionTests {
             peer: "192.0.2.7")
     }
 
-    /// Who a request is taken for.
+    /// The user that a request is taken for.
     private func user(_ gate: Gate, _ cookie: String) throws -> String? {
         var admission = gate.admit(try view([("Cookie", "a=b; shareserve-session=\(cookie)")]))
         while true {
@@ -177,7 +177,7 @@ struct SessionTests {
         let root = try DirectoryRoot(path: directory.path)
         let ended = root.endedSessions
         func time(_ seconds: Int64) -> Timestamp { Timestamp(seconds: 1_000_000 + seconds) }
-        // Written at once: each log-out replaces the file.
+        // The file is written in one go: each log-out would replace it.
         var text: [UInt8] = []
         for index in 0..<10_000 {
             text += Array("id=\(index)\tbegun=\(1_000_000 + index).0\tuntil=2000000.0\n".utf8)

@@ -118,7 +118,7 @@ final class LineOutput: Sendable {
         while !rest.isEmpty {
             if !takesAll, rest.count < piece.count, !waitForRoom(until: deadline) { break }
             let part = takesAll ? rest : rest.prefix(Self.together)
-            let written = unsafe part.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let written = writeSome(part, to: descriptor)
             if written > 0 {
                 rest = rest.dropFirst(written)
                 continue
@@ -154,4 +154,14 @@ final class LineOutput: Sendable {
     private func drop(_ rest: ArraySlice<UInt8>) {
         lost.wrappingAdd(rest.count { $0 == Self.end }, ordering: .relaxed)
     }
+}
+
+/// `write(2)`, here since methods of that name hide it, and the module that it belongs to has another name on every
+/// system.
+/// - Parameters:
+///   - bytes: what to write.
+///   - descriptor: where to.
+/// - Returns: how many bytes were written; -1 with `errno` set where none could be.
+func writeSome(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
+    unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
 }

@@ -37,7 +37,7 @@ enum StandardStreams {
     static func deliver(_ line: String) throws(StartError) {
         var bytes = Array((line + "\n").utf8)[...]
         while !bytes.isEmpty {
-            let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            let written = writeSome(bytes, to: STDOUT_FILENO)
             if written < 0, errno == EINTR { continue }
             guard written > 0 else {
                 let reason = unsafe String(cString: strerror(written < 0 ? errno : EIO))

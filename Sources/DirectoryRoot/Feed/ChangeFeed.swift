@@ -264,10 +264,13 @@ package final class ChangeFeed: Sendable {
             var thread: pthread_t?
             let status = unsafe pthread_create(
                 &thread, nil,
-                {
-                    unsafe Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run()
+                { context in
+                    // Apple's headers say nil can't come, or, seen in another way, that it can.
+                    if let context = unsafe context as UnsafeMutableRawPointer? {
+                        unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                    }
                     return nil
-                }, context)
+                }, unsafe context)
             if status == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
         #else
             var thread = pthread_t()

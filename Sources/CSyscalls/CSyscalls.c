@@ -20,12 +20,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __APPLE__
+// Two numbers for what is one on Linux, and an attribute that is not there has one of its own.
+static int error_number(void) { return errno == ENOTSUP ? EOPNOTSUPP : errno == ENOATTR ? ENODATA : errno; }
+#else
+#define error_number() errno
+#endif
+
 #define RETRY(call)                              \
     ({                                           \
         __typeof__(call) result_;                \
         do result_ = (call);                     \
         while (result_ == -1 && errno == EINTR); \
-        result_ == -1 ? -(__typeof__(call))errno : result_; \
+        result_ == -1 ? -(__typeof__(call))error_number() : result_; \
     })
 
 static atomic_int open_files;

@@ -1,7 +1,8 @@
 // The system calls that Swift's C library overlays lack or cannot call (variadic ones), and those whose errors the
 // sandbox must tell apart. Those that return a descriptor, a count or an int return -errno instead of -1, and are
-// repeated after EINTR; those that a system lacks return -ENOSYS, so every caller needs a fallback anyway. The
-// descriptors that they open are closed in programs that this one starts.
+// repeated after EINTR; those that a system lacks return -ENOSYS, so every caller needs a fallback anyway. Of macOS's
+// numbers, ENOTSUP is returned as EOPNOTSUPP and ENOATTR as ENODATA, as on Linux. The descriptors that they open are
+// closed in programs that this one starts.
 //
 // Besides: what a file system can do (sys_is_shared, sys_is_far, sys_names_kind, sys_tells_holes,
 // sys_likes_allocation), clocks, and patterns of names.

@@ -15,11 +15,7 @@ package final class PropertyStore: Sendable {
         noAttribute.contains(Int32(truncatingIfNeeded: 0 - answer))
     }
 
-    #if canImport(Darwin)
-        private static let noAttribute = [ENOATTR, ENOTSUP, EPERM, EACCES]
-    #else
-        private static let noAttribute = [ENODATA, EOPNOTSUPP, EPERM, EACCES, ENOSYS]
-    #endif
+    private static let noAttribute = [ENODATA, EOPNOTSUPP, EPERM, EACCES, ENOSYS]
 
     private let state: StateFolder
     private let file: StateFile

@@ -538,7 +538,9 @@ int sys_will_need(int descriptor, int64_t offset, int64_t count) { return 0; }
 int sys_is_written_back(int descriptor, int64_t offset, int64_t count) { return -ENOSYS; }
 int sys_will_not_need(int descriptor, int64_t offset, int64_t count) { return 0; }
 int sys_renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
-    return RETRY(renameatx_np(from_directory, from, to_directory, to, flags));
+    int result = RETRY(renameatx_np(from_directory, from, to_directory, to, flags));
+    // A file system without these flags, of which Linux says this.
+    return result == -EOPNOTSUPP ? -EINVAL : result;
 }
 int sys_link_descriptor(int descriptor, int to_directory, const char *to) { return -ENOSYS; }
 

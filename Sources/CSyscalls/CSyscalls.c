@@ -85,7 +85,6 @@ int64_t sys_next_data(int descriptor, int64_t offset, int64_t *end) {
     *end = RETRY(lseek(descriptor, start, SEEK_HOLE));
     return *end < 0 ? *end : start;
 }
-int sys_fsync(int descriptor) { return RETRY(fsync(descriptor)); }
 
 int sys_renameat(int from_directory, const char *from, int to_directory, const char *to) {
     return RETRY(renameat(from_directory, from, to_directory, to));
@@ -342,6 +341,7 @@ int sys_keeps_names(int descriptor) {
 int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
     return RETRY(sync_file_range(descriptor, offset, count, flags));
 }
+int sys_fsync(int descriptor) { return RETRY(fsync(descriptor)); }
 int sys_fdatasync(int descriptor) { return RETRY(fdatasync(descriptor)); }
 int sys_sync_all(int descriptor) { return RETRY(syncfs(descriptor)); }
 int sys_will_need(int descriptor, int64_t offset, int64_t count) {
@@ -526,13 +526,24 @@ int sys_has_changed(int mounts) { return 0; }
 uint64_t sys_device(unsigned major, unsigned minor) { return makedev(major, minor); }
 enum sys_ordering sys_ordering(int descriptor) { return sys_ordered_by_range; }
 int sys_keeps_names(int descriptor) { return 1; }
-int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
-    return flags == sys_sync_wait ? RETRY(fcntl(descriptor, F_BARRIERFSYNC)) : 0;
+// Disks that are not this machine's, and those of other systems, may know fsync alone.
+static bool is_unknown(int result) {
+    return result == -ENOTTY || result == -EOPNOTSUPP || result == -EINVAL || result == -ENOSYS;
 }
-int sys_fdatasync(int descriptor) { return RETRY(fcntl(descriptor, F_FULLFSYNC)); }
+int sys_sync_range(int descriptor, int64_t offset, int64_t count, unsigned flags) {
+    if (flags != sys_sync_wait) return 0;
+    int result = RETRY(fcntl(descriptor, F_BARRIERFSYNC));
+    return is_unknown(result) ? -ENOSYS : result;
+}
+// Its fsync leaves in the disk's own cache what Linux's has the disk write.
+int sys_fsync(int descriptor) {
+    int result = RETRY(fcntl(descriptor, F_FULLFSYNC));
+    return is_unknown(result) ? RETRY(fsync(descriptor)) : result;
+}
+int sys_fdatasync(int descriptor) { return sys_fsync(descriptor); }
 int sys_sync_all(int descriptor) {
     sync();
-    return RETRY(fcntl(descriptor, F_FULLFSYNC));
+    return sys_fsync(descriptor);
 }
 int sys_will_need(int descriptor, int64_t offset, int64_t count) { return 0; }
 int sys_is_written_back(int descriptor, int64_t offset, int64_t count) { return -ENOSYS; }

@@ -54,9 +54,6 @@ static int give_back(int result) {
          ? give_back(-EMFILE)                                                          \
          : give_back(call))
 
-int sys_openat(int directory, const char *path, int flags, unsigned mode) {
-    return COUNTED(RETRY(openat(directory, path, flags | O_CLOEXEC, mode)));
-}
 int sys_dup(int descriptor) { return COUNTED(RETRY(fcntl(descriptor, F_DUPFD_CLOEXEC, 0))); }
 // On Linux the descriptor is closed even after an error such as EINTR: closing it again could close another thread's.
 int sys_close(int descriptor) {
@@ -206,6 +203,9 @@ const unsigned sys_sync_wait =
 #define SYS_cachestat 451
 #endif
 
+int sys_openat(int directory, const char *path, int flags, unsigned mode) {
+    return COUNTED(RETRY(openat(directory, path, flags | O_CLOEXEC, mode)));
+}
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve) {
     struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = mode, .resolve = resolve};
     return COUNTED((int)RETRY(syscall(SYS_openat2, directory, path, &how, sizeof how)));
@@ -450,7 +450,8 @@ int64_t sys_coarse_milliseconds(void) {
 #include <sys/mount.h>
 #include <sys/param.h>
 
-const int sys_o_path = O_RDONLY;
+// No flag of the system's.
+const int sys_o_path = 1 << 16;
 const int sys_o_tmpfile = 0;
 const int sys_o_noatime = 0;
 const uint64_t sys_resolve_beneath = 0;
@@ -463,13 +464,26 @@ const unsigned sys_rename_exchange = RENAME_SWAP;
 const unsigned sys_sync_write = 0;
 const unsigned sys_sync_wait = 1;
 
+// As a place alone: whoever writes to a pipe is not waited for, and a link itself is opened where none is followed.
+static int of_place(int flags) {
+    flags = (flags & ~sys_o_path) | O_NONBLOCK | O_NOCTTY;
+    return flags & O_NOFOLLOW && !(flags & O_DIRECTORY) ? (flags & ~O_NOFOLLOW) | O_SYMLINK : flags;
+}
+int sys_openat(int directory, const char *path, int flags, unsigned mode) {
+    if (flags & sys_o_path) flags = of_place(flags);
+    int result = COUNTED(RETRY(openat(directory, path, flags | O_CLOEXEC, mode)));
+    // A socket, of which Linux says this.
+    return result == -EOPNOTSUPP ? -ENXIO : result;
+}
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve) { return -ENOSYS; }
 int sys_replace(int descriptor, int other) {
     if (dup2(other, descriptor) < 0) return -errno;
     return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
 }
 int sys_reopen(int descriptor, int flags) {
-    return COUNTED(RETRY(openat(descriptor, ".", flags | O_CLOEXEC)));
+    int result = COUNTED(RETRY(openat(descriptor, ".", flags | O_CLOEXEC)));
+    // Of what is no directory there is no other way to it; it is open for reading, and that is all that is asked for.
+    return result == -ENOTDIR ? sys_dup(descriptor) : result;
 }
 
 static int convert(int result, const struct stat *info, struct sys_attributes *out) {

@@ -49,7 +49,7 @@ struct sys_space {
 };
 
 // Flags whose values differ by system or that need _GNU_SOURCE.
-extern const int sys_o_path;       // O_PATH; a plain read-only open where that is missing
+extern const int sys_o_path;       // O_PATH; where it is missing, as it is but open for reading
 extern const int sys_o_tmpfile;    // O_TMPFILE; 0 where missing
 extern const int sys_o_noatime;    // O_NOATIME; 0 where missing
 extern const uint64_t sys_resolve_beneath;
@@ -70,7 +70,7 @@ void sys_limit_open_files(int most);
 bool sys_may_keep_open(void);
 int sys_openat2(int directory, const char *path, int flags, unsigned mode, uint64_t resolve);
 int sys_openat(int directory, const char *path, int flags, unsigned mode);
-// Opens again the file of a descriptor, which may be an O_PATH one.
+// Opens once more what a descriptor (also an O_PATH one) stands for; on macOS, a file for reading only.
 int sys_reopen(int descriptor, int flags);
 int sys_dup(int descriptor);
 int sys_close(int descriptor);

@@ -578,7 +578,11 @@ ssize_t sys_get_attribute(int descriptor, const char *name, void *value, size_t 
     return RETRY(fgetxattr(descriptor, name, value, count, 0, 0));
 }
 ssize_t sys_get_attribute_at(int directory, const char *file, const char *name, void *value, size_t count) {
-    return -ENOSYS;
+    int opened = sys_openat(directory, file, sys_o_path | O_NOFOLLOW, 0);
+    if (opened < 0) return opened;
+    ssize_t result = sys_get_attribute(opened, name, value, count);
+    sys_close(opened);
+    return result;
 }
 int sys_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
     return RETRY(fsetxattr(descriptor, name, value, count, 0, 0));
@@ -587,7 +591,11 @@ ssize_t sys_list_attributes(int descriptor, char *names, size_t count) {
     return RETRY(flistxattr(descriptor, names, count, 0));
 }
 ssize_t sys_list_attributes_at(int directory, const char *file, char *names, size_t count) {
-    return -ENOSYS;
+    int opened = sys_openat(directory, file, sys_o_path | O_NOFOLLOW, 0);
+    if (opened < 0) return opened;
+    ssize_t result = sys_list_attributes(opened, names, count);
+    sys_close(opened);
+    return result;
 }
 int sys_remove_attribute(int descriptor, const char *name) { return RETRY(fremovexattr(descriptor, name, 0)); }
 int sys_lock(int descriptor, enum sys_lock_kind kind, int waits) {

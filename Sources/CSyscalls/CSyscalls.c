@@ -155,16 +155,22 @@ int sys_space(int descriptor, struct sys_space *out) {
 
 #ifdef __linux__
 typedef struct dirent64 directory_record;
+static bool is_of_nothing(const directory_record *record) { return false; }
 #else
 typedef struct dirent directory_record;
+// A name that was removed; readdir passes them over, too.
+static bool is_of_nothing(const directory_record *record) { return record->d_ino == 0; }
 #endif
 
 int sys_next_name(const void *buffer, size_t count, size_t *position, struct sys_name *out) {
     const size_t head = offsetof(directory_record, d_name);
-    if (*position > count || count - *position <= head) return 0;
-    const directory_record *record = (const void *)((const char *)buffer + *position);
-    if (record->d_reclen <= head || record->d_reclen > count - *position) return 0;
-    *position += record->d_reclen;
+    const directory_record *record;
+    do {
+        if (*position > count || count - *position <= head) return 0;
+        record = (const void *)((const char *)buffer + *position);
+        if (record->d_reclen <= head || record->d_reclen > count - *position) return 0;
+        *position += record->d_reclen;
+    } while (is_of_nothing(record));
     out->name = record->d_name;
     out->length = (uint32_t)strnlen(record->d_name, record->d_reclen - head);
     out->type = record->d_type;

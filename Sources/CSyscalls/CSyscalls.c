@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#ifdef __APPLE__
+#include <sys/mount.h>
+#endif
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -143,10 +146,18 @@ void sys_now(int64_t *seconds, int32_t *nanoseconds) {
 }
 
 int sys_space(int descriptor, struct sys_space *out) {
+#ifdef __APPLE__
+    // Its statvfs counts blocks in 32 bits, which a disk of 16 TiB is too large for.
+    struct statfs info;
+    int result = RETRY(fstatfs(descriptor, &info));
+    if (result < 0) return result;
+    uint64_t unit = info.f_bsize;
+#else
     struct statvfs info;
     int result = RETRY(fstatvfs(descriptor, &info));
     if (result < 0) return result;
     uint64_t unit = info.f_frsize ? info.f_frsize : info.f_bsize;
+#endif
     out->available = (uint64_t)info.f_bavail * unit;
     out->used = info.f_blocks > info.f_bfree ? (uint64_t)(info.f_blocks - info.f_bfree) * unit : 0;
     out->is_known = info.f_blocks > 0;
@@ -452,8 +463,6 @@ int64_t sys_coarse_milliseconds(void) {
 #else  // macOS: calls that it lacks return -ENOSYS
 
 #include <stdlib.h>
-#include <sys/clonefile.h>
-#include <sys/mount.h>
 #include <sys/param.h>
 
 // No flag of the system's.

@@ -9,6 +9,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <sys/sysctl.h>
+#include <sys/syslimits.h>
+#endif
 #ifdef __linux__
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -114,6 +118,13 @@ int64_t sys_raise_file_limit(void) {
         struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
         // Above a million, the kernel's tables cost more than any use of them is worth.
         if (raised.rlim_cur > 1048576) raised.rlim_cur = 1048576;
+#ifdef __APPLE__
+        // It refuses more than this, though the hard limit says that there is none.
+        int most = OPEN_MAX;
+        size_t size = sizeof most;
+        (void)sysctlbyname("kern.maxfilesperproc", &most, &size, NULL, 0);
+        if (raised.rlim_cur > (rlim_t)most) raised.rlim_cur = (rlim_t)most;
+#endif
         if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
     }
     return limit.rlim_cur > 1048576 ? 1048576 : (int64_t)limit.rlim_cur;

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// A new socket at this path, which must not exist yet; closed in programs that this one starts. -ENAMETOOLONG for a
-// path of more than 107 bytes.
+// A new socket, closed in programs that this one starts, at this path, which nothing else may have; -ENAMETOOLONG for
+// one of more than 107 bytes, on macOS 103.
 int sys_socket_at(const char *path);
 // Sends without waiting and without SIGPIPE; `more` holds the packet back for data that follows at once.
 ssize_t sys_send(int socket, const void *bytes, size_t count, int more);

@@ -29,13 +29,15 @@ enum Surroundings {
                     "the process may have \(files) files open, and needs \(fewestFiles): raise it (ulimit -n, LimitNOFILE=)"
             )
         }
-        // libdispatch reads about its threads there, and ends the process when it cannot. The first thread's id is the
-        // process's id.
-        let place = unsafe sys_openat(AT_FDCWD, "/proc/self/task/\(getpid())/stat", O_RDONLY, 0)
-        guard place >= 0 else {
-            throw StartError(
-                status: .failed, message: "/proc is not mounted here, and the program cannot run without it")
-        }
-        _ = sys_close(place)
+        #if os(Linux)
+            // libdispatch reads of its threads there, and ends the process when it cannot. The first thread has the
+            // number of the process.
+            let place = unsafe sys_openat(AT_FDCWD, "/proc/self/task/\(getpid())/stat", O_RDONLY, 0)
+            guard place >= 0 else {
+                throw StartError(
+                    status: .failed, message: "/proc is not mounted here, and the program cannot run without it")
+            }
+            _ = sys_close(place)
+        #endif
     }
 }

@@ -12,8 +12,8 @@ import Synchronization
 ///
 /// Lines that cannot be written are dropped and counted: `# 12 lines lost` precedes the next line that is written.
 final class LineOutput: Sendable {
-    /// The most bytes that a pipe writes atomically when others write to it too (PIPE_BUF).
-    private static let together = 4_096
+    /// What a pipe keeps together when somebody else writes to it too: 4,096 bytes, on macOS 512.
+    private static let together = Int(PIPE_BUF)
     private static let end = UInt8(ascii: "\n")
 
     private enum Outcome {

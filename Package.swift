@@ -40,7 +40,8 @@ let package = Package(
             name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(
             name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
-        .systemLibrary(name: "CCrypt"),
+        .systemLibrary(
+            name: "CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
         .target(name: "CSyscalls", cSettings: strictC),
         .target(name: "CBundledAssets", cSettings: strictC),
         .target(name: "CChecksums", cSettings: strictC),

@@ -30,9 +30,14 @@ build_packages := zlib1g-dev libxml2-dev pkg-config 'libstdc++-dev|g++'
 # Libraries come from the system alone, never from the folder that the program lies in.
 # Colours are off: they are an option of each compilation, so that a build in a terminal would compile again all that one
 # without had compiled.
+# macOS has Swift's libraries itself, and its linker none of these options.
+ifeq ($(shell uname -s),Darwin)
+export RELEASE := -c release --no-color-diagnostics -debug-info-format none
+else
 export RELEASE := -c release --no-color-diagnostics --static-swift-stdlib --disable-local-rpath -debug-info-format none \
     -Xswiftc -use-ld=lld -Xlinker --icf=safe -Xlinker --gc-sections \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker --version-script=config/exports.map
+endif
 server := $(CURDIR)/.build/release/shareserve
 format := $(SWIFT) format --configuration config/swift-format.json
 swift_sources := Package.swift Sources Tests

@@ -1,13 +1,23 @@
 #!/bin/bash
 # Installs those of the given Debian packages that are missing, after saying which. `a|b` is there when either is, or
 # when an installed package provides either; where none is, the last of them is installed.
-# Ends with one line and status 1 when one cannot be had.
+# Ends with one line and status 1 when one cannot be had. On macOS it looks for what the build needs, and installs nothing.
 set -euo pipefail
 
 fail() {
     echo "shareserve: $1" >&2
     exit 1
 }
+
+if [ "$(uname -s)" = Darwin ]; then
+    # Xcode brings zlib; of the others Homebrew has some that macOS lacks. Swift finds them there by itself.
+    wanted="brew install libxml2 libxcrypt"
+    prefix=$(brew --prefix 2>/dev/null) || fail "this needs Homebrew, https://brew.sh, and then: $wanted"
+    for name in libxml2 libxcrypt; do
+        [ -d "$prefix/opt/$name" ] || fail "$name is missing, try: $wanted"
+    done
+    exit 0
+fi
 
 if ! command -v dpkg-query >/dev/null; then
     # Not Debian: nothing is installed for the user, but what the build needs may be there already.

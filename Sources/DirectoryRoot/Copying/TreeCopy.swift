@@ -263,7 +263,8 @@ struct TreeCopy: ~Copyable {
         let failure = MemberFailure(path: path.relative(to: share.base) ?? .root, error: error)
         if let name {
             level.skip(name)
-            failures.append(failure)
+            // Several links may lead to it, and a multi-status names each place once: RFC 4918 §14.24.
+            if !failures.contains(failure) { failures.append(failure) }
         } else if !debts.broken.contains(failure) {
             debts.broken.append(failure)
         }

@@ -1,12 +1,14 @@
 """Full, read-only, vanished and forbidden disks; the clock; signals under load."""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -615,3 +617,37 @@ def test_log_that_nobody_reads_does_not_stop_the_server(serve, folder):
         os.close(reader)
         os.close(writer)
     assert workload.content("a", 1)
+
+
+def test_senders_that_begin_fast_and_trickle_on_keep_no_threads(serve):
+    """No thread waits for a byte now and then: others need it."""
+    server = serve("--io-threads", "2")
+    (server.root / "folder").mkdir()
+    ended = threading.Event()
+    with contextlib.ExitStack() as stack:
+        wires = [stack.enter_context(Wire(server)) for _ in range(8)]
+        for number, wire in enumerate(wires):
+            wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            wire.send(f"PUT /{number} HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n".encode())
+
+        def trickle():
+            for turn in itertools.count():
+                if ended.is_set():
+                    return
+                for wire in wires:
+                    wire.socket.sendall(b"y" * (80 << 10 if turn % 200 == 0 else 1))
+                time.sleep(0.0003)
+
+        sender = threading.Thread(target=trickle)
+        sender.start()
+        try:
+            times = []
+            with Wire(server) as other:
+                for _ in range(30):
+                    begun = time.monotonic()
+                    assert other.ask("PROPFIND", "/folder/", "Depth: 1").status == 207
+                    times.append(time.monotonic() - begun)
+        finally:
+            ended.set()
+            sender.join()
+    assert sum(times) < 5, sorted(times)

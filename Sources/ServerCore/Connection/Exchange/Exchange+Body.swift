@@ -1,3 +1,4 @@
+import CSyscalls
 import DirectoryRoot
 import NIOCore
 
@@ -31,6 +32,7 @@ extension Exchange {
         _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
         var burst = 0
+        var turn = sys_coarse_milliseconds()
         var scratch: ScratchBuffers.Scratch?
         defer { giveBack(&scratch) }
         while !reader.isDone {
@@ -55,27 +57,38 @@ extension Exchange {
                 try await pace.wait(after: count)
                 // After a share of the thread's time, it is the others' turn.
                 if isLong {
-                    burst = 0
                     await Task.yield()
+                    // It was fast, and goes on as such.
+                    (burst, turn) = (Self.leastBurst, sys_coarse_milliseconds())
                 }
             case .mail(let bytes):
                 try unsafe bytes.withUnsafeBytes { try unsafe reader.take($0, consume) }
                 try await pace.wait(after: bytes.count)
             case .nothing:
-                let isFast = burst >= 64 * 1_024
-                burst = 0
-                if isFast, lease.waitBriefly() {
-                    burst = 64 * 1_024
-                    continue
-                }
+                if Self.isFast(burst, in: sys_coarse_milliseconds() - turn), lease.waitBriefly() { continue }
                 giveBack(&scratch)
                 try place?.pause()
                 try await lease.wait(for: reader.wanted) { self.bodyWanted() }
+                (burst, turn) = (0, sys_coarse_milliseconds())
             case .end:
                 reader.isBroken = true
                 throw HTTPError.bodyBrokenOff
             }
         }
+    }
+
+    private static let leastBurst = 64 << 10
+
+    /// Whether a sender is worth a thread that waits for it: one that brings ``leastBurst`` bytes, and 32 MiB a second.
+    ///
+    /// A few slower ones would have all threads wait, and everybody else wait for a thread.
+    /// - Parameters:
+    ///   - burst: bytes since it was this body's turn.
+    ///   - milliseconds: since then; counted in steps of some milliseconds.
+    /// - Returns: whether it is.
+    private static func isFast(_ burst: Int, in milliseconds: Int64) -> Bool {
+        let (slowest, isOver) = milliseconds.multipliedReportingOverflow(by: 32 << 10)
+        return burst >= leastBurst && !isOver && Int64(burst) >= slowest
     }
 
     private func giveBack(_ scratch: inout ScratchBuffers.Scratch?) {

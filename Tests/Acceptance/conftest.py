@@ -51,10 +51,12 @@ def serve(folder, request):
         return server
 
     yield start
+    ends = []
+    # All of them, whatever the first one's end was like.
     for server in started:
-        ended = server.process.poll()
-        log = server.logged()
+        ends.append((server.process.poll(), server.logged()))
         server.close()
+    for ended, log in ends:
         # A trap or a finding of a sanitizer fails the test that met it. -9 is the test's own SIGKILL, and 143 and 130
         # are the second signal to end.
         assert ended in (None, 0, -9, 143, 130), f"the server ended with {ended}:\n{log[-4000:]}"

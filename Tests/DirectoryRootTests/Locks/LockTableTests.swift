@@ -244,7 +244,8 @@ import Testing
         var policy = RootPolicy()
         policy.maxLocks = 200
         policy.maxLocksPerUser = 100
-        let table = try DirectoryRoot(path: directory.path, policy: policy).state.locks
+        let root = try DirectoryRoot(path: directory.path, policy: policy)
+        let table = root.state.locks
         var wish = request()
         wish.owner = Array(repeating: UInt8(ascii: "o"), count: 8_000)
         var held: [ActiveLock] = []

@@ -86,8 +86,8 @@ int sys_groups_of(uint32_t uid, uint32_t *groups, int room) {
     return count < room ? count : room;
 }
 
-// The last two calls return the previous id and report no error. The kernel drops root's file capabilities of a thread
-// for as long as its file system user is another one. The C library's functions would change the groups of all threads.
+// The last two calls return the previous id and report no error. The kernel takes root's capabilities over files from a
+// thread for as long as its file system user is another one. The C library would change the groups of all threads.
 void sys_files_as(uint32_t uid, uint32_t gid, const uint32_t *groups, int count) {
 #ifdef SYS_setgroups32
     syscall(SYS_setgroups32, (size_t)count, groups);

@@ -33,7 +33,7 @@ public final class DirectoryRoot: Sendable {
     let writes = WritesUnderWay()
     let directWriters = DirectWriters()
     let arrivals: Arrivals
-    /// Whether the last ``Share/writeAtOnce`` met a name that was taken.
+    /// Whether the last ``Share/writeAtOnce(_:_:replacing:modified:)`` met a name that was taken.
     let meetsTakenNames = Atomic<Bool>(false)
 
     /// Opens the directory at `path` (as the process sees it), and removes old leftovers of uploads.
@@ -132,7 +132,7 @@ package struct Abilities: Sendable {
     package var kernelCopies = true
     /// Extended attributes.
     package var extendedAttributes = true
-    /// Directories whose names differ by case.
+    /// Directories that compare names byte by byte.
     package var tellsNamesApart = true
 
     package init() {}

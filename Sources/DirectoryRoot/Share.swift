@@ -51,7 +51,7 @@ public struct Share: Sendable {
 public enum Replacement: Sendable {
     /// The name must be free; else ``RootError/exists``.
     case nothing
-    /// Whatever is there is replaced, unless the policy or the requester's rights forbid it.
+    /// Whatever is there is replaced or removed, unless the policy or the requester's rights forbid it.
     case anything
     /// The closure gets what is there now (nil when nothing is) and returns whether to proceed; else
     /// ``RootError/preconditionFailed``.

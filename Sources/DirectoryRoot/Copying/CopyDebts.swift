@@ -6,7 +6,8 @@ struct CopyDebts {
     ///
     /// Removed when the member is met under another name, in this walk or a later one.
     var missing: [UInt64: SharePath] = [:]
-    /// What the last walk replaced by another file of the same name; what it replaced may be nowhere else in the copy.
+    /// Where the last walk replaced a file by another of the same name; the replaced one may be nowhere else in the
+    /// copy.
     var replaced: SharePath?
     /// Folders that the copy may have in part only, since they were moved away meanwhile.
     var broken: [MemberFailure] = []

@@ -2,8 +2,8 @@ import CSyscalls
 
 /// One directory on the way down of a ``TreeCopy``, and its new counterpart.
 final class CopyLevel {
-    /// Where the directory is and where its copy will be, or the deepest place above that a path is long enough to
-    /// name.
+    /// Where the directory is and where its copy will be; if that would be too long for a path, the deepest place above
+    /// that is not.
     let paths: (source: SharePath, target: SharePath)
     /// Whether a link led here.
     let isLinked: Bool

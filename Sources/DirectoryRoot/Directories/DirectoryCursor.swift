@@ -2,7 +2,7 @@ import CSyscalls
 
 /// A walk over one directory's members.
 ///
-/// Use from one task only at any moment; each ``next(_:)`` waits for the disk.
+/// Use from one task at a time; each ``next(_:)`` waits for the disk.
 public final class DirectoryCursor: @unchecked Sendable {
     /// The directory itself, as it was when the walk began.
     public let attributes: FileAttributes
@@ -18,7 +18,7 @@ public final class DirectoryCursor: @unchecked Sendable {
     private let isBesideFar: Bool
     private let hasUniformRights: Bool
     private let isReadable: Bool
-    /// The most bytes that a member's name may have: no path is long enough for a longer one.
+    /// The most bytes that a member's name may have: a path with a longer one would be too long.
     private let longestName: Int
 
     private let hints: PropertyHints

@@ -10,7 +10,7 @@ import CSyscalls
 
 /// The kernel's queue of changes in watched directories; where there is none, nothing can be watched.
 ///
-/// ``watch(_:)`` and ``unwatch(_:)`` may be called from any thread, ``events(within:)`` from one thread only.
+/// ``watch(_:)`` and ``unwatch(_:)`` may be called from any thread, ``events(within:)`` by one thread at a time.
 @safe final class Inotify: @unchecked Sendable {
     /// One change.
     struct Event {

@@ -35,7 +35,7 @@ extension Share {
     /// - Throws: ``RootError/locked(_:)`` naming the conflicting lock roots; ``RootError/tooMany`` and
     ///   ``RootError/tooManyLocks`` at a limit; ``RootError/tooLarge`` for an owner beyond
     ///   ``LockRequest/mostOwnerBytes``; ``RootError/changedMeanwhile`` when other programs took the name each time;
-    ///   for an unmapped name, whatever forbids to create it.
+    ///   for an unmapped name, whatever forbids creating it.
     public func lock(_ path: SharePath, _ request: LockRequest) throws(RootError) -> (lock: ActiveLock, created: Bool) {
         let full = try absolute(path)
         guard root.shows(full) else { throw .notFound }

@@ -17,7 +17,7 @@ final class Departure {
     private let status: sys_attributes
     private let fingerprint: TreeFingerprint?
     private var hidings: [Hiding] = []
-    /// Whether neither the removal of the source nor its copy can be undone any more.
+    /// Whether what has become of the source, and of its copy, must not be undone any more.
     private var isSettled = false
     /// Where the source is, from the root.
     let path: SharePath
@@ -51,8 +51,8 @@ final class Departure {
 
     deinit { for hiding in hidings { hiding.note.end() } }
 
-    /// Whether the copy that just got its name is what is under the source's name now: the two were one place, because
-    /// one directory is mounted at two.
+    /// Whether the copy that just got its name is what is under the source's name now: the two are one place, because
+    /// one directory is mounted at both.
     var isTheCopy: Bool { now.map { !$0.isSame(as: status) } ?? false }
 
     /// Whether the source is under its name, as before, and stays there.

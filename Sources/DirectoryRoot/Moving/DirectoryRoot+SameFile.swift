@@ -2,7 +2,7 @@ import CSyscalls
 
 extension DirectoryRoot {
     /// Whether two names lead to one file: by its inode number and, since not every file system that ignores case has
-    /// stable numbers, by names that differ in case only and of which the directory lists one.
+    /// stable numbers, by names that differ only in case or Unicode normalization and of which the directory lists one.
     func isOneFile(_ from: borrowing Location, _ to: borrowing Location) throws(RootError) -> Bool {
         guard let moved = from.status, let old = to.status else { return false }
         if old.isSame(as: moved) { return true }
@@ -11,7 +11,7 @@ extension DirectoryRoot {
         return try !Self.lists(Array(to.path.name), in: to.directory)
     }
 
-    /// Moves something to another name of its own: a second hard link, or the same name in another case.
+    /// Moves something to another name of its own: a second hard link, or the same name in another spelling.
     ///
     /// A rename does nothing then, and on a file system that ignores case, the name that is removed afterwards would be
     /// the only one. The directory listings show which of the two it is; a lookup of the name does not, since it may be
@@ -34,7 +34,7 @@ extension DirectoryRoot {
         try respell(from, as: to)
     }
 
-    /// Changes the case of a name by way of a third name, which users see if the process is killed in between.
+    /// Changes the spelling of a name by way of a third name, which users see if the process is killed in between.
     private func respell(_ from: borrowing Location, as to: borrowing Location) throws(RootError) {
         let directory = from.directory.number
         let third = Array(from.path.name.prefix(200)) + Array(" (\(StateFile.randomName()))".utf8)

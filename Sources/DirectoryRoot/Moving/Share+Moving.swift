@@ -3,7 +3,8 @@ import CSyscalls
 extension Share {
     /// Moves a file or tree: one rename, or copy and delete across file systems.
     ///
-    /// The source's locks end; its dead properties follow. A replaced folder is replaced whole. A link is moved itself.
+    /// The source's locks end; its dead properties follow. A replaced folder is replaced whole. For a link, the link
+    /// itself is moved.
     /// - Parameters:
     ///   - source: must exist.
     ///   - target: its parent must exist.
@@ -74,7 +75,7 @@ extension Share {
             guard !found.isSame(as: old) else { throw .selfReference }
         }
         guard moved.isDirectory else { return }
-        // On a file system that ignores case, a folder may change the case of its own name.
+        // On a file system that ignores case, a folder may change the spelling of its own name.
         if let old = to.status, old.isSame(as: moved) {
             guard try from.directory.status().isSame(as: to.directory.status()) else { throw .selfReference }
         }

@@ -73,7 +73,7 @@ struct PropertySidecar: Sendable {
 
     /// Removes files that were not touched for a month and that no resource at their last known path claims.
     /// - Parameters:
-    ///   - now: the time of day by the kernel's clock.
+    ///   - now: the time of day by the system's clock, compared with times that the kernel sets.
     ///   - find: returns the resource at a path; throws ``RootError/notFound`` when there is none.
     /// - Throws: what the disk reports.
     func sweep(

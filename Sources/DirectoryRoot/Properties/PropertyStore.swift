@@ -129,7 +129,7 @@ package final class PropertyStore: Sendable {
 
     /// Removes from the sidecar what is left of resources that were deleted long ago.
     /// - Parameters:
-    ///   - now: by the kernel's clock, not the policy's.
+    ///   - now: by the system's clock, not the policy's.
     ///   - find: returns the resource at a path; throws ``RootError/notFound`` when there is none.
     /// - Throws: what the disk reports.
     func sweep(

@@ -1,7 +1,8 @@
 import CSyscalls
 
 extension Share {
-    /// All dead properties of a resource, in the order in which they were first set; costs nothing when there are none.
+    /// All dead properties of a resource, in the order in which they were first set; empty, at no cost, when there are
+    /// none.
     public func properties(of path: SharePath) throws(RootError) -> [DeadProperty] {
         try keptValues(of: path)?.set.dead ?? []
     }

@@ -32,8 +32,8 @@ enum SlowClose {
     /// With more than this waiting on a file system, opening another file of it waits or is refused: otherwise it would
     /// use up the whole process's descriptors.
     private static let mostWaiting = 32
-    /// With fewer than this, a request that has waited long enough, or that finds enough others waiting, opens one more
-    /// all the same.
+    /// With fewer than this waiting on it, a request that has waited long enough, or that finds enough others waiting,
+    /// opens one more all the same.
     private static let mostOfAll = 256
     /// A file system that closed nothing for this long hangs; one that does close some is waited for this long.
     private static let patience: Duration = .seconds(3)

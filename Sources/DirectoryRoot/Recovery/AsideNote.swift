@@ -1,7 +1,7 @@
 import CSyscalls
 
-/// Says that what was under a name stands aside, under a reserved name in the same folder, to be replaced: used where
-/// the file system can't exchange two names in one step.
+/// Says that what was under a name stands aside for its replacement, under a reserved name in the same folder: used
+/// where the file system can't exchange two names in one step.
 struct AsideNote: RenameNote {
     static let suffix = Array(".aside".utf8)
     /// Nobody sees what stands aside.
@@ -38,7 +38,7 @@ struct AsideNote: RenameNote {
         self.placed = placed
     }
 
-    /// Gives what stands aside its name back, unless what it was replaced by has that name.
+    /// Gives what stands aside its name back, unless its replacement has that name.
     ///
     /// Whatever its device and inode numbers are by now, it is what the note is about: nobody else creates such a name.
     func finish(in root: DirectoryRoot) throws(RootError) {

@@ -1,12 +1,12 @@
 import CSyscalls
 
-/// A note in the scratch folder about a tree outside its place.
+/// A note in the scratch folder about a tree that is, or after a power cut may be, out of sight.
 ///
 /// One of: a tree being deleted (with its old path); an unfinished copy (no path yet); the hidden source of a move, put
 /// back unless ``condemn()`` was called; a copy that has its name, until that name is durable.
 ///
-/// Whoever works on the tree holds a lock on the note. A note without a lock belongs to a killed process, and the next
-/// process finishes its work: what can't be removed gets its name back, and is never left out of sight.
+/// Whoever works on the tree holds a lock on the note. A note without a lock is left by a killed process, and whoever
+/// looks next finishes the work: what can't be removed gets its name back, and is never left out of sight.
 ///
 /// Created, found and locked under the commit lock.
 final class RemovalNote: Sendable {

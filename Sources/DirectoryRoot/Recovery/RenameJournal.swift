@@ -21,7 +21,7 @@ struct RenameJournal {
         let answer = place.open(O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600)
         guard answer >= 0 else { return nil }
         let file = Descriptor(owning: answer)
-        // An incomplete note could name something else; without a note, what follows is no less safe.
+        // An incomplete note could name something else, so it is removed: what follows is as safe as without one.
         let bytes = note.bytes
         let written = unsafe bytes.withUnsafeBytes { unsafe sys_write(file.number, $0.baseAddress, $0.count) }
         guard written == bytes.count else {

@@ -100,7 +100,7 @@ final class ScratchFolder: Sendable {
     /// done.
     ///
     /// Called at the start, and from time to time.
-    /// - Parameter now: the time of day by the kernel's clock.
+    /// - Parameter now: the time of day, compared with times that the kernel sets.
     func removeLeftovers(at now: Timestamp) {
         guard let folder = existingFolder() else { return }
         var reader = DirectoryReader(descriptor: folder.number)

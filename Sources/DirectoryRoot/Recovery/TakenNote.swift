@@ -1,5 +1,5 @@
-/// Says that what was under a name is in the trash, to be replaced: used where the two can't be exchanged in one step,
-/// and what was taken can't have a second name in the trash.
+/// Says that what was under a name is in the trash, and its replacement yet to come: used where the two can't be
+/// exchanged in one step, and what was taken can't have a second name in the trash.
 struct TakenNote: RenameNote {
     static let suffix = Array(".taken".utf8)
     /// People see it in the trash.

@@ -4,7 +4,7 @@ extension Share {
     /// Removes a file or tree with its locks and properties.
     ///
     /// A tree vanishes from its name at once and is removed out of sight; what can't be removed comes back under its
-    /// name. A link is removed itself.
+    /// name. For a link, the link itself is removed.
     /// - Parameters:
     ///   - path: must exist.
     ///   - precondition: what may be there.
@@ -15,8 +15,8 @@ extension Share {
     ) throws(RootError) -> [MemberFailure] {
         let path = try deletable(path)
         try ask(.delete(path))
-        // An unconditional removal need not keep other processes out, nor have a lock file created on a disk that may
-        // be full.
+        // An unconditional removal need not keep other processes out, nor have the state folder created on a disk that
+        // may be full.
         var isConditional = self.precondition != nil
         if case .when = precondition { isConditional = true }
         let doomed = try root.commitLock.withLock(creating: isConditional) { (_) throws(RootError) -> DoomedTree? in

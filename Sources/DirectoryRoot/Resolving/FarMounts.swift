@@ -37,7 +37,7 @@ final class FarMounts: Sendable {
     /// Reads the table; waits for no disk but the root's own.
     /// - Parameters:
     ///   - root: the open root, which stays the caller's.
-    ///   - doubtsNames: whether every folder is assumed to ignore case.
+    ///   - doubtsNames: whether every folder is assumed to take several spellings for one name.
     init(root: Int32, doubtsNames: Bool) {
         self.root = root
         mayIgnoreCase = doubtsNames || sys_names_kind(root) != sys_names_apart
@@ -125,7 +125,7 @@ final class FarMounts: Sendable {
         }
     }
 
-    /// The far mounts below a directory that can be reached.
+    /// The far mounts below a directory that no other mount hides.
     /// - Parameters:
     ///   - text: the mount table, in the format of `proc_pid_mountinfo(5)`.
     ///   - place: the directory's absolute path.

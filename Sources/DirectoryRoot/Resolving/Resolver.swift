@@ -18,7 +18,7 @@ package struct Resolver: Sendable {
 
     let root: Int32
     let method: Method
-    /// Whether every folder is assumed to ignore case, so that tests need no such disk.
+    /// Whether every folder is assumed to take several spellings for one name; so that tests need no such disk.
     let doubtsNames: Bool
     private let home: RootHome
 
@@ -38,7 +38,7 @@ package struct Resolver: Sendable {
     ///   - root: the open root.
     ///   - home: where it was opened.
     ///   - method: nil probes the kernel, which may lack `openat2`, or have it blocked by a filter.
-    ///   - doubtsNames: whether every folder is assumed to ignore case.
+    ///   - doubtsNames: whether every folder is assumed to take several spellings for one name.
     init(root: Int32, home: RootHome, method: Method? = nil, doubtsNames: Bool = false) {
         self.root = root
         self.doubtsNames = doubtsNames

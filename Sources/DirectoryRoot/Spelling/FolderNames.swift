@@ -44,7 +44,7 @@ struct FolderNames: ~Copyable {
         kind = assumesNothing ? sys_names_confused : sys_names_kind(folder.number)
     }
 
-    /// Whether different names are always different files.
+    /// Whether names that differ in any byte are always different names.
     var tellsAllApart: Bool { kind == sys_names_apart }
 
     /// Whether two names that resemble each other may be one here.

@@ -31,7 +31,7 @@ package struct SnapshotStore: Sendable {
                 temporary, in: folder, StateEnvelope(generation: 0, payload: content).encoded(), generation: 0,
                 waitsForDisk: false)
             let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
-            // If it can't be removed, it is removed like all others when there are too many.
+            // What stays is removed like all others when there are too many.
             if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
             try check(renamed, "rename a snapshot")
             try evict(from: folder)

@@ -1,6 +1,6 @@
 /// The frame around the payload of every state file, by which a torn or foreign file is recognised.
 ///
-/// shareserve 1 <generation> <payload bytes> <checksum><LF><payload><padding>
+///     shareserve 1 <generation> <payload bytes> <checksum><LF><payload><padding>
 ///
 /// The numbers are 16 hexadecimal digits. The padding's length depends on the generation, so that two versions written
 /// within one tick of a coarse clock differ in size too.

@@ -154,7 +154,7 @@ struct StateFile: Sendable {
             let renamed = unsafe sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
             try check(renamed, "rename a state file")
         } catch {
-            // If it can't be removed, it is removed as a leftover when it is a day old.
+            // What stays is removed as a leftover when it is a day old.
             _ = unsafe sys_unlinkat(lock.folder.number, temporary, 0)
             throw error
         }

@@ -131,7 +131,7 @@ package final class StateFolder: Sendable {
     /// - Parameters:
     ///   - name: in `folder`; any file that is not temporary is left alone.
     ///   - folder: the state folder, or one inside it.
-    ///   - now: the time of day by the kernel's clock.
+    ///   - now: the time of day, compared with times that the kernel sets.
     static func removeStray(_ name: String, in folder: IdentifiedDescriptor, at now: Timestamp) {
         var status = sys_attributes()
         guard name.contains(".new-"), unsafe sys_statat(folder.number, name, &status) == 0,

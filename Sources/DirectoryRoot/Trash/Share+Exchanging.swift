@@ -93,7 +93,7 @@ extension Share {
         return .moved(reserved.record)
     }
 
-    /// Allows to proceed in two steps only if the file system can't exchange two names: after any other error, the
+    /// Permits going on in two steps only if the file system can't exchange two names: after any other error, the
     /// second step might fail too, and leave the name free.
     /// - Throws: any other error.
     static func requireLackOfExchange(_ answer: Int32) throws(RootError) {

@@ -4,7 +4,7 @@ extension Share {
     /// Deletes a file or tree so that it can be restored: by one rename into the share's trash.
     ///
     /// It is kept for a minute, or for ``RootPolicy/trashDays``.
-    /// - Parameter path: must exist; a link is deleted itself.
+    /// - Parameter path: must exist; for a link, the link itself is deleted.
     /// - Returns: the item; nil when it is on another file system than the trash: then nothing was done, and
     ///   ``remove(_:when:)`` deletes it for good.
     /// - Throws: as ``remove(_:when:)``.
@@ -43,7 +43,7 @@ extension Share {
     ///   - conflict: what to do when the name is in use again.
     /// - Returns: where it is now.
     /// - Throws: ``RootError/unknownToken`` when it is not in the trash (any more); ``RootError/exists``; and what
-    ///   forbids to create it there.
+    ///   forbids creating it there.
     public func restore(_ id: String, onConflict conflict: TrashConflict = .fail) throws(RootError) -> SharePath {
         guard !root.policy.isReadOnly else { throw .readOnly }
         guard let item = try root.state.trash.find(id), mayReach(item.record),

@@ -41,7 +41,6 @@ package final class Trash: Sendable {
     /// its name back before the next write.
     ///
     /// The spare disk space is not used for this: uploads to a full disk would use up what is reserved for deletions.
-    /// when somebody deletes.
     /// - Parameters:
     ///   - location: the place of what is replaced.
     ///   - user: who replaces it; nil when the requester gave no name.

@@ -67,7 +67,7 @@ extension Share {
     /// received bytes stay where they are.
     /// - Parameters:
     ///   - part: the complete upload.
-    ///   - copy: the result of ``copyAcross(_:for:)``.
+    ///   - copy: the result of ``copyAcross(_:for:replacing:)``.
     ///   - target: from the root.
     ///   - replacing: what may be at the target.
     ///   - modified: nil for now.
@@ -78,7 +78,7 @@ extension Share {
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let copy {
             let result = try commit(copy, to: target, replacing: replacing, modified: modified, isDurable: true)
-            // The copy has its name: if the part can't be removed, it is removed with the record.
+            // The copy has its name: a part that stays is removed with the record.
             _ = unsafe sys_unlinkat(part.folder.number, part.name, 0)
             return result
         }

@@ -2,9 +2,9 @@ import CSyscalls
 
 /// An upload that can be continued after a lost connection, a killed server, or on another process.
 ///
-/// Used by one task only at any moment. What was written stays when this object is released; only
-/// ``Share/removeUpload(id:)``, expiry and ``finish(to:replacing:)`` end an upload. A client that resumes it takes it
-/// over: then every call here throws ``RootError/takenOver``.
+/// Used by one task at a time. What was written stays when this object is released; only ``Share/removeUpload(id:)``,
+/// expiry and ``finish(to:replacing:)`` end an upload. A client that resumes it takes it over: then every call here
+/// throws ``RootError/takenOver``.
 public final class ResumableUpload: @unchecked Sendable {
     /// The upload's metadata and state.
     public internal(set) var record: UploadRecord

@@ -2,7 +2,7 @@ import CSyscalls
 
 /// The bytes of one upload, opened by whoever last stamped the record.
 ///
-/// Used by one task only at any moment, like the ``ResumableUpload`` that it is part of.
+/// Used by one task at a time, like the ``ResumableUpload`` that it is part of.
 final class UploadPart: @unchecked Sendable {
     let store: UploadStore
     let folder: IdentifiedDescriptor

@@ -11,7 +11,7 @@ extension UploadStore {
     ///   - look: the status of what is at a path from the root; nil for nothing.
     ///   - secure: waits until what is there, and its name, are on the disk.
     /// - Throws: what the disk reports for the first record that could not be read or written, after all others are
-    ///   done; errors of another disk may only be thrown by the next call.
+    ///   done; an error of another disk may be thrown only by a later call.
     func settle(
         _ look: @escaping @Sendable (SharePath) -> sys_attributes?,
         securing secure: @escaping @Sendable (SharePath) throws(RootError) -> Void

@@ -6,7 +6,7 @@ extension CommitLock {
     ///
     /// - Parameters:
     ///   - root: whose lock this is.
-    ///   - body: gets what is known about locks and properties. Unless there is no state folder, no other process can
+    ///   - body: gets what is known about locks and properties. If there is a state folder, no other process can
     ///     interfere between what it checks and what it does.
     /// - Returns: nil when another thread holds the lock.
     /// - Throws: what `body` throws; ``RootError/busy`` when another process holds the lock;

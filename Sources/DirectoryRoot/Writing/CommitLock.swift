@@ -75,7 +75,6 @@ final class CommitLock: Sendable {
     ///
     /// If that means to sync the whole file system, it is postponed until the lock is released, and so is every later
     /// wait: ``withLock(patience:_:)`` returns, or throws what the disk reports, only after that.
-    /// then.
     /// - Parameters:
     ///   - directory: open at least for `*at` calls.
     ///   - file: open file that just got one of the names; nil for none.

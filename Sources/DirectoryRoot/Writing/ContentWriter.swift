@@ -3,7 +3,7 @@ import CSyscalls
 /// Writes a file from its beginning, in the cheapest way for its size: space is allocated ahead, the disk is kept busy,
 /// and most of a large file that arrives fast is written with direct I/O.
 ///
-/// Used by one task only at any moment.
+/// Used by one task at a time.
 final class ContentWriter {
     /// The number of bytes accepted so far; not all of them may be in the file before ``finish(_:)``.
     private(set) var written: Int64 = 0
@@ -25,8 +25,8 @@ final class ContentWriter {
     private static let reserveStart: Int64 = 1 << 20
     private static let reserveInterval: Int64 = 16 << 20
     private static let directInterval: Int64 = 64 << 20
-    /// With less than this to come, or in smaller chunks, direct I/O is not worth it: such clients are slower than the
-    /// disk.
+    /// With less than the first of these to come, or in chunks smaller than the second, direct I/O is not worth it:
+    /// such clients are slower than the disk.
     private static let leastDirect: Int64 = 8 << 20
     private static let leastPiece = 128 << 10
 

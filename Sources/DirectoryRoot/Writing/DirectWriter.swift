@@ -5,7 +5,7 @@ import Synchronization
 /// next one is received.
 ///
 /// Copying the data into the page cache, page by page, is most of the cost of a large upload: without that, 1 GiB takes
-/// half the processor time, and evicts nothing that others read. Used by one task only at any moment.
+/// half the processor time, and evicts nothing that others read. Used by one task at a time.
 @safe final class DirectWriter: @unchecked Sendable {
     /// The size of a piece in bytes.
     ///

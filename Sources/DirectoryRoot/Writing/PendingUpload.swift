@@ -2,8 +2,8 @@ import CSyscalls
 
 /// New content that has not got its name yet.
 ///
-/// If released without ``commit()``, it leaves nothing behind. Used by one task only at any moment. Writes go to an
-/// unnamed file on the target's file system; the name changes by one rename.
+/// If released without ``commit()``, it leaves nothing behind. Used by one task at a time. Writes go to an unnamed file
+/// on the target's file system; the name changes by one rename.
 public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     private let share: Share
     private let path: SharePath
@@ -59,7 +59,7 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     /// The memory for the next bytes; see ``ReceivingPlace``.
     public func room() -> UnsafeMutableRawBufferPointer? { unsafe writer.room() }
 
-    /// Writes out what is held in memory until more comes; waits for the disk.
+    /// Writes out what is held in memory, since more may take long to come; waits for the disk.
     ///
     /// - Throws: as ``write(_:)-(UnsafeRawBufferPointer)``.
     public func pause() throws(RootError) {

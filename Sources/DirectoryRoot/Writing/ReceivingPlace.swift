@@ -7,7 +7,7 @@ public protocol ReceivingPlace: AnyObject, Sendable {
     /// long.
     func room() -> UnsafeMutableRawBufferPointer?
 
-    /// Writes out what is held in memory until more comes, which may take long; waits for the disk.
+    /// Writes out what is held in memory, since more may take long to come; waits for the disk.
     ///
     /// - Throws: why the disk refused what was written.
     func pause() throws(RootError)

@@ -27,8 +27,8 @@ extension Share {
         if let status { forgetProperties(of: status) }
     }
 
-    /// Removes properties stored elsewhere for something that lost a name, unless it still has another name, be it in
-    /// the trash.
+    /// Removes properties stored elsewhere for something that lost a name, unless it still has another name, even if
+    /// only in the trash.
     ///
     /// The change has already happened: what can't be removed is distinguished from a later file by its birth time, and
     /// is no reason to report a failure. A client that appends and is told of a failure would append twice.
@@ -88,7 +88,7 @@ extension Share {
 
     /// Gives a file's new content, which has no name yet, the dead properties of the old one.
     ///
-    /// RFC 4918 §9.7.1 does not change them.
+    /// RFC 4918 §9.7.1: a PUT leaves them unchanged.
     func keepProperties(
         of old: borrowing Location, in new: Int32, _ hints: PropertyHints
     ) throws(RootError) {

@@ -10,7 +10,7 @@ extension Share {
     ///   - path: from ``base``.
     ///   - error: thrown for the shared directory itself.
     /// - Returns: the path from the root.
-    /// - Throws: ``RootError/readOnly``; ``RootError/forbidden`` for hidden and reserved names.
+    /// - Throws: ``RootError/readOnly``; ``RootError/forbidden`` for hidden, reserved and refused names.
     package func writable(_ path: SharePath, orElse error: RootError) throws(RootError) -> SharePath {
         guard !root.policy.isReadOnly else { throw .readOnly }
         try root.state.folder.requireOpen()

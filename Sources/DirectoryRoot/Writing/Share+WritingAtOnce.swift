@@ -91,7 +91,7 @@ extension Share {
         else { throw .wouldBlock }
     }
 
-    /// The largest file that is replaced, 1 MiB in blocks: freeing the pages of a larger one takes long.
+    /// The largest file that is replaced, in blocks of 512 bytes (1 MiB): freeing the pages of a larger one takes long.
     private static let mostBlocks: UInt64 = 2_048
 
     private func write(

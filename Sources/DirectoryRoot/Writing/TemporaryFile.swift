@@ -3,7 +3,7 @@ import CSyscalls
 /// A file that has not got its name yet: unnamed if the file system supports that, else under a reserved name.
 ///
 /// If released before ``place(at:of:)``, it leaves nothing behind. `@unchecked` since it is passed from the task that
-/// creates it to those that write and name it; only one uses it at any moment.
+/// creates it to those that write and name it; only one uses it at a time.
 final class TemporaryFile: @unchecked Sendable {
     let descriptor: Int32
     /// Where the file is for now; nil while it is unnamed, and after it got its name.

@@ -3,7 +3,7 @@ internal import CZlib
 
 /// Compresses to one gzip member, piece by piece, with zlib.
 ///
-/// RFC 1952. Used by one task only at any moment.
+/// RFC 1952. Used by one task at a time.
 ///
 /// The gzip header and trailer are written here and not by zlib: its checksum took 4 % of the time at level 5, that of
 /// `CChecksums` next to nothing.
@@ -104,7 +104,7 @@ internal import CZlib
 
 /// Why a gzip stream can't be written or read.
 package enum GzipError: Error, Equatable, Sendable {
-    /// libz found no memory.
+    /// zlib found no memory.
     case noMemory
     /// These bytes are not gzip, are damaged, or continue after the end.
     case malformed

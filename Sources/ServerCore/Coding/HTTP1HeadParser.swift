@@ -20,7 +20,7 @@ package struct HTTP1HeadParser {
         let fieldCount: Int
         let targetBytes: Int
 
-        /// Those of a server's limits.
+        /// Takes them from a server's limits.
         package init(_ limits: ServerCore.Limits = ServerCore.Limits()) {
             headBytes = limits.headBytes
             fieldCount = limits.fieldCount

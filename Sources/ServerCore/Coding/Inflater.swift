@@ -2,7 +2,7 @@ internal import CZlib
 
 /// Decompresses gzip, piece by piece, with zlib, and stops when the output exceeds its limits.
 ///
-/// Used by one task only at any moment.
+/// Used by one task at a time.
 ///
 /// Feed some bytes, then take pieces until there are none; a piece is never larger than ``pieceSize``, however much the
 /// input expands. Consecutive gzip members form one stream. RFC 1952 §2.2.

@@ -48,7 +48,7 @@ package final class RequestHead: @unchecked Sendable {
     }
 
     /// Records a field line.
-    /// - Parameter slot: the line; its ranges are within ``bytes``.
+    /// - Parameter slot: the line; its ranges are within what ``bytes`` will be once the head is complete.
     func add(_ slot: FieldSlot) {
         if let field = slot.known {
             if known.contains(field) {

@@ -5,7 +5,7 @@ package enum UTF8Scan {
     /// Examines one character beyond ASCII.
     /// - Parameters:
     ///   - bytes: the text.
-    ///   - index: the index of its first byte.
+    ///   - index: where in it the character may begin.
     /// - Returns: the length of the well-formed sequence of two to four bytes that begins there; 0 when there is none.
     package static func sequenceLength(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
         let first = unsafe bytes[index]

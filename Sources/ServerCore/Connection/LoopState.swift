@@ -119,7 +119,6 @@ final class LoopState {
     }
 
     /// Closes the connection that has waited longest for its client, in all its requests, to accept another.
-    ///
     /// - Parameter newcomer: only a connection from its network may be closed; nil for any.
     /// - Returns: false when none has waited long enough.
     @discardableResult

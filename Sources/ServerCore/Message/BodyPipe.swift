@@ -191,7 +191,7 @@ final class BodyPipe: Sendable {
             let before = state.buffered
             state.buffered -= bytes.count
             waiting?.give(bytes.count)
-            // Continue when either mark is passed.
+            // Whether this takes it below either mark.
             let mark = before >= Self.limit ? Self.limit : Self.low
             let resumes = before >= mark && state.buffered < mark && state.end == nil
             return (.success(bytes), resumes ? state.upstream : nil)

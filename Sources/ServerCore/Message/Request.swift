@@ -26,8 +26,8 @@ public struct Request: Sendable {
 
     /// The path as it is listed, if its names are in another Unicode normalization form there.
     ///
-    /// A name that exists as written is found by one lookup; only otherwise are folders read, one request after the
-    /// other.
+    /// A name that exists as written is found by one lookup; only otherwise are folders read, when a thread can be
+    /// spared for that.
     /// - Parameter path: one for which ``mayRespell(_:)`` is true.
     /// - Returns: nil when it is the same.
     /// - Throws: `CancellationError` when the task was cancelled.

@@ -177,8 +177,8 @@ enum BodyCoding: Sendable {
         self = .gzip(GzipBody(maxRatio: maxRatio))
     }
 
-    /// Checks that an empty body is a complete one.
-    /// - Throws: ``HTTPError`` 400 when it is not, as announced: the shortest gzip stream has 20 bytes; 415.
+    /// Checks that a body in this coding may be empty.
+    /// - Throws: ``HTTPError`` 400 for gzip, whose shortest stream has 20 bytes; 415 for an unsupported coding.
     func checkEmpty() throws(HTTPError) {
         switch self {
         case .identity: return
@@ -188,7 +188,7 @@ enum BodyCoding: Sendable {
     }
 }
 
-/// A gzip body that is being received; used by one task only at any moment.
+/// A gzip body that is being received; used by one task at a time.
 final class GzipBody: @unchecked Sendable {
     private let maxRatio: Int
     private var inflater: Inflater?

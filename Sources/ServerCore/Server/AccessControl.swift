@@ -41,8 +41,8 @@ package protocol AccessControl: Sendable {
     /// - Returns: nil when its host is this server, or any host is allowed.
     func misdirection(of head: RequestHeadView) -> Response?
 
-    /// Receives the host names in the server's certificate, which may include `*.example.com`, before it listens and
-    /// whenever they change.
+    /// Receives the host names in the server's certificate, which may include `*.example.com`, before the server
+    /// listens and whenever they change.
     func learn(ownNames names: [String])
 }
 

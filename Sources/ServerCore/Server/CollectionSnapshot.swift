@@ -85,8 +85,8 @@ package struct CollectionSnapshot: Sendable {
     ///   - share: the requester's view.
     ///   - isRecursive: whether it includes members of members.
     ///   - most: the most members.
-    /// - Throws: ``RootError/collectionTooLarge`` when there are more, or their paths, or the properties of the folders among
-    ///   them, exceed 16 MiB.
+    /// - Throws: ``RootError/collectionTooLarge`` when there are more, or their paths, or the properties of the folders
+    ///   among them, exceed 16 MiB.
     package init(
         of path: SharePath, in share: Share, isRecursive: Bool, most: Int = Self.maxMembers
     ) throws(RootError) {
@@ -170,7 +170,8 @@ package struct CollectionSnapshot: Sendable {
         }
     }
 
-    /// Whether the stored state ``bytes`` is recursive; nil if it belongs to another place, and for anything else.
+    /// Whether a stored state, as ``bytes`` wrote it, is recursive; nil for one of another place, and for anything
+    /// else.
     static func reach(of bytes: [UInt8], at place: SharePath) -> Bool? {
         var record = SnapshotRecord(bytes: bytes)
         guard let number = try? record.number(), let name = try? record.name(), name.elementsEqual(place.bytes) else {

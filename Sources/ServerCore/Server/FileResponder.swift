@@ -34,7 +34,7 @@ public enum FileResponder {
 
     /// Like ``respond(with:to:named:)``, with a digest of the content if the client requests one.
     ///
-    /// With `Want-Repr-Digest` the file is read twice, so that response comes from a task. RFC 9530 §4.
+    /// With `Want-Repr-Digest` the file is read twice, so the response comes from a task. RFC 9530 §4.
     /// - Parameters:
     ///   - entry: the open file.
     ///   - request: a GET or HEAD.

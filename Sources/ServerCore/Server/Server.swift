@@ -42,7 +42,6 @@ public final class Server: Sendable {
     /// - Returns: the addresses, with the real numbers of ports that were given as 0.
     /// - Throws: ``ListenError``; ``TLSError`` or ``AccessRuleError`` for the configuration of TLS and proxies; what
     ///   `prepare` throws.
-    ///   proxies; what `prepare` throws.
     @discardableResult
     public func start(_ prepare: () throws -> Void = {}) async throws -> [ListenAddress] {
         let handlers = state.withLock { $0.handlers }

@@ -44,7 +44,7 @@ package final class TreeMemory: Sendable {
     /// A budget of `bytes` in all; nil for 64 MiB, or less on a machine with little memory.
     package init(_ bytes: Int? = nil) { most = bytes ?? UsableMemory.part(64 << 20, oneIn: 16) }
 
-    /// Counts what one response holds.
+    /// Begins to count what one response holds.
     ///
     /// - Parameter watch: given the response's body, so that it can give way to others; nil if there is none.
     /// - Returns: a portion that holds nothing yet.

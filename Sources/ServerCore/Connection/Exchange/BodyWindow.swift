@@ -5,8 +5,8 @@
 /// streams: windows are opened here, for what was read.
 ///
 /// A client sends at most one window per round trip: 256 KiB in each 0.5 s by satellite. What is let in may have to
-/// wait for the disk, so anything wider than the initial window is counted in `memory`; a body's window grows to what
-/// it has already sent.
+/// wait for the disk, so anything wider than the initial window is counted in a ``ByteBudget``; a body's window grows
+/// to what it has already sent.
 struct BodyWindow {
     /// The initial window of every stream.
     ///

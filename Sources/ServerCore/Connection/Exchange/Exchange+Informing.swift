@@ -15,7 +15,6 @@ extension Request {
     /// A client that has merely finished sending can't be distinguished from one that is gone until something is sent
     /// to it: so an interim response, 102, is sent once a second, which the system of a closed client answers with a
     /// reset. In HTTP/1.0, which has no interim responses, this shows only when the response begins.
-    /// shows when the answer begins.
     package func endWithClient() {
         storage.exchange?.endWithClient()
     }

@@ -20,7 +20,7 @@ struct FileSpan {
     ///
     /// The kernel takes 16 pages of a file in one step; a little of that does not fit, and went out as a small packet
     /// after each large one. Sending 1 GiB to a client on the same machine took 0.35 CPU seconds in pieces of 1 MiB,
-    /// and takes 0.12 this way. The last rest is such a small packet anyway.
+    /// and takes 0.12 this way. What is left in the end is such a small packet anyway.
     var packet: Int64 { count <= 64 * 1_024 ? count : 15 * 4_096 - (offset & 4_095) }
 
     init(_ entry: Entry, _ range: Range<Int64>) {
@@ -57,7 +57,7 @@ struct FileSpan {
     }
 
     /// Brings the next piece into memory; waits for the disk.
-    /// - Parameter limit: the most bytes to read, for a file that has to be read.
+    /// - Parameter limit: the most bytes to read of a file on a far file system.
     /// - Returns: the bytes read, if any.
     func warm(upTo limit: Int) -> ByteBuffer? {
         if entry.isFar { return readAhead(upTo: limit) }

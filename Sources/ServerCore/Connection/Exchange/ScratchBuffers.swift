@@ -6,7 +6,7 @@ final class ScratchBuffers: Sendable {
     static let size = 512 * 1_024
     private static let kept = 8
 
-    /// One buffer, used by one body only at any moment; freed with its last reference unless it was given back.
+    /// One buffer, used by one body at a time; freed with its last reference unless it was given back.
     @safe final class Scratch: @unchecked Sendable {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ScratchBuffers.size, alignment: 4_096)
 

@@ -28,7 +28,7 @@ extension HTTP1Connection {
         case .bytes(let bytes):
             sentBytes = Int64(bytes.count)
             unsafe bytes.withUnsafeBytes { unsafe emit($0) }
-            // Too little to wait for: the next bytes pay for it.
+            // Not worth a wait of its own: the next bytes pay for it.
             if pace.isLimited { _ = pace.spend(bytes.count) }
             finishAnswer()
         case .file(let entry, let range):

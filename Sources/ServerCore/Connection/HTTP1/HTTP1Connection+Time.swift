@@ -66,7 +66,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Checks whether the client makes progress while something waits for it.
+    /// Checks whether the client makes progress while something waits for it, and tells the response's sink.
     ///
     /// The socket accepts data in large steps only, which are far apart on a slow line.
     private func lookAtProgress(_ tick: UInt32) {

@@ -142,7 +142,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
         read()
     }
 
-    /// There are too many connections: answers that, and closes.
+    /// There are too many connections: answers 503, though not over TLS, and closes.
     private func turnAway() {
         guard let context else { return }
         if !isSecure {

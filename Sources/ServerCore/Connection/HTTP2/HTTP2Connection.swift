@@ -274,7 +274,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// Bytes of bodies have gone into frames, within their streams' windows.
     func framed(_ count: Int) { framedBytes &+= Int64(count) }
 
-    /// GOAWAY was sent by the frame layer.
+    /// A GOAWAY frame is being written: by the frame layer, or by ``sendGoAway(_:)``, which undoes this.
     func didSendGoAway() { hasFault = true }
 
     /// Ends the connection: the client sends what can only be meant to harm.

@@ -32,6 +32,6 @@ final class SoftByteBudget: Sendable {
     /// Takes bytes for what has to continue, whether available or not.
     func hold(_ count: Int) { left.wrappingSubtract(count, ordering: .relaxed) }
 
-    /// Returns what was taken.
+    /// Gives back what was taken.
     func give(_ count: Int) { left.wrappingAdd(count, ordering: .relaxed) }
 }

@@ -57,7 +57,7 @@ final class PoolThreads: TaskExecutor {
         return try await begun().runIfActive(work)
     }
 
-    /// Runs `work` at some time.
+    /// Runs `work` on one of the threads, without waiting for it.
     func submit(_ work: @escaping @Sendable () -> Void) {
         noteWaiting()
         begun().submit { _ in

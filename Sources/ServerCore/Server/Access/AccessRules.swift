@@ -47,7 +47,7 @@ public struct AccessRules: Sendable {
     /// Adds one `--auth` rule: `user:password@/path:rights,/path:rights`, or `@/path:rights` for everybody.
     ///
     /// The paths begin at the last `@/`, so a password may contain `:` and `@`. Rights are `rw`, `ro`, `w` (a drop box)
-    /// and `none`; `ro` for a path without rights, `rw` for everything without any path.
+    /// and `none`; `ro` for a path without rights; without any path, `rw` for everything.
     /// - Throws: ``AccessRuleError`` with what is wrong, without the password.
     public mutating func add(rule: String) throws(AccessRuleError) {
         let text = Array(rule.utf8)

@@ -38,8 +38,8 @@ final class GuessThrottle: Sendable {
         var forgave: Int64
     }
 
-    /// How often a user who logs in with each request, as with Digest, has others' guesses from the same address
-    /// forgiven at most.
+    /// The shortest time, in milliseconds, between two times that others' guesses from the same address are forgiven
+    /// for a user: with Digest, a user logs in with each request.
     static let forgivesEach: Int64 = 10 * 60_000
 
     /// How long an address counts as one where a user has logged in.
@@ -88,8 +88,8 @@ final class GuessThrottle: Sendable {
         }
     }
 
-    /// Records a right password: earlier failures of this address are forgiven, unless some were just recently, and the
-    /// address is remembered for the user.
+    /// Records a right password: earlier failures of this address are forgiven, unless that was done for this user less
+    /// than ``forgivesEach`` ago, and the address is remembered for the user.
     func succeed(address: NetworkAddress?, user: String) {
         guard let address else { return }
         let now = clock()

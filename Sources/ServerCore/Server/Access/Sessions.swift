@@ -159,8 +159,8 @@ final class Sessions: Sendable {
         return (account, ticket)
     }
 
-    /// The values of one of our cookies; at most four, since a server on another port of this host may set more with
-    /// that name.
+    /// The values of one of our cookies; at most four, since other servers on this host or in its domain may set more
+    /// with that name.
     /// - Parameters:
     ///   - name: the cookie's name.
     ///   - cookies: the `Cookie` field.

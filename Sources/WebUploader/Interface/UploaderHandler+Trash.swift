@@ -39,7 +39,7 @@ extension UploaderHandler {
                 try io.requireAnswering()
                 let item = try await io.run { try request.share.moveToTrash(path) }
                 if item == nil {
-                    // On another disk than the trash: it is deleted for good, like all deletions outside the page.
+                    // On another disk than the trash: it is deleted for good, as by any other client.
                     try await io.walk {
                         if let failure = try request.share.remove(path).first { throw failure.error }
                     }

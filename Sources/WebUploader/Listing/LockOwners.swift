@@ -9,7 +9,7 @@ struct LockOwners: Sendable {
     /// No locks.
     init() {}
 
-    /// Sorts the locks that a listing of `folder` has to show.
+    /// Picks the locks that a listing of `folder` has to show.
     init(_ locks: [ActiveLock], in folder: SharePath) {
         for lock in locks {
             let owner = Self.name(of: lock)

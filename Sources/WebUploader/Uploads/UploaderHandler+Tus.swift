@@ -59,7 +59,7 @@ extension UploaderHandler {
         let isPartial = concat != nil
         let notes = try notes(metadata, fields, isPartial: isPartial)
         let modified = try metadata.modified()
-        // The pool for its target, whose disk may block for long.
+        // Roughly the target, since its disk is not asked and may block for long: enough to choose the pool.
         let place = isPartial ? nil : try? metadata.target { _ in false }
         let upload = try await beginning(request, length: length, io: place.map { request.io(for: $0) }) {
             let target = isPartial ? nil : try metadata.target(isFolder: request.share.isFolder)

@@ -522,7 +522,7 @@ def test_conditions_tell_nothing_of_what_may_not_be_read(serve):
         assert ask(server, "PUT", "/inbox/a", BOB, *fields, body=b"x").status == 403
     for fields in (["If-None-Match: *"], ['If-Match: "x"']):
         assert ask(server, "PUT", "/inbox/a", BOB, *fields, body=b"x").status == 412
-    # The same in folders that do not exist, except that it is a 404.
+    # Nor is anything told about folders that do not exist, except that they do not.
     assert ask(server, "HEAD", "/inbox/none/deep/a", BOB).status == 404
 
 

@@ -671,7 +671,7 @@ def test_looks_at_whole_trees_leave_threads_to_others(serve):
         stack.enter_context(traced(
             server, "-o", os.devnull, "-e", "trace=getdents64", "-e", "inject=getdents64:delay_enter=20000"))
         wires = [stack.enter_context(Wire(server, timeout=60)) for _ in range(3)]
-        # A client that has sent a request before is handled in another way.
+        # A PROPFIND with a body that is already known takes a shorter way, which must be closed to this one.
         assert wires[0].ask("PROPFIND", "/empty/", "Depth: 0", body=token).status == 207
         for wire in wires:
             wire.request("PROPFIND", "/tree/", "Depth: 0", body=token)

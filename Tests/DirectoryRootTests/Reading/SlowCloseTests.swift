@@ -17,8 +17,8 @@ import Testing
         @Test("Who opens more of what is slow to close waits a while, and not on all threads") func bounded() throws {
             let device = UInt64.max
             let listener = try listener()
-            // Each takes a second to close, and four are closed at once: the eight seconds that may be waited for end
-            // after nine.
+            // Each takes a second to close, and four are closed at once: only the 32 that may be waiting are left after
+            // nine seconds, which is longer than anybody waits.
             let peers = try (0..<72).map { _ in
                 let (end, peer) = try fullConnection(to: listener)
                 SlowClose.close(end, on: device, isFar: false)

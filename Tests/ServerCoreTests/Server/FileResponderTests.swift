@@ -190,7 +190,7 @@ struct FileResponderTests {
         let again = try get("/long.txt", fields + [("If-None-Match", tag)]).response
         #expect(again.status == .notModified)
         #expect(again.fields["ETag"] == tag)
-        // Not sent to clients that do not accept gzip: a shared cache would give it to them.
+        // No 304 for clients that do not accept gzip: a shared cache would give them the gzip form.
         for fields in [[], [("Accept-Encoding", "gzip;q=0")]] {
             let other = try get("/long.txt", fields + [("If-None-Match", tag)]).response
             #expect(other.status == .ok && other.fields["Content-Encoding"] == nil)

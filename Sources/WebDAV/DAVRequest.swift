@@ -20,8 +20,8 @@ struct DAVRequest: Sendable {
         ifHeader = try request.fields["if"].map(IfHeader.init(header:))
         conditions = Conditions(request.fields)
         var share = ifHeader.map { request.submitting($0).share } ?? request.share
-        // Word 2016 submits its lock token so, and not in `If`. In a PUT the field has no meaning of its own, and a
-        // malformed one is no reason to refuse.
+        // Word 2016 submits its lock token in Lock-Token, not in `If`. In a PUT that field has no meaning of its own,
+        // and a malformed one is no reason to refuse.
         if ifHeader == nil, request.method == .put,
             let header = try? LockTokenHeader(header: request.fields["lock-token"])
         {

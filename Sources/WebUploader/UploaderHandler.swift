@@ -16,7 +16,7 @@ public final class UploaderHandler: Handler {
     /// For long lists of what to delete or restore, which only the page sends.
     let batches = Slots(4)
     let trees = TreeMemory()
-    /// For the folders that searches have yet to search.
+    /// For the folders that searches have yet to enter.
     let foldersToSearch = TreeMemory()
     let uploadsBoard = UploadsBoard()
     let eventStreams: EventStreams

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// Lines that cannot be written are dropped and counted: `# 12 lines lost` precedes the next line that is written.
 final class LineOutput: Sendable {
-    /// What a pipe keeps together when somebody else writes to it too: 4,096 bytes, on macOS 512.
+    /// The most bytes that a pipe writes atomically when others write to it too: 4,096, on macOS 512.
     private static let together = Int(PIPE_BUF)
     private static let end = UInt8(ascii: "\n")
 

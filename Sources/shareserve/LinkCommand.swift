@@ -172,7 +172,7 @@ struct LinkCommand: ParsableCommand {
         return unsafe stat(directory, &found) == 0 ? FileOwner(user: found.st_uid, group: found.st_gid) : nil
     }
 
-    /// The absolute path without symbolic links, as the kernel knows it; without resolving when nothing is there.
+    /// The absolute path without symbolic links, as the kernel knows it; with its links when nothing is there.
     private static func real(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else {
             return withoutSlash(URL(filePath: path).standardizedFileURL.path(percentEncoded: false))

@@ -29,8 +29,8 @@ extension ServerConfiguration {
 
     /// A path such as `/a/b`, percent-encoded and without a trailing slash, or an empty text.
     ///
-    /// The only punctuation that it may hold is what no client encodes or leaves out: a character that has a meaning in
-    /// an address, a page or a header field is in none of them.
+    /// The only punctuation in it is what no client encodes or leaves out, so that it holds nothing that has a meaning
+    /// in an address, a page or a header field.
     /// - Parameter settings: with a `path-prefix` that is percent-encoded or not.
     /// - Returns: the prefix.
     /// - Throws: ``StartError`` when it is not such a path.

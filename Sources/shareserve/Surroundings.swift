@@ -11,7 +11,7 @@ import CSyscalls
 /// What the process cannot run without, checked before it serves: without it, the process would end in the middle of
 /// its work.
 enum Surroundings {
-    /// The fewest open files with which they can be divided among their uses; the lower bound of the setting too.
+    /// With fewer open files they cannot be divided among their uses; the lower bound of the setting too.
     private static let fewestFiles = 96
 
     /// Raises the limit of open files as far as the system and the settings allow, and checks that it suffices.
@@ -30,8 +30,8 @@ enum Surroundings {
             )
         }
         #if os(Linux)
-            // libdispatch reads of its threads there, and ends the process when it cannot. The first thread has the
-            // number of the process.
+            // libdispatch reads about its threads there, and ends the process when it cannot. The first thread's id is
+            // the process's id.
             let place = unsafe sys_openat(AT_FDCWD, "/proc/self/task/\(getpid())/stat", O_RDONLY, 0)
             guard place >= 0 else {
                 throw StartError(

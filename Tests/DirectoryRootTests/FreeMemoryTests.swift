@@ -5,7 +5,7 @@
 
     @Suite("Free memory")
     struct FreeMemoryTests {
-        /// In a separate process: the memory of other tests would be counted.
+        /// In a separate process, since the memory of other tests would be counted too.
         @Test(
             "What is free between what is in use goes back to the system",
             .disabled(

@@ -5,7 +5,7 @@ extension DAVRequest {
     /// The properties that a PROPFIND asks for, if its body was received together with its header section and is a
     /// known one; nil for every other.
     ///
-    /// Nil also for what ``PropertySelection/needsSyncToken``, which takes a walk over the tree.
+    /// Nil also for one that ``PropertySelection/needsSyncToken``, which takes a walk over the tree.
     func knownSelection() -> PropertySelection? {
         guard let body = request.body.atHand, body.count <= service.options.maxXMLBytes,
             let selection = service.selections.known(propfind: body, charset: DAVBody.charset(of: request)),

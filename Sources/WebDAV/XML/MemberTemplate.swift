@@ -22,7 +22,7 @@ final class MemberTemplate {
     /// The values in order, each with its offset in ``markup``.
     let values: [(place: Int, value: Value)]
 
-    /// Nil if more than values differs among ordinary members' responses: if missing properties have to be reported, or
+    /// Nil if ordinary members' responses differ in more than values: if missing properties have to be reported, or
     /// properties are requested that no template has.
     /// - Parameters:
     ///   - selection: the properties asked for.

@@ -88,8 +88,8 @@ struct MultiStatusWriter: ~Copyable {
         xml.append("</D:response>")
     }
 
-    /// The templates of the files and of the folders in a folder; nil where more than values differs among their
-    /// responses.
+    /// The templates of the files and of the folders in a folder; nil for those whose responses differ in more than
+    /// values.
     func templates(in directory: [UInt8]) -> (files: MemberTemplate?, folders: MemberTemplate?) {
         var address = XMLWriter(capacity: directory.count * 3 + prefix.count + 1)
         address.append(bytes: prefix)

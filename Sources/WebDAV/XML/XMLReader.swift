@@ -133,7 +133,7 @@ private func uri(_ pointer: UnsafePointer<xmlChar>?) -> String {
     return String(decoding: resolvingAmpersands(Array(name.utf8)), as: UTF8.self)
 }
 
-/// Whether a namespace name is a URI reference, which may be empty, as it must be.
+/// Whether a namespace name is a URI reference, as it must be; it may be empty.
 ///
 /// Namespaces in XML 1.0 §2.1. If one property's is not, libxml2 and expat give their clients nothing of a whole
 /// listing, which some clients take for an empty folder.

@@ -4,8 +4,8 @@ import ServerCore
 /// Finds names below a folder, result by result, however large the tree.
 ///
 /// Bounded: at most ``maxResults`` results and a million folders, fewer while other searches use much memory, and the
-/// response says so if there may be more; a blank line is sent while nothing is found, so that the disconnect of a
-/// client ends the walk.
+/// response says so if there may be more; a blank line is sent while nothing is found, so that the walk ends once the
+/// client has disconnected.
 final class SearchProducer: ChunkProducer, @unchecked Sendable {
     private static let maxResults = 10_000
     private static let membersAtOnce = 4096

@@ -152,7 +152,7 @@ def test_a_folder_into_which_files_come_is_copied(serve, exists):
         os.utime(below / f"old {number}", (1e9, 1e9))
     if exists:
         (server.root / "copy").mkdir()
-    # On a disk with coarser times, a change in the last three seconds counts as made meanwhile.
+    # On a disk with coarse times, a change in the last three seconds counts as made meanwhile.
     time.sleep(3.2)
     begun = time.monotonic()
 

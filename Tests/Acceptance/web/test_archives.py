@@ -168,7 +168,7 @@ def test_selection_too_long_for_an_address(server, tree):
         (server.root / name).write_text(name)
     body = "&".join(f"name={quote(name)}" for name in names)
     assert len(body) > 64 * 1024
-    # The last is the form of a browser that sends plain text.
+    # The second as a browser ends a form that it sends as plain text.
     for ending in ("", "\r\n"):
         answer = named(server, body + ending)
         assert answer.status_code == 200 and int(answer.headers["Content-Length"]) == len(answer.content)

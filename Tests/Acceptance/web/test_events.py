@@ -109,7 +109,7 @@ def test_uploads_in_progress_are_told(server):
     place = requests.post(server.url + "/.shareserve/uploads", headers=fields, timeout=20).headers["Location"]
     data = wait_for(stream, lambda event, data: event == "uploads" and data)
     assert data[0]["path"] == "/x" and data[0]["size"] == 9
-    # The uploads that others see must not let them continue one.
+    # What others see of an upload must not let them continue it.
     assert place.rsplit("/", 1)[1] not in json.dumps(data)
     answer.close()
 

@@ -3,7 +3,7 @@ internal import ServerCore
 
 /// The changes in a collection since a token was given out, produced piece by piece while they are sent.
 ///
-/// Used by one task only at any moment; each call waits for the disk. The token at the end of the response is stored
+/// Used by one task at a time; each call waits for the disk. The token at the end of the response is stored
 /// before the first byte is sent, so that a failure to store it can still be reported. RFC 6578 §3.
 final class ChangeStream: MultiStatusPieces, @unchecked Sendable {
     private(set) var first: [UInt8] = []

@@ -2,7 +2,7 @@ internal import ServerCore
 
 /// A multistatus that is produced while it is sent.
 ///
-/// Used by one task only at any moment; producing a piece waits for the disk.
+/// Used by one task at a time; producing a piece waits for the disk.
 protocol MultiStatusPieces: AnyObject, Sendable {
     /// The beginning: ready before the first byte is requested.
     var first: [UInt8] { get }

@@ -3,7 +3,7 @@ internal import ServerCore
 
 /// A multistatus of a resource and its members, produced piece by piece while it is sent.
 ///
-/// Used by one task only at any moment; each call waits for the disk. Subfolders are visited one after the other, so
+/// Used by one task at a time; each call waits for the disk. Subfolders are visited one after the other, so
 /// that only one directory is open, however deep the tree is.
 final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     /// The target and the first few members.

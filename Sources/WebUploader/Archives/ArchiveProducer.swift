@@ -19,7 +19,7 @@ struct ArchiveChanged: Error, CustomStringConvertible {
 
 /// Produces any span of an archive, piece by piece.
 ///
-/// Used by one task only at any moment; ``next()`` waits for the disk.
+/// Used by one task at a time; ``next()`` waits for the disk.
 @safe final class ArchiveProducer: @unchecked Sendable {
     /// The next piece to send.
     enum Piece: Sendable {

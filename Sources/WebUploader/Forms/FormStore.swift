@@ -3,7 +3,7 @@ import ServerCore
 
 /// Stores the files of one form as they arrive.
 ///
-/// Used by one task only at any moment; ``take(_:)`` waits for the disk.
+/// Used by one task at a time; ``take(_:)`` waits for the disk.
 final class FormStore: @unchecked Sendable {
     /// One file that is completely stored.
     struct Stored: Sendable {

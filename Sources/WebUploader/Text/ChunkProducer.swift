@@ -1,6 +1,6 @@
 /// Produces a body chunk by chunk.
 ///
-/// Used by one task only at any moment; ``next()`` may wait for the disk.
+/// Used by one task at a time; ``next()`` may wait for the disk.
 protocol ChunkProducer: AnyObject, Sendable {
     /// The next bytes, never empty; nil at the end.
     func next() throws -> [UInt8]?

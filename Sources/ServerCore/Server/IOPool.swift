@@ -108,7 +108,7 @@ public struct IOPool: Sendable {
     /// - Throws: what `work` throws.
     package func digest<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
-        return try await bounds.digests.run { try await run(work) }
+        return try await bounds.digests.run(isCancellable: false) { try await run(work) }
     }
 
     /// Runs work that searches folders for an equivalent name, when a thread can be spared for it.

@@ -4,6 +4,8 @@ import base64
 import hashlib
 import os
 import random
+import socket
+import struct
 import subprocess
 import threading
 import time
@@ -13,6 +15,7 @@ import requests
 from tusclient import client as tus_client
 
 from server import free_port, wait_until
+from tracing import traced
 from wire import Wire
 
 VERSION = {"Tus-Resumable": "1.0.0"}
@@ -272,6 +275,24 @@ def test_whole_digest(tus):
     address = tus.create(3, filename="x", conflict="replace", sha256=hashlib.sha256(b"new").hexdigest())
     assert tus.patch(address, 0, b"new").status_code == 204
     assert (tus.server.root / "x").read_text() == "new"
+
+
+def test_a_whole_upload_gets_its_name_though_its_client_goes(server):
+    """What still keeps it from that is its digest, which takes a while."""
+    content = os.urandom(8 << 20)
+    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+    slow = ["-o", "/dev/null", "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=30000"]
+    with traced(server, *slow), Wire(server) as wire:
+        wire.request(
+            "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", f"Upload-Length: {len(content)}", f"Repr-Digest: sha-256=:{digest}:",
+            "Content-Type: application/offset+octet-stream", f"Upload-Metadata: {metadata(filename='whole')}", body=content)
+        wait_until(
+            lambda: [part.stat().st_size for part in server.root.glob(".shareserve/uploads/*.part")] == [len(content)], "all has come")
+        assert not (server.root / "whole").exists()
+        wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        wire.close()
+        wait_until(lambda: (server.root / "whole").exists(), "it has its name", timeout=20)
+    assert (server.root / "whole").read_bytes() == content
 
 
 def test_conflicts(tus):

@@ -17,8 +17,14 @@ final class AsyncSemaphore: Sendable {
     init(atOnce: Int) { state = Mutex(State(free: max(1, atOnce))) }
 
     /// Runs `work` when it is its turn.
-    /// - Throws: what `work` throws; `CancellationError` when the task was cancelled.
-    func run<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {
+    /// - Parameters:
+    ///   - isCancellable: false runs it in a cancelled task, too.
+    ///   - work: what is to be done.
+    /// - Returns: the result of `work`.
+    /// - Throws: what `work` throws; `CancellationError` when the task was cancelled before its turn.
+    func run<T: Sendable>(
+        isCancellable: Bool = true, _ work: @Sendable () async throws -> T
+    ) async throws -> T {
         await withCheckedContinuation { continuation in
             let isNow = state.withLock { state in
                 guard state.free == 0 else {
@@ -31,7 +37,7 @@ final class AsyncSemaphore: Sendable {
             if isNow { continuation.resume() }
         }
         defer { end() }
-        try Task.checkCancellation()
+        if isCancellable { try Task.checkCancellation() }
         return try await work()
     }
 

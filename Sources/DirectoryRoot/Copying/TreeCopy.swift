@@ -255,7 +255,7 @@ struct TreeCopy: ~Copyable {
 
     private mutating func report(_ error: RootError, at name: [UInt8]?) throws(RootError) {
         switch error {
-        case .noSpace, .readOnly, .tooMany, .changedMeanwhile, .system: throw error
+        case .noSpace, .readOnly, .tooMany, .busy, .changedMeanwhile, .system: throw error
         default: break
         }
         guard failures.count + debts.broken.count < Self.mostFailures, let level = levels.last else { return }

@@ -24,7 +24,7 @@ enum ReadingObstacle: UInt8, Sendable {
     init?(_ error: RootError) throws(RootError) {
         switch error {
         case .forbidden: self = .permission
-        case .tooMany: throw error
+        case .tooMany, .busy: throw error
         case .system(let failed) where failed.errno == ENOMEM: throw error
         case .system: self = .failure
         default: return nil

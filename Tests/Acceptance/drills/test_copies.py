@@ -1,7 +1,9 @@
 """Copies of folders in which names change meanwhile: what was there all the time is in the copy."""
 
 import base64
+import fcntl
 import os
+import struct
 import time
 
 import pytest
@@ -203,3 +205,18 @@ def test_a_folder_is_no_more_open_for_names_that_changed(copying):
 
     assert copy(rename) == 201
     assert (server.root / "copy" / "below").stat().st_mode == (server.root / "undisturbed" / "below").stat().st_mode
+
+
+def test_a_copy_that_another_server_keeps_waiting_is_whole_or_none(server):
+    (server.root / "d").mkdir()
+    for name in ("a", "b"):
+        (server.root / "d" / name).write_text(name)
+    kept = b"<propertyupdate xmlns='DAV:'><set><prop><p xmlns='x'>1</p></prop></set></propertyupdate>"
+    assert ask(server, "PROPPATCH", "/d/a", body=kept).status == 207
+    with open(server.root / ".shareserve" / "lock", "r+b") as lock:
+        # What another process's write lock looks like: F_OFD_SETLK.
+        fcntl.fcntl(lock, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        assert ask(server, "COPY", "/d/", "Destination: /e/").status == 503
+    assert not (server.root / "e").exists()
+    assert ask(server, "COPY", "/d/", "Destination: /e/").status == 201
+    assert sorted(os.listdir(server.root / "e")) == ["a", "b"]

@@ -93,14 +93,14 @@ clean:
 # Root has no Swift in its PATH where sudo is used: then what was built before is what is installed.
 ## Installs the program, its manual, a systemd unit and completions below DESTDIR and PREFIX.
 install: $(shell ! command -v "$(SWIFT)" >/dev/null && test -x "$(server)" || echo build)
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib/systemd/system" \
-	    "$(DESTDIR)$(PREFIX)/share/doc/shareserve" "$(DESTDIR)$(PREFIX)/share/man/man1"
+	for place in bin lib/systemd/system share/doc/shareserve share/man/man1 share/bash-completion/completions \
+	    share/zsh/site-functions share/fish/vendor_completions.d; do \
+	    test -d "$(DESTDIR)$(PREFIX)/$$place" || install -d "$(DESTDIR)$(PREFIX)/$$place" || exit; \
+	done
 	install -s -m 755 "$(server)" "$(DESTDIR)$(PREFIX)/bin/shareserve"
 	sed 's,/usr/local/,$(PREFIX)/,' config/shareserve.service > "$(DESTDIR)$(PREFIX)/lib/systemd/system/shareserve.service"
 	install -m 644 config/shareserve.json "$(DESTDIR)$(PREFIX)/share/doc/shareserve/shareserve.json"
 	install -m 644 config/shareserve.1 "$(DESTDIR)$(PREFIX)/share/man/man1/shareserve.1"
-	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" \
-	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
 	"$(server)" --generate-completion-script bash > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/shareserve"
 	"$(server)" --generate-completion-script zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shareserve"
 	"$(server)" --generate-completion-script fish > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shareserve.fish"

@@ -46,7 +46,7 @@ public enum RootError: Error, Equatable, Sendable {
     /// The requester has as many unfinished uploads as there are places left for everybody; finishing or removing one
     /// helps.
     case tooManyUploads
-    /// The requester holds the most locks that one user may; ending some helps.
+    /// The requester holds the most locks that one user may, or those take the most bytes; ending some helps.
     case tooManyLocks
     /// The properties of a resource would be too many, or too large: ``PropertyChange``.
     case tooManyProperties

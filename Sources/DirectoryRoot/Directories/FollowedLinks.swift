@@ -1,4 +1,4 @@
-/// Counts how often a walk has followed each link that it met behind another link: beyond some hundreds of such links
+/// Counts how often a walk has followed each link that it met behind another link: beyond a thousand of such links
 /// in all, each may be followed a few times only.
 ///
 /// Links in the walked tree itself need no limit: each is met once. Behind links the same ones are met again by every

@@ -354,7 +354,7 @@ final class Engine: Sendable {
             return Response(error)
         case let error as RootError: return response(to: HTTPError(error))
         case is CancellationError:
-            return .text(.serviceUnavailable, "The server is shutting down. Try again in a few seconds.")
+            return Response(.shuttingDown)
         default:
             logger.error("a request failed", metadata: ["error": "\(String(reflecting: error))"])
             return .text(.internalServerError, "The server failed. Ask its administrator.")

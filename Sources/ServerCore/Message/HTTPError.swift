@@ -22,6 +22,14 @@ public struct HTTPError: Error, Sendable {
         self.fields = fields
     }
 
+    /// A refusal that does not last: 503.
+    /// - Parameters:
+    ///   - message: one line that says what to do.
+    ///   - seconds: after which trying again may work, as RFC 9110 §10.2.3 has it.
+    package init(_ message: String, retryAfter seconds: Int) {
+        self.init(.serviceUnavailable, message, fields: ["Retry-After": String(seconds)])
+    }
+
     /// The error that `error` is answered with; nil when it has none.
     package init?(of error: any Error) {
         switch error {
@@ -56,22 +64,12 @@ public struct HTTPError: Error, Sendable {
         case .tooLarge: self.init(.contentTooLarge, "This is larger than the server takes.")
         case .overLimit(let most):
             self.init(.contentTooLarge, "A file may have at most \(Self.size(most)) here.")
-        case .tooMany:
-            self.init(
-                .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.",
-                fields: ["Retry-After": "5"])
+        case .tooMany: self.init("Too much is going on at once. Try again in a few seconds.", retryAfter: 5)
         case .busy:
-            self.init(
-                .serviceUnavailable, "Another server of this share is at work on it. Try again in a few seconds.",
-                fields: ["Retry-After": "5"])
+            self.init("Another server of this share is at work on it. Try again in a few seconds.", retryAfter: 5)
         case .changedMeanwhile:
-            self.init(
-                .serviceUnavailable, "Someone else changed it meanwhile. Try again in a few seconds.",
-                fields: ["Retry-After": "5"])
-        case .takenOver:
-            self.init(
-                .serviceUnavailable, "Someone else goes on with this upload, or has removed it.",
-                fields: ["Retry-After": "5"])
+            self.init("Someone else changed it meanwhile. Try again in a few seconds.", retryAfter: 5)
+        case .takenOver: self.init("Someone else goes on with this upload, or has removed it.", retryAfter: 5)
         case .tooManyProperties:
             self.init(
                 .insufficientStorage,
@@ -84,15 +82,10 @@ public struct HTTPError: Error, Sendable {
                 fields: ["Retry-After": "60"])
         case .tooManyLocks:
             self.init(
-                .serviceUnavailable,
                 "You hold as many locks as one user may: unlock something, or have --max-locks-per-user raised.",
-                fields: ["Retry-After": "5"])
-        case .rootGone:
-            self.init(
-                .serviceUnavailable, "The shared directory is not there at the moment.", fields: ["Retry-After": "5"])
-        case .wouldBlock:
-            self.init(
-                .serviceUnavailable, "The disk is busy. Try again in a second.", fields: ["Retry-After": "1"])
+                retryAfter: 5)
+        case .rootGone: self.init("The shared directory is not there at the moment.", retryAfter: 5)
+        case .wouldBlock: self.init("The disk is busy. Try again in a second.", retryAfter: 1)
         case .unknownToken: self.init(.notFound, "This is over, or was never here.")
         case .system:
             self.init(.internalServerError, "The server's disk failed. Ask the administrator.")
@@ -128,6 +121,10 @@ extension HTTPError {
 
     static var bodyTooLarge: HTTPError {
         HTTPError(.contentTooLarge, "The body of this request is larger than the server takes.")
+    }
+
+    static var shuttingDown: HTTPError {
+        HTTPError("The server is shutting down. Try again in a few seconds.", retryAfter: 5)
     }
 
     static var bodyBrokenOff: HTTPError { HTTPError(.badRequest, "The connection ended within the body.") }

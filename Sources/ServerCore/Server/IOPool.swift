@@ -49,9 +49,7 @@ public struct IOPool: Sendable {
     /// - Throws: 503.
     package func requireAnswering() throws(HTTPError) {
         guard isFar, isStuck else { return }
-        throw HTTPError(
-            .serviceUnavailable, "The disk that this is on does not answer. Try again later.",
-            fields: ["Retry-After": "10"])
+        throw HTTPError("The disk that this is on does not answer. Try again later.", retryAfter: 10)
     }
 
     /// Runs the work immediately on the caller's thread: for tests.

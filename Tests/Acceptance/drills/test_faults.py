@@ -636,6 +636,7 @@ def test_senders_that_begin_fast_and_trickle_on_keep_no_threads(serve):
                     return
                 for wire in wires:
                     wire.socket.sendall(b"y" * (80 << 10 if turn % 200 == 0 else 1))
+                # A thread that waits for a sender gives up after two milliseconds.
                 time.sleep(0.0003)
 
         sender = threading.Thread(target=trickle)

@@ -122,11 +122,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     /// Takes a place among the requests that are answered off the loop, or refuses this one.
     private func enterFlight() -> Bool {
         guard !engine.enterFlight() else { return true }
-        var response = Response.text(
-            .serviceUnavailable, "Too much is going on at once. Try again in a few seconds.")
-        response.fields["Retry-After"] = "2"
         // In a later turn of the loop: it may be followed by any number of requests that are refused alike.
-        let refusal = response
+        let refusal = Response(HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2))
         onLoop { $0.respond(refusal, to: self) }
         return false
     }

@@ -15,9 +15,7 @@ extension HTTP2Stream {
             let target = try readHead(block.headers)
             owesContinue = head.expectsContinue && !isBodyDone
             guard !engine.isShuttingDown else {
-                throw HTTPError(
-                    .serviceUnavailable, "The server is shutting down. Try again in a few seconds.",
-                    fields: ["Retry-After": "5"])
+                throw HTTPError.shuttingDown
             }
             let view = try engine.view(of: head, target, peer: peer, scheme: "https")
             self.view = view

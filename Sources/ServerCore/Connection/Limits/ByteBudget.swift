@@ -29,8 +29,6 @@ final class ByteBudget: Sendable {
     var remaining: Int { left.load(ordering: .relaxed) }
 
     static var refusal: HTTPError {
-        HTTPError(
-            .serviceUnavailable, "The server is receiving too much at once. Try again in a few seconds.",
-            fields: ["Retry-After": "2"])
+        HTTPError("The server is receiving too much at once. Try again in a few seconds.", retryAfter: 2)
     }
 }

@@ -57,7 +57,7 @@ final class WorkQueue: Sendable {
     }
 
     /// The error when the queue is full.
-    var refusal: HTTPError { HTTPError(.serviceUnavailable, full, fields: ["Retry-After": "2"]) }
+    var refusal: HTTPError { HTTPError(full, retryAfter: 2) }
 
     private func begin(_ work: @escaping @Sendable () -> Void) {
         pool.submit {

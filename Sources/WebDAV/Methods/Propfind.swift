@@ -26,7 +26,7 @@ extension DAVRequest {
         let listing = try MultiStatusStream(
             of: path, spelled: request.spelledPath, in: share, selection, depth: depth, isMinimal: prefer.isMinimal,
             prefix: request.prefix, maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil,
-            memory: service.trees.portion(watch: slot.watch))
+            isCrowded: slot.isCrowded, memory: service.trees.portion(watch: slot.watch))
         let fields = fields(of: listing, prefer)
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
         try share.requireRoomToKeepOpen()

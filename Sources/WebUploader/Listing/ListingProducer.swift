@@ -23,11 +23,17 @@ final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Se
         self.format = format
     }
 
+    /// The complete listing if it is sorted; nil for a larger folder, of which ``next()`` then returns all.
+    ///
+    /// Called before ``next()``, if at all.
+    func whole() throws -> [UInt8]? {
+        try begin()
+        return state == .done ? writer.take() : nil
+    }
+
     func next() throws -> [UInt8]? {
         switch state {
-        case .begin:
-            format.begin(&writer)
-            try writeFirst()
+        case .begin: try begin()
         case .members:
             while writer.count < 64 * 1024 {
                 let members = try cursor.next(128)
@@ -42,7 +48,8 @@ final class ListingProducer<Format: ListingFormat>: ChunkProducer, @unchecked Se
         return writer.count > 0 ? writer.take() : try next()
     }
 
-    private func writeFirst() throws {
+    private func begin() throws {
+        format.begin(&writer)
         let (first, isAll) = try cursor.first(listingSortedCount)
         write(first)
         if isAll { end() } else { state = .members }

@@ -159,7 +159,7 @@ extension UploaderHandler {
     }
 
     private func listing<Format: ListingFormat>(
-        _ request: Request, as format: @Sendable (Rights) -> Format
+        _ request: Request, as format: @escaping @Sendable (Rights) -> Format
     ) async throws -> Response {
         let fields = listingFields(format(.none).mediaType)
         let chosen = try names(request)
@@ -174,10 +174,12 @@ extension UploaderHandler {
         }
         if request.method == .head { return try .chunks(EmptyProducer(), to: request, fields: fields) }
         guard let slot = listings.take() else { throw RootError.tooMany }
-        let (cursor, rights) = try await request.io.run {
-            (try request.share.list(request.path), request.share.effectiveRights(at: request.path))
+        return try await request.io.run {
+            let cursor = try request.share.list(request.path)
+            let producer = ListingProducer(cursor, as: format(request.share.effectiveRights(at: request.path)))
+            if let whole = try producer.whole() { return .whole(whole, to: request, fields: fields, level: 4) }
+            return try .chunks(producer, to: request, fields: fields, until: slot)
         }
-        return try .chunks(ListingProducer(cursor, as: format(rights)), to: request, fields: fields, until: slot)
     }
 
     /// The names for which a listing is requested: each `name` of the query, a single component.

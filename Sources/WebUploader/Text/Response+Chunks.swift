@@ -32,13 +32,22 @@ extension Response {
     }
 
     /// A body in memory, compressed if that is worthwhile and the client accepts it.
-    static func whole(_ bytes: [UInt8], to request: Request, status: Status = .ok, fields: ResponseFields) -> Response {
+    /// - Parameters:
+    ///   - bytes: the body.
+    ///   - request: determines what the client accepts.
+    ///   - status: the status.
+    ///   - fields: the fields of the response.
+    ///   - level: of the compression, from 1 (fast) to 9 (small).
+    /// - Returns: the response.
+    static func whole(
+        _ bytes: [UInt8], to request: Request, status: Status = .ok, fields: ResponseFields, level: Int32 = 6
+    ) -> Response {
         var response = Response(status, fields: fields, body: .bytes(bytes))
         guard bytes.count > 860 else { return response }
         response.fields.merge("Vary", "Accept-Encoding")
         switch Negotiation.coding(acceptEncoding: request.fields["accept-encoding"]) {
         case .gzip, .gzipOnly:
-            guard let deflater = try? Deflater(level: 6) else { break }
+            guard let deflater = try? Deflater(level: level) else { break }
             response.fields["Content-Encoding"] = "gzip"
             response.body = .bytes(deflater.finish(bytes))
         case .identity, .none: break

@@ -79,8 +79,7 @@ extension HTTP1Connection {
         dispatch(engine.access.admit(view), view)
     }
 
-    /// Decides admission off the loop, and dispatches the request back on the loop.
-    private func ask(_ open: Admission, _ view: RequestHeadView) {
+    func ask(_ open: Admission, _ view: RequestHeadView) {
         let exchange = Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
         self.exchange = exchange
         isAsking = true
@@ -99,20 +98,7 @@ extension HTTP1Connection {
         }
     }
 
-    private func dispatch(_ admission: Admission, _ view: RequestHeadView) {
-        switch admission {
-        case .allow(let share, let prefix, let path):
-            user = share.user
-            answer(makeRequest(view, share: share, prefix: prefix, path: path))
-        case .count(let share, let prefix, let path, let settle):
-            user = share.user
-            answer(makeRequest(view, share: share, prefix: prefix, path: path), settling: settle)
-        case .refuse(let response): respond(response)
-        case .check, .verify: ask(admission, view)
-        }
-    }
-
-    private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
+    func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
         let body: RequestBody
         if isBodyDone {
             body = engine.emptyBody(of: head)
@@ -127,7 +113,7 @@ extension HTTP1Connection {
         return engine.request(view, share: share, prefix: prefix, path: path, body: body)
     }
 
-    private func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)? = nil) {
+    func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)?) {
         // A body that arrived together with its head is complete before anybody asks for it.
         if case .counted(let length) = incoming, length <= Int64(inbound.readableBytes) { receiveBody() }
         switch engine.route(request, settling: settle) {

@@ -8,7 +8,7 @@ import NIOPosix
 /// On a plain connection, responses are sent directly on the socket while nothing is queued; only what the socket does
 /// not accept goes through the channel, whose completion tells when to continue. Over TLS, everything goes through the
 /// channel. Requests are processed one after the other: meanwhile, at most one read of later bytes is held.
-final class HTTP1Connection: ChannelInboundHandler, Carrier, LoopMember {
+final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMember {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 

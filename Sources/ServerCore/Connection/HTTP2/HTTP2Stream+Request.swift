@@ -86,7 +86,7 @@ extension HTTP2Stream {
         return ASCII.equalIgnoringCase(plain(authority).utf8, plain(host).utf8)
     }
 
-    private func ask(_ open: Admission, _ view: RequestHeadView) {
+    func ask(_ open: Admission, _ view: RequestHeadView) {
         let bound = NIOLoopBound(self, eventLoop: loopState.loop)
         let loop = loopState.loop
         held = HeldBody()
@@ -99,20 +99,7 @@ extension HTTP2Stream {
         }
     }
 
-    private func dispatch(_ admission: Admission, _ view: RequestHeadView) {
-        switch admission {
-        case .allow(let share, let prefix, let path):
-            user = share.user
-            answer(makeRequest(view, share: share, prefix: prefix, path: path))
-        case .count(let share, let prefix, let path, let settle):
-            user = share.user
-            answer(makeRequest(view, share: share, prefix: prefix, path: path), settling: settle)
-        case .refuse(let response): respond(response)
-        case .check, .verify: ask(admission, view)
-        }
-    }
-
-    private func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
+    func makeRequest(_ view: RequestHeadView, share: Share, prefix: String, path: SharePath) -> Request {
         let exchange = Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
         self.exchange = exchange
         let body: RequestBody
@@ -125,7 +112,7 @@ extension HTTP2Stream {
         return engine.request(view, share: share, prefix: prefix, path: path, body: body)
     }
 
-    private func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)? = nil) {
+    func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)?) {
         guard let exchange else { return }
         switch engine.route(request, settling: settle) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))

@@ -4,7 +4,7 @@ import NIOHTTP2
 /// One request and its response on an HTTP/2 connection.
 ///
 /// RFC 9113 §8.
-final class HTTP2Stream: ChannelInboundHandler, Carrier, LoopMember {
+final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 

@@ -134,7 +134,8 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     ///
     /// - Parameter other: a file's path, which may exist or not.
     /// - Returns: the new attributes and whether the name is new.
-    /// - Throws: ``RootError/exists``, after which another name may be tried; and as ``commit()``.
+    /// - Throws: ``RootError/exists`` and ``RootError/isDirectory``, after which another name may be tried; and as
+    ///   ``commit()``.
     public func commit(to other: SharePath) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let failure { throw failure }
         guard let file else { throw .notFound }
@@ -146,7 +147,7 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
             endTelling()
             return result
         } catch {
-            if error != .exists {
+            if error != .exists, error != .isDirectory {
                 failure = error
                 self.file = nil
             }

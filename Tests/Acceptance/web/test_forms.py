@@ -9,6 +9,9 @@ import re
 import pytest
 import requests
 
+from server import wait_until
+from wire import Wire
+
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
@@ -49,6 +52,22 @@ def test_a_folder_has_the_name(server, rule, status):
     answer = send(server, [("a", b"new")], conflict=rule)
     assert answer.status_code == status and (server.root / "a").is_dir()
     assert (server.root / "a (1)").exists() == (status == 201)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_name_is_taken_while_the_file_comes(server, kind):
+    start = (b"--b\r\nContent-Disposition: form-data; name=conflict\r\n\r\nkeep\r\n"
+             b"--b\r\nContent-Disposition: form-data; name=files; filename=a\r\n\r\n" + b"x" * 500_000)
+    end = b"\r\n--b--\r\n"
+    with Wire(server) as wire:
+        wire.send(
+            f"POST / HTTP/1.1\r\nHost: {wire.authority}\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+            f"Content-Length: {len(start + end)}\r\n\r\n".encode() + start)
+        wait_until(lambda: any(f"{server.root}/#" in os.readlink(file.path) for file in os.scandir(f"/proc/{server.pid}/fd")), "it is begun")
+        (server.root / "a").mkdir() if kind == "folder" else (server.root / "a").write_text("old")
+        assert wire.send(end).response().status == 201
+    assert (server.root / "a (1)").read_bytes() == b"x" * 500_000
+    assert (server.root / "a").is_dir() == (kind == "folder")
 
 
 def test_a_refusal_says_what_was_stored(server):

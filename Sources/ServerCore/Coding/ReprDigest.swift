@@ -134,7 +134,7 @@ package struct ReprDigest: Equatable, Sendable {
         while offset < entry.attributes.size {
             let (from, before) = (offset, digester)
             let limit = Int(min(1_048_576, entry.attributes.size - offset))
-            let (count, after) = try await io.digest { () throws -> (Int, Digester) in
+            let (count, after) = try await io.digest(isCancellable: true) { () throws -> (Int, Digester) in
                 var next = before
                 let bytes = try entry.bytes(at: from, upTo: limit)
                 next.update(bytes)

@@ -58,10 +58,19 @@ public struct IOPool: Sendable {
     /// The most spans of a file in one response.
     package var mostRanges: Int { bounds?.ranges ?? RangeSelection.limit }
 
-    /// Runs `work` on a thread of the pool: directly if the caller is already on one, as every handler's task is.
-    public func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+    /// Runs `work` on a thread of the pool: directly if the caller is already on one, as every handler's task is on
+    /// one of the pool for its request's disk.
+    /// - Parameters:
+    ///   - isCancellable: whether work that still waits for a thread is dropped when its task is cancelled, as it is
+    ///     when the client has gone.
+    ///   - work: what is to be done.
+    /// - Returns: the result of `work`.
+    /// - Throws: what `work` throws; `CancellationError` when it was dropped.
+    public func run<T: Sendable>(
+        isCancellable: Bool = true, _ work: @escaping @Sendable () throws -> T
+    ) async throws -> T {
         guard let threads else { return try work() }
-        return try await threads.run(work)
+        return try await threads.run(isCancellable: isCancellable, work)
     }
 
     /// Lets other waiting work run first: for a task that does many short steps on a thread.
@@ -86,9 +95,11 @@ public struct IOPool: Sendable {
     }
 
     /// Runs work that copies `bytes` bytes of a file: if those are many, after all waiting work of that kind.
+    ///
+    /// It is done though its client may have gone.
     /// - Throws: as ``walk(_:)``.
     package func copying<T: Sendable>(_ bytes: Int64, _ work: @escaping @Sendable () throws -> T) async throws -> T {
-        bytes > Self.mostCopiedAtOnce ? try await walk(work) : try await run(work)
+        bytes > Self.mostCopiedAtOnce ? try await walk(work) : try await run(isCancellable: false, work)
     }
 
     /// How many bytes a disk copies in the time of a few requests.
@@ -103,10 +114,18 @@ public struct IOPool: Sendable {
 
     /// Runs a piece of the work that makes a digest of a file, when a thread can be spared for it: many such files take
     /// turns piece by piece.
-    /// - Throws: what `work` throws.
-    package func digest<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+    /// - Parameters:
+    ///   - isCancellable: whether it is dropped when its task is cancelled before its turn.
+    ///   - work: hashes one piece.
+    /// - Returns: the result of `work`.
+    /// - Throws: what `work` throws; `CancellationError` when it was dropped.
+    package func digest<T: Sendable>(
+        isCancellable: Bool, _ work: @escaping @Sendable () throws -> T
+    ) async throws -> T {
         guard let bounds else { return try work() }
-        return try await bounds.digests.run(isCancellable: false) { try await run(work) }
+        return try await bounds.digests.run(isCancellable: isCancellable) {
+            try await run(isCancellable: isCancellable, work)
+        }
     }
 
     /// Runs work that searches folders for an equivalent name, when a thread can be spared for it.

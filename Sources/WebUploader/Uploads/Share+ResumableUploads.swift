@@ -65,7 +65,7 @@ extension Share {
         return (upload.record, upload.offset, nil)
     }
 
-    /// Gives a complete upload its name, if its content is what was announced.
+    /// Gives a complete upload its name, if its content is what was announced; also if its client has gone.
     /// - Parameters:
     ///   - upload: a complete upload.
     ///   - wish: what to do with a taken name, if that was changed.
@@ -77,13 +77,13 @@ extension Share {
         let notes = UploadNotes(upload.record).amended(by: wish)
         if let digest = notes.digest, let algorithm = digest.strongest {
             guard try await upload.digest(by: algorithm, io: io) == digest.digests[algorithm] else {
-                try await io.run { try removeUpload(id: upload.id) }
+                try await io.run(isCancellable: false) { try removeUpload(id: upload.id) }
                 throw DigestMismatch()
             }
         }
         guard let announced = upload.record.target?.relative(to: base) else { throw RootError.notFound }
         // A copy to another disk is queued with other large copies.
-        let copied = try await io.run { upload.isCopiedToFinish() ? upload.offset : 0 }
+        let copied = try await io.run(isCancellable: false) { upload.isCopiedToFinish() ? upload.offset : 0 }
         return try await io.copying(copied) {
             try announced.withFreeName(by: notes.rule) { path, _ in
                 let (attributes, created) = try upload.finish(to: path, replacing: notes.replacement)
@@ -114,7 +114,7 @@ extension ResumableUpload {
         var position: Int64 = 0
         while position < offset {
             let (from, before) = (position, digester)
-            (position, digester) = try await io.digest { [self] () throws -> (Int64, Digester) in
+            (position, digester) = try await io.digest(isCancellable: false) { [self] () throws -> (Int64, Digester) in
                 var (position, digester) = (from, before)
                 while position < min(offset, from + Self.digestedAtOnce) {
                     let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in

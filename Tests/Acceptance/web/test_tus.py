@@ -277,22 +277,40 @@ def test_whole_digest(tus):
     assert (tus.server.root / "x").read_text() == "new"
 
 
-def test_a_whole_upload_gets_its_name_though_its_client_goes(server):
+@pytest.fixture(params=["", pytest.param("far", marks=pytest.mark.root)], ids=["on the share's disk", "on a far disk"])
+def place(request, folder):
+    """A folder of the share, before the server starts."""
+    place = folder / "share" / request.param
+    place.mkdir(parents=True)
+    if not request.param:
+        yield place
+        return
+    behind = folder / "behind"
+    behind.mkdir()
+    subprocess.run(["bindfs", str(behind), str(place)], check=True)
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_whole_upload_gets_its_name_though_its_client_goes(serve, place):
     """What still keeps it from that is its digest, which takes a while."""
+    server = serve()
+    whole = place / "whole"
     content = os.urandom(8 << 20)
     digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     slow = ["-o", "/dev/null", "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=30000"]
     with traced(server, *slow), Wire(server) as wire:
         wire.request(
             "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", f"Upload-Length: {len(content)}", f"Repr-Digest: sha-256=:{digest}:",
-            "Content-Type: application/offset+octet-stream", f"Upload-Metadata: {metadata(filename='whole')}", body=content)
+            "Content-Type: application/offset+octet-stream", f"Upload-Metadata: {metadata(filename=whole.relative_to(server.root))}",
+            body=content)
         wait_until(
             lambda: [part.stat().st_size for part in server.root.glob(".shareserve/uploads/*.part")] == [len(content)], "all has come")
-        assert not (server.root / "whole").exists()
+        assert not whole.exists()
         wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         wire.close()
-        wait_until(lambda: (server.root / "whole").exists(), "it has its name", timeout=20)
-    assert (server.root / "whole").read_bytes() == content
+        wait_until(whole.exists, "it has its name", timeout=20)
+    assert whole.read_bytes() == content
 
 
 def test_conflicts(tus):

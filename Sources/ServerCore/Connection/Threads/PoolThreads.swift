@@ -51,10 +51,18 @@ final class PoolThreads: TaskExecutor {
     }
 
     /// Runs `work` on one of the threads; directly if the caller is already on one.
-    func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+    /// - Parameters:
+    ///   - isCancellable: whether work that still waits for a thread is dropped when its task is cancelled.
+    ///   - work: what is to be done.
+    /// - Returns: the result of `work`.
+    /// - Throws: what `work` throws; `CancellationError` when it was dropped.
+    func run<T: Sendable>(isCancellable: Bool = true, _ work: @escaping @Sendable () throws -> T) async throws -> T {
         let here = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor }
         if unsafe here == asUnownedTaskExecutor() { return try work() }
-        return try await begun().runIfActive(work)
+        guard !isCancellable else { return try await begun().runIfActive(work) }
+        return try await withCheckedThrowingContinuation { continuation in
+            submit { continuation.resume(with: Result { try work() }) }
+        }
     }
 
     /// Runs `work` on one of the threads, without waiting for it.

@@ -95,9 +95,7 @@ extension UploaderHandler {
     func addFinished(_ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields) async {
         fields["ETag"] = finished.attributes.entityTag.text
         fields["Content-Location"] = request.href(finished.path, isDirectory: false)
-        guard let wanted = request.fields["want-repr-digest"], let algorithm = ReprDigest.wanted(field: wanted) else {
-            return
-        }
+        guard let algorithm = request.wantedDigest else { return }
         request.endWithClient()
         let io = request.io(for: finished.path)
         guard let entry = try? await io.run({ try request.share.open(finished.path) }),

@@ -1,6 +1,7 @@
 """GET and HEAD of files: types, validators, conditions, ranges, codings. RFC 9110."""
 
 import base64
+import contextlib
 import email.utils
 import gzip
 import hashlib
@@ -15,6 +16,7 @@ from hyperframe.frame import DataFrame, RstStreamFrame, SettingsFrame, WindowUpd
 
 from frames import Frames
 from server import wait_until
+from tracing import traced
 from wire import ConnectionClosed, Wire, ask
 
 CONTENT = bytes(range(256)) * 40
@@ -702,12 +704,43 @@ def test_nobody_makes_digests_for_clients_that_have_gone(server, method, field):
     wait_until(lambda: open_files() <= before + 2, "nobody works on any of them")
 
 
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("fields, rest", [
+    (["Content-Length: 1000000000"], b"b" * 1_000_000), ([], b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 30_000),
+], ids=["with a body", "with more requests"])
+def test_nor_for_those_of_whom_no_more_is_read(serve, tls, fields, rest):
+    server = serve(*(["--tls-self-signed"] if tls else []))
+    with open(server.root / "large", "wb") as file:
+        file.truncate(1 << 40)
+
+    def open_files():
+        return sum(os.readlink(file.path).endswith("/large") for file in os.scandir(f"/proc/{server.pid}/fd"))
+
+    for _ in range(5):
+        with Wire(server, tls=tls or None) as wire:
+            wire.request("HEAD", "/large", *fields, "Want-Repr-Digest: sha-256=10")
+            wire.socket.settimeout(0.2)
+            with contextlib.suppress(TimeoutError):
+                wire.send(rest)
+    assert open_files() > 0
+    wait_until(lambda: open_files() == 0, "nobody works on any of them")
+
+
+def test_a_digest_is_not_made_where_its_client_could_not_be_seen_to_go(server):
+    (server.root / "file").write_bytes(CONTENT)
+    with Wire(server) as wire:
+        answer = wire.ask("GET", "/file", "Want-Repr-Digest: sha-256=10", version="HTTP/1.0")
+    assert answer.body == CONTENT and "Repr-Digest" not in answer
+
+
 def test_who_only_says_no_more_gets_a_digest(server):
     content = os.urandom(3 << 20)
     (server.root / "file").write_bytes(content)
-    with Wire(server) as wire:
+    slow = ["-o", "/dev/null", "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=1000000"]
+    with traced(server, *slow), Wire(server) as wire:
         wire.request("GET", "/file", "Want-Repr-Digest: sha-256=10")
         wire.socket.shutdown(socket.SHUT_WR)
+        assert wire.response(interim=True).status == 102
         answer = wire.response()
     digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     assert answer.body == content and answer["Repr-Digest"] == f"sha-256=:{digest}:"

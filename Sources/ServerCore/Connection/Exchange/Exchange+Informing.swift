@@ -18,6 +18,14 @@ extension Request {
     package func endWithClient() {
         storage.exchange?.endWithClient()
     }
+
+    /// The digest of a whole file that the client would like to have, and whose making ends with the client.
+    ///
+    /// RFC 9530 §4. Nil in HTTP/1.0, where a client that is gone would not be noticed: a wish need not be fulfilled.
+    package var wantedDigest: DigestAlgorithm? {
+        guard storage.head.minorVersion == 1 else { return nil }
+        return fields["want-repr-digest"].flatMap(ReprDigest.wanted)
+    }
 }
 
 extension Exchange {

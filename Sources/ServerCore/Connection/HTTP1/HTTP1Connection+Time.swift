@@ -80,10 +80,14 @@ extension HTTP1Connection {
         }
     }
 
-    /// Sends an interim response to a client that sends nothing more, while the work for its response would be wasted
-    /// if it is gone: a vanished client answers with a reset, which ends the exchange.
+    /// Sends an interim response while the work for the response would be wasted if the client is gone: a vanished
+    /// client answers with a reset, which ends the exchange.
+    ///
+    /// Only to a client that has closed its side, or of which nothing is read at the moment, so that this would not be
+    /// noticed: because the rest of its body is not wanted, or it has sent further requests already.
     private func lookForClient() {
-        guard isInputClosed, outstanding == 0, let exchange, exchange.endsWithClient else { return }
+        guard isInputClosed || !hasReadPending, lease == nil, outstanding == 0, let exchange, exchange.endsWithClient
+        else { return }
         inform(.processing, ResponseFields(), of: exchange)
     }
 

@@ -95,9 +95,10 @@ public final class ResumableUpload: @unchecked Sendable {
     ///   - buffer: the memory to read into.
     ///   - position: the offset to read from.
     /// - Returns: the number of bytes.
-    /// - Throws: what the disk reports.
+    /// - Throws: what the disk reports; ``RootError/takenOver``, so that only the last owner's work goes on.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) throws(RootError) -> Int {
         guard unsafe !buffer.isEmpty else { return 0 }
+        guard part.isOwn() else { throw .takenOver }
         return try unsafe check(sys_pread(part.file.number, buffer.baseAddress, buffer.count, position), "pread")
     }
 

@@ -88,6 +88,7 @@ extension DAVRequest {
         guard !entry.attributes.isDirectory else {
             throw notAllowed("A folder is at this address.", for: entry.attributes)
         }
+        request.endWithClient()
         let digest = try await ReprDigest(of: entry, algorithm.digest, io: request.io).digests[algorithm.digest]
         let sums = [algorithm.rawValue: digest ?? []]
         try await onDiskIfConditionsHold(needsTarget: true) { share in

@@ -1,5 +1,6 @@
 """What clients that cannot run here say, request by request: Finder, Windows, Office, Zotero, Joplin, Obsidian, KeePass."""
 
+import os
 import re
 import unicodedata
 import urllib.parse
@@ -7,6 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from server import wait_until
 from wire import Wire, ask
 
 DAV = "{DAV:}"
@@ -268,6 +270,20 @@ def test_nextcloud_recalculates_a_check_sum(wire, server):
     assert wire.ask("PATCH", "/", "X-Recalculate-Hash: sha1", "Content-Length: 0").status == 405
     assert wire.ask("PATCH", "/nothing", "X-Recalculate-Hash: sha1", "Content-Length: 0").status == 404
     assert (server.root / "a").read_text() == "hello"
+
+
+def test_nobody_recalculates_check_sums_for_clients_that_have_gone(server):
+    with open(server.root / "large", "wb") as file:
+        file.truncate(1 << 40)
+
+    def open_files():
+        return sum(os.readlink(file.path).endswith("/large") for file in os.scandir(f"/proc/{server.pid}/fd"))
+
+    for _ in range(5):
+        with Wire(server) as wire:
+            wire.request("PATCH", "/large", "X-Recalculate-Hash: sha1", body="")
+    wait_until(lambda: open_files() > 0, "they are begun")
+    wait_until(lambda: open_files() == 0, "nobody works on any of them")
 
 
 def test_xml_without_a_content_type(wire):

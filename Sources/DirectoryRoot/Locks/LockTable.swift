@@ -38,7 +38,9 @@ package final class LockTable: Sendable {
         limit = policy.maxLocks
         limitPerUser = policy.maxLocksPerUser
         limitBytes = Self.mostBytes(of: policy.maxLocks)
-        limitBytesPerUser = Self.mostBytes(of: policy.maxLocksPerUser)
+        // Of few locks, each may be large: half of the room is still left to others.
+        let perUser = Self.mostBytes(of: policy.maxLocksPerUser)
+        limitBytesPerUser = limitPerUser < limit ? min(perUser, limitBytes / 2) : perUser
     }
 
     /// An owner may have 8 KiB, and a path 4 KiB; a thousand bytes are several times what clients' locks take.

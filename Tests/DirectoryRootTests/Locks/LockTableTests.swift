@@ -239,21 +239,21 @@ import Testing
         _ = try share.lock(SharePath("a"), wish)
     }
 
-    @Test("One user's large locks leave others their part of the table")
-    func bytesPerUser() throws {
+    @Test("One user's large locks leave others their part of the table", arguments: [(200, 12), (60, 4)])
+    func bytesPerUser(inAll most: Int, largeOnes: Int) throws {
         var policy = RootPolicy()
-        policy.maxLocks = 200
-        policy.maxLocksPerUser = 100
+        policy.maxLocks = most
+        policy.maxLocksPerUser = most / 2
         let root = try DirectoryRoot(path: directory.path, policy: policy)
         let table = root.state.locks
         var wish = request()
         wish.owner = Array(repeating: UInt8(ascii: "o"), count: 8_000)
         var held: [ActiveLock] = []
         #expect(throws: RootError.tooManyLocks) {
-            while held.count < 100 { held.append(try table.take(SharePath("a\(held.count)"), wish, user: "a")) }
+            while held.count < most { held.append(try table.take(SharePath("a\(held.count)"), wish, user: "a")) }
         }
-        #expect(held.count == 12)
-        for number in 0..<11 { _ = try table.take(SharePath("b\(number)"), wish, user: "b") }
+        #expect(held.count == largeOnes)
+        for number in 0..<(largeOnes - 1) { _ = try table.take(SharePath("b\(number)"), wish, user: "b") }
         try table.release(SharePath("a0"), token: held[0].token, user: "a")
         _ = try table.take(SharePath("c"), wish, user: "a")
     }

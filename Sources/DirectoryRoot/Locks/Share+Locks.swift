@@ -32,11 +32,22 @@ extension Share {
     }
 
     /// Takes a write lock; an unmapped name becomes an empty file (`created`).
+    /// - Parameters:
+    ///   - path: what to lock.
+    ///   - request: what is asked for.
+    ///   - makesFile: false where the name can only be a folder's.
+    /// - Returns: the lock, and whether there is a new file.
     /// - Throws: ``RootError/locked(_:)`` naming the conflicting lock roots; ``RootError/tooMany`` and
     ///   ``RootError/tooManyLocks`` at a limit; ``RootError/tooLarge`` for an owner beyond
     ///   ``LockRequest/mostOwnerBytes``; ``RootError/changedMeanwhile`` when other programs took the name each time;
-    ///   for an unmapped name, whatever forbids creating it.
-    public func lock(_ path: SharePath, _ request: LockRequest) throws(RootError) -> (lock: ActiveLock, created: Bool) {
+    ///   for an unmapped name, whatever forbids creating it, and ``RootError/notDirectory`` if `makesFile` is false.
+    public func lock(
+        _ path: SharePath, _ request: LockRequest, makesFile: Bool = true
+    ) throws(RootError) -> (lock: ActiveLock, created: Bool) {
+        func emptyFile() throws(RootError) -> TemporaryFile {
+            guard makesFile else { throw .notDirectory }
+            return try self.emptyFile(for: path)
+        }
         let full = try absolute(path)
         guard root.shows(full) else { throw .notFound }
         guard !root.policy.isReadOnly else { throw .readOnly }
@@ -45,7 +56,7 @@ extension Share {
         let likely = try lockTarget(full)
         guard !granted(at: full).isDisjoint(with: [.create, .overwrite]) else { throw refusal(at: full) }
         let isLikelyRespelled = root.mayRespell(likely.path)
-        var file = likely.exists ? nil : try emptyFile(for: path)
+        var file = likely.exists ? nil : try emptyFile()
         for _ in 0..<Self.mostLooks {
             do throws(RootError) {
                 let (lock, made) = try lock(full, request, making: file) {
@@ -61,7 +72,7 @@ extension Share {
                 continue
             } catch .notFound where file == nil {
                 // What was there has been removed.
-                file = try emptyFile(for: path)
+                file = try emptyFile()
             }
         }
         throw .changedMeanwhile

@@ -17,9 +17,8 @@ extension DAVRequest {
         let wish = LockRequest(
             isExclusive: info.isExclusive, isRecursive: depth == .infinity, owner: info.owner, timeout: timeout)
         return try await onDiskIfConditionsHold { share in
-            guard try !request.hasTrailingSlash || existing(path) != nil else { throw Self.fileBehindSlash }
             do {
-                let (lock, created) = try share.lock(path, wish)
+                let (lock, created) = try share.lock(path, wish, makesFile: !request.hasTrailingSlash)
                 // The lock exists now: a client that did not get its token could not remove it. So nothing may fail
                 // from here on.
                 let others = ((try? share.locks(covering: path)) ?? []).filter { $0.token != lock.token }
@@ -30,6 +29,8 @@ extension DAVRequest {
                     throw RootError.locked(roots)
                 }
                 return conflict(with: roots.map { Place($0, in: share) })
+            } catch RootError.notDirectory where request.hasTrailingSlash {
+                throw Self.fileBehindSlash
             }
         }
     }

@@ -156,10 +156,15 @@ final class Departure {
         guard try TreeFingerprint(of: tree.number) == fingerprint else { throw .changedMeanwhile }
     }
 
-    /// Makes the removal of the name durable.
+    /// Makes it durable that the source has lost its name, or has it again.
     /// - Parameter root: the share's root.
-    /// - Throws: what the disk reports.
+    /// - Throws: what the disk reports; never ``RootError/tooMany``, since things are not as they were: the client must
+    ///   not be told to try again.
     func syncDirectory(in root: DirectoryRoot) throws(RootError) {
-        try WriteBack.waitForNames(at: place.directory.number, below: root.descriptor)
+        do throws(RootError) {
+            try WriteBack.waitForNames(at: place.directory.number, below: root.descriptor)
+        } catch {
+            throw error == .tooMany ? .system(errno: EMFILE, call: "open the source's folder after a move") : error
+        }
     }
 }

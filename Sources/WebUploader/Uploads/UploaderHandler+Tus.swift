@@ -245,9 +245,10 @@ extension UploaderHandler {
     ) async throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
         do {
             return try await request.share.takeOver(id, finishing: { request.io(finishing: $0) }, io: request.io)
-        } catch let error as RootError {
-            guard let progress = try? await request.io.run({ try request.share.upload(id: id) }) else { throw error }
-            var refusal = HTTPError(error)
+        } catch {
+            guard var refusal = HTTPError(of: error),
+                let progress = try? await request.io.run({ try request.share.upload(id: id) })
+            else { throw error }
             refusal.fields["Upload-Offset"] = String(progress.offset)
             refusal.fields["Upload-Length"] = progress.record.length.map { String($0) }
             throw refusal

@@ -541,14 +541,17 @@ def test_windows_that_shrink_within_a_listing_end_their_connection_alone(secure)
     server = secure()
     (server.root / "big").write_bytes(b"b" * 70_000)
     (server.root / "folder").mkdir()
+    # More than are sent with their length.
+    for number in range(1001):
+        (server.root / "folder" / str(number)).touch()
     client = Client(server)
-    client.begin(1, "GET", "/folder/?json")
+    client.begin(1, "GET", "/folder/")
     assert client.status(1) == "200"
     listing = len(client.bodies[1])
     # The end of the second listing waits for the connection's window, which its last byte uses up.
     client.begin(3, "GET", "/big", ("range", f"bytes=0-{65_535 - 2 * listing - 1}"))
     assert client.status(3) == "206"
-    client.begin(5, "GET", "/folder/?json")
+    client.begin(5, "GET", "/folder/")
     client.until(lambda: len(client.bodies.get(5, b"")) == listing)
     client.send(SettingsFrame(0, {SettingsFrame.INITIAL_WINDOW_SIZE: 0}).serialize())
     client.send(WindowUpdateFrame(0, window_increment=100).serialize())

@@ -15,7 +15,7 @@ extension Share {
 
     /// Begins an upload with the concatenated bytes of finished partial ones.
     ///
-    /// The partial uploads expire within the hour.
+    /// The partial uploads expire within the hour, and sooner where others need their places.
     ///
     /// - Parameters:
     ///   - parts: the ids of the partial uploads.

@@ -31,6 +31,9 @@ package final class UploadStore: Sendable {
     private let swept = Mutex<Duration?>(nil)
     /// The owners of the uploads, as far as already read: each is in a file.
     private let owners = Mutex<[String: Owner]>([:])
+    /// The ids of partial uploads that are part of a file by now: kept for a client that asks to join them again, but
+    /// only as long as nobody needs their places.
+    private let joined = Mutex<[String]>([])
     /// The ids of uploads whose copy's disk is being waited for.
     private let asked = Mutex<Set<String>>([])
     /// The most such waits at once: a disk that hangs must not block more of the threads that everybody needs.
@@ -52,6 +55,7 @@ package final class UploadStore: Sendable {
     func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
         var (parts, records) = try count(in: folder)
+        if parts >= limit - parts, forgetJoined(in: folder) { (parts, records) = try count(in: folder) }
         if parts >= limit || records > parts + Self.mostFinished {
             if isTimeToSweep() {
                 // The count afterwards decides, not whether everything could be swept.
@@ -81,6 +85,27 @@ package final class UploadStore: Sendable {
             throw error
         }
         return part
+    }
+
+    /// Notes that the upload that was joined from these has become a file.
+    func noteJoined(_ parts: [String]) {
+        joined.withLock { joined in
+            joined += parts
+            // There are no more files than that: the others have expired.
+            joined.removeFirst(max(0, joined.count - limit))
+        }
+    }
+
+    /// Removes the partial uploads that are part of a file.
+    /// - Returns: whether there were any.
+    private func forgetJoined(in folder: IdentifiedDescriptor) -> Bool {
+        let ids = joined.withLock { joined in
+            defer { joined = [] }
+            return joined
+        }
+        // What can't be removed expires.
+        for id in ids { try? remove(id, in: folder) }
+        return !ids.isEmpty
     }
 
     /// Leaves places for others: a requester who already has as many uploads as there are places left can't begin

@@ -233,6 +233,21 @@ import Testing
         #expect(directory.text("a") == "one two three")
     }
 
+    @Test("Partial uploads that are part of a file take nobody's place")
+    func placesOfJoinedOnes() throws {
+        var policy = RootPolicy()
+        policy.maxUploads = 6
+        let share = try other(policy)
+        for number in 0..<20 {
+            let parts = try (0..<2).map { _ in try share.createUpload(UploadSpec(target: nil, length: 0)).id }
+            let whole = try share.joinUploads(parts, as: UploadSpec(target: SharePath("\(number)"), length: nil))
+            _ = try whole.finish(replacing: .nothing)
+        }
+        // Until they are part of one, they do.
+        _ = try (0..<3).map { _ in try share.createUpload(UploadSpec(target: nil, length: 0)) }
+        #expect(throws: RootError.tooManyUploads) { try share.createUpload(UploadSpec(target: nil, length: 0)) }
+    }
+
     @Test("A piece whose check sum was wrong is dropped again")
     func truncating() throws {
         let upload = try share.createUpload(UploadSpec(target: SharePath("a"), length: 6))

@@ -149,9 +149,10 @@ package final class StateFolder: Sendable {
     }
 
     private func locked<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
-        try lockFile.withLock { (kept) throws(RootError) -> T in
+        let began = ContinuousClock.now
+        return try lockFile.withLock { (kept) throws(RootError) -> T in
             guard let folder = try descriptor(creating: true) else { throw .readOnly }
-            let lock = try StateLock(named: "lock", folder: folder, kept: &kept)
+            let lock = try StateLock(named: "lock", folder: folder, kept: &kept, since: began)
             defer { lock.release() }
             return try body(lock)
         }

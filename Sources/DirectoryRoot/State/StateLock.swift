@@ -20,22 +20,24 @@ struct StateLock {
     /// Whether the lock file is not empty, and nobody else can hold the lock; see ``CommitLock/mark()``.
     let isMarked: Bool
 
-    /// Waits for the lock, at most for `patience`.
+    /// Waits for the lock, at most for `patience`, and a tenth of it where that is over already.
     ///
     /// - Parameters:
     ///   - name: of the lock file.
     ///   - folder: the folder that holds it.
     ///   - kept: the lock file that the last holder in this process left open.
     ///   - creating: whether a missing lock file is created.
+    ///   - began: when the caller began to wait for the other threads of this process: those would otherwise wait one
+    ///     after another for a process that hangs, and each hold a thread for as long.
     ///   - patience: how long to wait.
     /// - Throws: ``RootError/busy`` when another process holds the lock for longer; ``RootError/notFound`` without a
     ///   lock file.
     init(
         named name: String, folder: IdentifiedDescriptor, kept: inout IdentifiedDescriptor?, creating: Bool = true,
-        patience: Duration = StateFolder.patience
+        since began: ContinuousClock.Instant, patience: Duration = StateFolder.patience
     ) throws(RootError) {
         self.folder = folder
-        let deadline = ContinuousClock.now + patience
+        let deadline = max(began + patience, .now + patience / 10)
         while true {
             let file: IdentifiedDescriptor
             if let kept { file = kept } else { file = try Self.open(name, in: folder, creating: creating) }

@@ -29,7 +29,7 @@ extension CommitLock {
             }
             // On a full disk, the last free space is for the upload, not for a lock file.
             let lock = try StateLock(
-                named: Self.name, folder: folder, kept: &kept.file, creating: false, patience: .zero)
+                named: Self.name, folder: folder, kept: &kept.file, creating: false, since: .now, patience: .zero)
             defer { lock.release() }
             // What has to be finished first may wait for the disk.
             guard !lock.isMarked else { throw .wouldBlock }

@@ -1,6 +1,8 @@
 """Full, read-only, vanished and forbidden disks; the clock; signals under load."""
 
+import concurrent.futures
 import contextlib
+import fcntl
 import itertools
 import os
 import pathlib
@@ -9,6 +11,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -652,3 +655,14 @@ def test_senders_that_begin_fast_and_trickle_on_keep_no_threads(serve):
             ended.set()
             sender.join()
     assert sum(times) < 5, sorted(times)
+
+
+def test_all_who_wait_for_a_server_that_hangs_wait_at_the_same_time(server):
+    assert ask(server, "LOCK", "/a", "Depth: 0", body=LOCK).status == 201
+    began = time.monotonic()
+    with open(server.root / ".shareserve" / "commit", "r+b") as lock, concurrent.futures.ThreadPoolExecutor(5) as pool:
+        # What another process's write lock looks like: F_OFD_SETLK.
+        fcntl.fcntl(lock, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        answers = list(pool.map(lambda name: Wire(server, timeout=60).ask("MKCOL", f"/{name}/").status, "bcdef"))
+    assert answers == [503] * 5 and time.monotonic() - began < 20
+    assert ask(server, "MKCOL", "/b/").status == 201

@@ -18,11 +18,7 @@ final class Engine: Sendable {
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
-    let wholeRequests: ByteBudget
-    /// Memory for the names in forms, which are kept for as long as a form takes: separate from that of other requests.
-    let formNames: ByteBudget
-    /// Memory for parts of bodies received before they were asked for.
-    let unaskedBodies: ByteBudget
+    let memory: MemoryBudgets
     /// The rate limit of all connections together.
     private let rate: RateBucket?
     /// The value of `Allow`: all methods of all handlers.
@@ -41,14 +37,6 @@ final class Engine: Sendable {
     /// The most open files that each loop may cache: all loops together, an eighth of the allowed descriptors.
     let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
-    /// Memory for received parts of bodies that wait to be read.
-    let waitingBodies: SoftByteBudget
-    /// Memory for the parts of long bodies that HTTP/2 clients may send before any of it is read.
-    let windows: ByteBudget
-    /// Memory for responses built in memory on HTTP/1.
-    let answers: SoftByteBudget
-    /// Memory for what waits above the socket, on TLS and HTTP/2, including file contents.
-    let unsent: SoftByteBudget
 
     /// Creates an engine; given another one of the same server, it shares the limits for all connections with it.
     init(
@@ -67,13 +55,7 @@ final class Engine: Sendable {
         maxConnections = budget.connections
         sys_limit_open_files(Int32(clamping: budget.files))
         limits = configuration.limits
-        wholeRequests = other?.wholeRequests ?? ByteBudget(limits.requestMemory)
-        formNames = other?.formNames ?? ByteBudget(limits.requestMemory)
-        unaskedBodies = other?.unaskedBodies ?? ByteBudget(limits.answerMemory)
-        waitingBodies = other?.waitingBodies ?? SoftByteBudget(limits.answerMemory)
-        windows = other?.windows ?? ByteBudget(limits.requestMemory / 2)
-        answers = other?.answers ?? SoftByteBudget(limits.answerMemory)
-        unsent = other?.unsent ?? SoftByteBudget(limits.answerMemory)
+        memory = other?.memory ?? MemoryBudgets(limits)
         perAddress = other?.perAddress ?? ConnectionsPerAddress(limits, of: budget.connections)
         idleSeconds = Limits.ticks(limits.idleTime)
         self.handlers = handlers
@@ -212,8 +194,8 @@ final class Engine: Sendable {
         RequestBody(
             length: length,
             pipe: BodyPipe(
-                upstream: exchange, pace: exchange.pace, memory: wholeRequests, formNames: formNames,
-                waiting: waitingBodies),
+                upstream: exchange, pace: exchange.pace, memory: memory.wholeRequests, formNames: memory.formNames,
+                waiting: memory.waitingBodies),
             coding: BodyCoding(head, maxRatio: limits.expansionRatio))
     }
 

@@ -22,14 +22,14 @@ extension HTTP1Connection {
     /// - Returns: false when there is no memory for them.
     func holdUnasked(_ bytes: Int) -> Bool {
         guard phase == .exchange, !isBodyDone else { return true }
-        guard engine.unaskedBodies.change(from: ahead(unasked), to: ahead(unasked + bytes)) else { return false }
+        guard engine.memory.unaskedBodies.change(from: ahead(unasked), to: ahead(unasked + bytes)) else { return false }
         unasked += bytes
         return true
     }
 
     func releaseUnasked() {
         guard unasked > 0 else { return }
-        _ = engine.unaskedBodies.change(from: ahead(unasked), to: 0)
+        _ = engine.memory.unaskedBodies.change(from: ahead(unasked), to: 0)
         unasked = 0
     }
 

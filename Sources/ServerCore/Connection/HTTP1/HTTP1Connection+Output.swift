@@ -176,7 +176,7 @@ extension HTTP1Connection {
     /// descriptor each; otherwise a small piece is.
     private func keepRest(_ span: inout FileSpan) -> Bool {
         let counted = max(0, Int(clamping: span.count) - SoftByteBudget.uncounted)
-        guard span.count <= 64 * 1_024, engine.answers.take(counted) else {
+        guard span.count <= 64 * 1_024, engine.memory.answers.take(counted) else {
             return copyPiece(&span, upTo: SoftByteBudget.uncounted)
         }
         return copyPiece(&span, upTo: Int(span.count), counted: counted)
@@ -186,7 +186,7 @@ extension HTTP1Connection {
     /// for answers.
     private func copyPiece(_ span: inout FileSpan, upTo limit: Int, counted: Int = 0) -> Bool {
         guard let context else {
-            engine.answers.give(counted)
+            engine.memory.answers.give(counted)
             return false
         }
         flush(more: true)
@@ -195,11 +195,11 @@ extension HTTP1Connection {
             write(buffer, counted: counted)
             return true
         case .cold:
-            engine.answers.give(counted)
+            engine.memory.answers.give(counted)
             warm(span)
             return false
         case .gone:
-            engine.answers.give(counted)
+            engine.memory.answers.give(counted)
             breakOff()
             return false
         }

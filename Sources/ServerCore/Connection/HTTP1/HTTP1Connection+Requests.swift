@@ -39,7 +39,7 @@ extension HTTP1Connection {
     /// - Returns: false when there is none left for it.
     func holdHead(_ bytes: Int) -> Bool {
         guard max(bytes, heldHead) > ByteBudget.uncounted else { return true }
-        guard engine.wholeRequests.change(from: heldHead, to: bytes) else { return false }
+        guard engine.memory.wholeRequests.change(from: heldHead, to: bytes) else { return false }
         heldHead = bytes
         return true
     }

@@ -8,7 +8,7 @@ extension HTTP1Connection {
     private var channelLimit: Int { socket >= 0 ? 1 : copiedPiece }
 
     /// How much of a file is read into memory in one step, when it has to be.
-    var copiedPiece: Int { engine.unsent.isCrowded || loopState.isCrowded ? 16 * 1_024 : 128 * 1_024 }
+    var copiedPiece: Int { engine.memory.unsent.isCrowded || loopState.isCrowded ? 16 * 1_024 : 128 * 1_024 }
 
     /// Files up to this size are copied into the output buffer; larger ones are sent by `sendfile`, if possible.
     ///
@@ -97,8 +97,8 @@ extension HTTP1Connection {
     /// Passes to the channel what the socket did not accept, unless it holds too much already.
     private func queue(_ count: Int, _ context: ChannelHandlerContext, _ fill: (inout ByteBuffer) -> Void) {
         let counted = max(0, count - SoftByteBudget.uncounted)
-        guard
-            counted == 0 || engine.answers.take(counted) || loopState.shedStalled() > 0 && engine.answers.take(counted)
+        let memory = engine.memory.answers
+        guard counted == 0 || memory.take(counted) || loopState.shedStalled() > 0 && memory.take(counted)
         else { return abort() }
         var buffer = context.channel.allocator.buffer(capacity: count)
         fill(&buffer)
@@ -107,15 +107,15 @@ extension HTTP1Connection {
 
     /// Passes bytes to the channel, and continues once they are written.
     func write(_ buffer: ByteBuffer, counted: Int = 0) {
-        guard let context else { return engine.answers.give(counted) }
+        guard let context else { return engine.memory.answers.give(counted) }
         let count = buffer.readableBytes
         // Until now the socket accepted everything.
         if outstanding == 0 { lastActivity = loopState.tick }
         outstanding += count
         kept += counted
         if isSecure {
-            if engine.unsent.isFull { loopState.shedStalled() }
-            engine.unsent.hold(count)
+            if engine.memory.unsent.isFull { loopState.shedStalled() }
+            engine.memory.unsent.hold(count)
         }
         // Between requests, the time limit is that of an idle client.
         if deadline == .max || phase == .head { timeTheReader() }
@@ -128,8 +128,8 @@ extension HTTP1Connection {
     private func written(_ count: Int, counted: Int, _ result: Result<Void, any Error>) {
         outstanding -= count
         kept -= counted
-        engine.answers.give(counted)
-        if isSecure { engine.unsent.give(count) }
+        engine.memory.answers.give(counted)
+        if isSecure { engine.memory.unsent.give(count) }
         guard phase != .closed else { return }
         guard case .success = result else { return abort() }
         lastActivity = loopState.tick

@@ -57,7 +57,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         self.peer = peer
         network = NetworkAddress(peer)?.network
         pace = engine.pace()
-        load = HTTP2Load(engine.unsent, in: loopState)
+        load = HTTP2Load(engine.memory.unsent, in: loopState)
         lastActivity = loopState.tick
         progress = ClientProgress(loopState.tick)
     }
@@ -210,7 +210,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// - Returns: false when there is none left for it.
     func holdHead(_ bytes: Int) -> Bool {
         guard bytes != heldHead else { return true }
-        guard engine.wholeRequests.change(from: heldHead, to: bytes) else { return false }
+        guard engine.memory.wholeRequests.change(from: heldHead, to: bytes) else { return false }
         heldHead = bytes
         return true
     }

@@ -34,10 +34,10 @@ extension HTTP2Stream {
 
     private func hold(_ buffer: ByteBuffer) {
         let count = buffer.readableBytes
-        if engine.waitingBodies.isFull, (held?.bytes.count ?? 0) + count > SoftByteBudget.uncounted {
+        if engine.memory.waitingBodies.isFull, (held?.bytes.count ?? 0) + count > SoftByteBudget.uncounted {
             return reset(.refusedStream)
         }
-        engine.waitingBodies.hold(count)
+        engine.memory.waitingBodies.hold(count)
         held?.bytes += buffer.readableBytesView
     }
 
@@ -47,7 +47,7 @@ extension HTTP2Stream {
         guard let waiting = isAnswering ? 0 : pipe?.backlog else { return }
         let increment = window.increment(
             waiting: waiting, rest: head.contentLength.map { $0 - received },
-            isCrowded: engine.waitingBodies.isCrowded, engine.windows)
+            isCrowded: engine.memory.waitingBodies.isCrowded, engine.memory.windows)
         guard increment > 0 else { return }
         context?.writeAndFlush(wrapOutboundOut(.windowUpdate(windowSizeIncrement: increment)), promise: nil)
     }
@@ -58,7 +58,7 @@ extension HTTP2Stream {
             return
         }
         isBodyDone = true
-        window.close(engine.windows)
+        window.close(engine.memory.windows)
         owesReset = false
         if !isAnswering { deadline = .max }
         finishPipe(.success(()))
@@ -94,7 +94,7 @@ extension HTTP2Stream {
     /// Removes what was held, and stops counting it.
     func letGo() -> HeldBody? {
         guard let held else { return nil }
-        engine.waitingBodies.give(held.bytes.count)
+        engine.memory.waitingBodies.give(held.bytes.count)
         self.held = nil
         return held
     }

@@ -81,7 +81,7 @@ extension HTTP2Stream {
         // Before the stream ends with this frame, during the write or soon after it, which would count as broken off.
         if isLast { record() }
         outstanding += count
-        if engine.unsent.isFull { loopState.shedStalled() }
+        if engine.memory.unsent.isFull { loopState.shedStalled() }
         load.hold(count)
         sentBody += Int64(count)
         engine.counters.sent(count)

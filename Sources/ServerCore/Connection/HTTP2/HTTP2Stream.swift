@@ -125,7 +125,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
         whole = nil
         if isQueued { connection.dequeue(self) }
         _ = letGo()
-        window.close(engine.windows)
+        window.close(engine.memory.windows)
         connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
     }
 

@@ -242,7 +242,10 @@ final class GzipBody: @unchecked Sendable {
             isOver = true
             switch error {
             case .noMemory: throw HTTPError(.serviceUnavailable, "The server is short of memory. Try again later.")
-            case .expandsTooMuch: throw HTTPError(.contentTooLarge, "This body expands to more than the server takes.")
+            case .expandsTooMuch:
+                throw HTTPError(
+                    .contentTooLarge,
+                    "This body expands to more than the server takes in gzip. Send it without Content-Encoding.")
             case .malformed, .truncated: throw Self.damaged
             }
         }

@@ -2,6 +2,7 @@ import CSyscalls
 import Dispatch
 import Logging
 import ServerCore
+import Synchronization
 import UnixSignals
 
 #if canImport(Darwin)
@@ -13,7 +14,7 @@ import UnixSignals
 #endif
 
 /// How the process reacts to signals.
-struct Signals {
+final class Signals: Sendable {
     /// A file that is read again on SIGHUP.
     struct Reading: Sendable {
         /// The log message after success.
@@ -33,6 +34,10 @@ struct Signals {
     let readings: [Reading]
     /// A separate queue for the log messages: signals must be obeyed even if nobody reads the log.
     private let speaking = DispatchQueue(label: "signals")
+    /// Another one for the files that are read again: signals must be obeyed even if their disk hangs.
+    private let reloading = DispatchQueue(label: "reload")
+    /// Whether files are to be read again, and nobody has begun to.
+    private let isReloadDue = Atomic<Bool>(false)
 
     init(
         arriving: UnixSignalsSequence, server: Server, grace: Duration, logger: Logger, accessLog: AccessLog?,
@@ -95,7 +100,17 @@ struct Signals {
     /// Waits up to a second until the remaining messages are logged.
     func finish() { speaking.run(within: .seconds(1)) {} }
 
+    /// Reads the files again, one reload after the other; a signal that arrives before the next one has begun needs none
+    /// of its own.
     private func reload() {
+        guard !isReloadDue.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        reloading.async { [self] in
+            isReloadDue.store(false, ordering: .sequentiallyConsistent)
+            readAgain()
+        }
+    }
+
+    private func readAgain() {
         if readings.isEmpty { log(.info, "there is nothing to reload") }
         for reading in readings {
             do {

@@ -3,11 +3,14 @@
 import hashlib
 import json
 import os
+import pathlib
+import re
 import select
 import signal
 import socket
 import ssl
 import subprocess
+import threading
 
 import pytest
 
@@ -172,6 +175,53 @@ def test_sighup_with_a_broken_certificate(serve, folder):
     wait_until(lambda: "could not reload the certificate" in server.logged(), "the broken file is told")
     assert "reloaded" not in server.logged()
     assert ask(server, "GET", "/", tls=ssl._create_unverified_context()).status == 200
+
+
+def test_a_key_that_became_a_pipe_keeps_nobody_waiting(serve, folder):
+    made, key = certificate(folder, "a")
+    server = serve("--tls-cert", made, "--tls-key", key)
+    key.unlink()
+    os.mkfifo(key)
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: "a.key: it is not a regular file" in server.logged(), "the pipe is told")
+    assert ask(server, "GET", "/", tls=trusting(made)).status == 200
+    assert server.stop() == 0
+
+
+def test_a_key_through_a_pipe_is_read_once(serve, folder):
+    made, key = certificate(folder, "a")
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=lambda: pipe.write_bytes(key.read_bytes()), daemon=True).start()
+    server = serve("--tls-cert", made, "--tls-key", pipe)
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: "reloaded the certificate" in server.logged(), "the certificate is read again")
+    assert ask(server, "GET", "/", tls=trusting(made)).status == 200
+    assert "could not reload" not in server.logged()
+    assert server.stop() == 0
+
+
+def test_a_disk_that_hangs_while_the_key_is_read_keeps_no_signal_waiting(serve, folder):
+    made, key = certificate(folder, "a")
+    server = serve("--tls-cert", made, "--tls-key", key)
+
+    def states(field):
+        return [re.search(rf"^{field}:\s+(\S+)", (task / "status").read_text(), re.MULTILINE)[1]
+                for task in pathlib.Path(f"/proc/{server.pid}/task").iterdir()]
+
+    slow = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", os.devnull, "-P", key, "-e", "trace=open,openat",
+         "-e", "inject=open,openat:delay_enter=60000000", "-p", str(server.pid)])
+    try:
+        wait_until(lambda: "0" not in states("TracerPid"), "every thread is traced")
+        server.signal(signal.SIGHUP)
+        wait_until(lambda: "t" in states("State"), "the key is being opened")
+        server.signal(signal.SIGTERM)
+        wait_until(lambda: "shutting down" in server.logged(), "the signal is obeyed")
+    finally:
+        slow.kill()
+        slow.wait()
+    assert server.process.wait(20) == 0
 
 
 def handshake(server, version):

@@ -1,3 +1,4 @@
+import CSyscalls
 internal import NIOSSL
 
 #if canImport(Darwin)
@@ -12,17 +13,24 @@ internal import NIOSSL
 struct PEMFile {
     private let path: String
     private let bytes: [UInt8]
+    /// Whether it can be read again: false for a pipe, and whatever else is not a regular file.
+    let isRegular: Bool
 
     /// Far more than any certificate chain has.
     private static let mostBytes = 16 << 20
 
     /// Reads the file.
-    /// - Parameter path: as given in the settings.
+    /// - Parameters:
+    ///   - path: as given in the settings.
+    ///   - waits: whether it may be a pipe, whose writer is waited for.
     /// - Throws: ``TLSError`` with the reason why it can't be read.
-    init(_ path: String) throws(TLSError) {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    init(_ path: String, waits: Bool) throws(TLSError) {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
         guard file >= 0 else { throw Self.unreadable(path) }
         defer { close(file) }
+        var found = sys_attributes()
+        isRegular = unsafe sys_fstat(file, &found) == 0 && found.mode & 0o170000 == 0o100000
+        guard isRegular || waits else { throw TLSError("cannot read \(path): it is not a regular file") }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while bytes.count < Self.mostBytes {

@@ -1,5 +1,6 @@
 import CSyscalls
 import DirectoryRoot
+import Dispatch
 import Logging
 internal import NIOSSL
 import Synchronization
@@ -18,10 +19,23 @@ final class TLSContexts: Sendable {
 
     /// By which a changed file is recognised.
     private struct Stamp: Equatable {
-        var inode: UInt64
-        var size: UInt64
-        var seconds: Int64
-        var nanoseconds: UInt32
+        var inode: UInt64 = 0
+        // These stay as they are for what is not a regular file.
+        var size: UInt64 = 0
+        var seconds: Int64 = .min
+        var nanoseconds: UInt32 = 0
+        var isRegular = false
+
+        init(_ path: String) {
+            var found = sys_attributes()
+            guard unsafe sys_stat(path, &found) == 0 else { return }
+            inode = found.inode
+            isRegular = found.mode & 0o170000 == 0o100000
+            guard isRegular else { return }
+            size = found.size
+            seconds = found.modified
+            nanoseconds = found.modified_ns
+        }
     }
 
     private let settings: TLSSettings
@@ -30,6 +44,8 @@ final class TLSContexts: Sendable {
     private let learn: @Sendable ([String]) -> Void
     private let logger: Logger
     private let state: Mutex<State>
+    /// What came through a pipe at the start, by its path: it can be read only once.
+    private let pipes: [String: PEMFile]
 
     /// Reads the files, or creates what is to be created.
     /// - Parameters:
@@ -48,8 +64,14 @@ final class TLSContexts: Sendable {
         self.protocols = protocols
         self.learn = learn
         self.logger = logger
-        let first = try Self.load(settings, root: root, protocols: protocols)
+        var pipes: [String: PEMFile] = [:]
+        let first = try Self.load(settings, root: root, protocols: protocols) { path throws(TLSError) in
+            let file = try PEMFile(path, waits: true)
+            if !file.isRegular { pipes[path] = file }
+            return file
+        }
         state = Mutex(first)
+        self.pipes = pipes
         announce(first.own)
     }
 
@@ -63,7 +85,10 @@ final class TLSContexts: Sendable {
     func reload() throws(TLSError) {
         let stamps = Self.stamps(settings)
         do {
-            let new = try Self.load(settings, root: root, protocols: protocols)
+            let new = try Self.load(settings, root: root, protocols: protocols) { path throws(TLSError) in
+                if let kept = pipes[path], !Stamp(path).isRegular { return kept }
+                return try PEMFile(path, waits: false)
+            }
             state.withLock { $0 = new }
             announce(new.own)
         } catch {
@@ -83,29 +108,40 @@ final class TLSContexts: Sendable {
 
     /// Reloads when files have changed, until the task is cancelled.
     func watch(every interval: Duration) async {
+        // A disk that hangs must not block a thread that other tasks need.
+        let queue = DispatchQueue(label: "certificate")
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
-            let stamps = Self.stamps(settings)
-            guard !stamps.isEmpty, stamps != state.withLock({ $0.stamps }) else { continue }
-            do {
-                try reload()
-                logger.notice("reloaded the certificate")
-            } catch {
-                logger.error("could not reload the certificate", metadata: ["reason": "\(error)"])
+            await withCheckedContinuation { continuation in
+                queue.async { [self] in
+                    reloadIfChanged()
+                    continuation.resume()
+                }
             }
         }
     }
 
+    private func reloadIfChanged() {
+        guard Self.stamps(settings) != state.withLock({ $0.stamps }) else { return }
+        do {
+            try reload()
+            logger.notice("reloaded the certificate")
+        } catch {
+            logger.error("could not reload the certificate", metadata: ["reason": "\(error)"])
+        }
+    }
+
     private static func load(
-        _ settings: TLSSettings, root: DirectoryRoot, protocols: [String]
+        _ settings: TLSSettings, root: DirectoryRoot, protocols: [String],
+        reading read: (String) throws(TLSError) -> PEMFile
     ) throws(TLSError) -> State {
         let stamps = stamps(settings)
         let chain: [NIOSSLCertificate]
         let key: NIOSSLPrivateKey
         switch settings.identity {
         case .files(let certificatePath, let keyPath):
-            chain = try PEMFile(certificatePath).certificates()
-            key = try PEMFile(keyPath).privateKey()
+            chain = try read(certificatePath).certificates()
+            key = try read(keyPath).privateKey()
         case .selfSigned(let names):
             let made = try asking("cannot make a certificate") { try SelfSignedIdentity.kept(in: root, names: names) }
             chain = try asking("cannot use the made certificate") {
@@ -127,7 +163,7 @@ final class TLSContexts: Sendable {
         ]
         configuration.applicationProtocols = protocols
         if let path = settings.clientCA {
-            configuration.trustRoots = .certificates(try PEMFile(path).certificates())
+            configuration.trustRoots = .certificates(try read(path).certificates())
             configuration.certificateVerification = .noHostnameVerification
         }
         let context = try asking("the certificate and the key do not belong together") {
@@ -148,13 +184,6 @@ final class TLSContexts: Sendable {
         var paths: [String] = []
         if case .files(let certificate, let key) = settings.identity { paths += [certificate, key] }
         if let clientCA = settings.clientCA { paths.append(clientCA) }
-        return paths.map { path in
-            var found = sys_attributes()
-            guard unsafe sys_stat(path, &found) == 0 else {
-                return Stamp(inode: 0, size: 0, seconds: .min, nanoseconds: 0)
-            }
-            return Stamp(
-                inode: found.inode, size: found.size, seconds: found.modified, nanoseconds: found.modified_ns)
-        }
+        return paths.map(Stamp.init)
     }
 }

@@ -63,9 +63,10 @@ public enum RootError: Error, Equatable, Sendable {
     /// - Parameters:
     ///   - errno: its positive number.
     ///   - call: the call's name, for the log.
-    /// - Returns: the error that holds both.
-    package static func system(errno: Int32, call: StaticString) -> RootError {
-        .system(FailedCall(errno: errno, call: call))
+    ///   - file: the state file that it was about, for the log; nil for anything else.
+    /// - Returns: the error that holds all of it.
+    package static func system(errno: Int32, call: StaticString, file: String? = nil) -> RootError {
+        .system(FailedCall(errno: errno, call: call, file: file))
     }
 
     /// Whether a walk that met this error at a name continues without it: the name vanished, became something else, or
@@ -95,6 +96,8 @@ public struct FailedCall: Equatable, Sendable {
     public let errno: Int32
     /// The call's name, or what it was for.
     public let call: StaticString
+    /// The file inside the share's state folder that it was about; nil for anything else.
+    public let file: String?
 
     /// The same `errno`, whatever was called.
     public static func == (one: FailedCall, other: FailedCall) -> Bool { one.errno == other.errno }

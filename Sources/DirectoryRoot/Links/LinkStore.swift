@@ -144,7 +144,7 @@ public final class LinkStore: Sendable {
             let links = try StateRecord.all(in: contents.envelope.payload).map { try ShareLink($0) }
             return Dictionary(links.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         } catch {
-            throw .damaged
+            throw .damaged("links")
         }
     }
 }

@@ -287,7 +287,7 @@ package final class LockTable: Sendable {
                 payload: contents.envelope.payload, knownBefore: known.snapshot, wall: clock.wall(),
                 uptime: clock.uptime())
         } catch {
-            throw .damaged
+            throw .damaged(file.name)
         }
         known.identity = contents.identity
         known.generation = contents.envelope.generation

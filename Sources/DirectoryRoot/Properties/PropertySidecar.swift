@@ -14,12 +14,13 @@ struct PropertySidecar: Sendable {
 
     func read(_ resource: PropertyResource) throws(RootError) -> PropertySet? {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return nil }
-        guard let bytes = try StateFile.bytes(of: name(of: resource), in: folder) else { return nil }
-        do {
-            let stored = try Stored(StateEnvelope(file: bytes).payload)
+        let name = name(of: resource)
+        do throws(RootError) {
+            guard let bytes = try StateFile.bytes(of: name, in: folder) else { return nil }
+            guard let stored = try? Stored(StateEnvelope(file: bytes).payload) else { throw .damaged(name) }
             return stored.describes(resource) ? stored.properties : nil
-        } catch {
-            state.incidents.report(.damagedFile(name: name(of: resource)))
+        } catch  where error.isDamage {
+            state.incidents.report(.damagedFile(name: name))
             return nil
         }
     }
@@ -35,15 +36,16 @@ struct PropertySidecar: Sendable {
         if renamed < 0 {
             // What stays is a leftover, which is removed when it is a day old.
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)
-            throw RootError(renamed, "rename a property file")
+            throw RootError(ofState: renamed, "rename a property file", name)
         }
         if state.waitsForDisk { try WriteBack.waitForNames(in: folder.number) }
     }
 
     func remove(inode: UInt64, device: UInt64) throws(RootError) {
         guard let folder = try state.subfolder(Self.folder, creating: false) else { return }
-        let status = unsafe sys_unlinkat(folder.number, name(inode: inode, device: device), 0)
-        if status != -ENOENT { try check(status, "unlink a property file") }
+        let name = name(inode: inode, device: device)
+        let status = unsafe sys_unlinkat(folder.number, name, 0)
+        if status != -ENOENT { try checkState(status, "unlink a property file", name) }
     }
 
     /// Records that what was at and below `source` is at `target` now.

@@ -272,7 +272,9 @@ package final class PropertyStore: Sendable {
         if let cached { return cached }
         do throws(RootError) {
             guard let contents = try file.read() else { return nil }
-            guard let marker = try? PropertyMarker(payload: contents.envelope.payload) else { throw .damaged }
+            guard let marker = try? PropertyMarker(payload: contents.envelope.payload) else {
+                throw .damaged(file.name)
+            }
             known.withLock { $0 = (contents.identity, marker) }
             return marker
         } catch  where error.isDamage {

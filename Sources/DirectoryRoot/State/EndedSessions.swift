@@ -188,7 +188,7 @@ package final class EndedSessions: Sendable {
             }
             return list
         } catch {
-            throw .damaged
+            throw .damaged("ended-sessions")
         }
     }
 }

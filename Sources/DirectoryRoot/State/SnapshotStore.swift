@@ -33,7 +33,7 @@ package struct SnapshotStore: Sendable {
             let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
             // What stays is removed like all others when there are too many.
             if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
-            try check(renamed, "rename a snapshot")
+            try checkState(renamed, "rename a snapshot", name)
             try evict(from: folder)
         }
     }
@@ -41,9 +41,13 @@ package struct SnapshotStore: Sendable {
     /// The content stored under this name; nil when it was removed, never existed, or is more than `limit` bytes.
     package func content(_ name: String, upTo limit: UInt64 = Self.maxBytes) throws(RootError) -> [UInt8]? {
         guard let folder = try folder(for: name) else { return nil }
-        guard let bytes = try StateFile.bytes(of: name, in: folder, upTo: limit) else { return nil }
-        // A torn file counts as none.
-        return try? StateEnvelope(file: bytes).payload
+        do throws(RootError) {
+            guard let bytes = try StateFile.bytes(of: name, in: folder, upTo: limit) else { return nil }
+            // A torn file counts as none, as does whatever else has its name.
+            return try? StateEnvelope(file: bytes).payload
+        } catch  where error.isDamage {
+            return nil
+        }
     }
 
     /// Whether more than `limit` bytes are stored under this name.

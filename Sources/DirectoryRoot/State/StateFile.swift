@@ -41,7 +41,7 @@ struct StateFile: Sendable {
             case ENOENT, ENOTDIR, ELOOP, EACCES: return nil
             // It was replaced on a network file system meanwhile.
             case ESTALE: continue
-            default: throw RootError(answer, "statat a state file")
+            default: throw RootError(ofState: answer, "statat a state file", name)
             }
         }
         throw .busy
@@ -70,41 +70,48 @@ struct StateFile: Sendable {
     }
 
     private func read(in folder: IdentifiedDescriptor) throws(RootError) -> Contents? {
-        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-        var opened = unsafe sys_openat(folder.number, name, flags, 0)
-        // It was replaced on a network file system meanwhile.
-        if opened == -ESTALE { opened = unsafe sys_openat(folder.number, name, flags, 0) }
-        if opened == -ENOENT { return nil }
-        // A link or a folder in its place is not ours.
-        if opened == -ELOOP { throw .damaged }
-        try check(opened, "open a state file")
-        defer { _ = sys_close(opened) }
-        let found = try sys_attributes(of: opened, "fstat a state file")
-        let bytes = try Self.readAll(opened, expecting: found.size)
+        guard let (bytes, status) = try Self.readWhole(name, in: folder, upTo: Self.mostBytes) else { return nil }
         do {
-            return Contents(identity: Identity(found), envelope: try StateEnvelope(file: bytes))
+            return Contents(identity: Identity(status), envelope: try StateEnvelope(file: bytes))
         } catch {
-            throw .damaged
+            throw .damaged(name)
         }
     }
+
+    /// Far more than any of these files may grow to.
+    private static let mostBytes: UInt64 = 1 << 30
 
     /// All bytes of a file that is read once, and not cached.
     /// - Parameters:
     ///   - name: in `folder`, which may be a folder in the state folder.
     ///   - folder: the folder that contains it.
-    ///   - limit: the most bytes; a longer file counts as missing.
+    ///   - limit: the most bytes that such a file may have.
     /// - Returns: nil when there is no such file.
-    /// - Throws: what the disk reports.
+    /// - Throws: ``RootError/damaged(_:)`` for a longer one, and when something else has its name; what the disk reports.
     static func bytes(
-        of name: String, in folder: IdentifiedDescriptor, upTo limit: UInt64 = .max
+        of name: String, in folder: IdentifiedDescriptor, upTo limit: UInt64 = mostBytes
     ) throws(RootError) -> [UInt8]? {
+        try readWhole(name, in: folder, upTo: limit)?.bytes
+    }
+
+    private static func readWhole(
+        _ name: String, in folder: IdentifiedDescriptor, upTo limit: UInt64
+    ) throws(RootError) -> (bytes: [UInt8], status: sys_attributes)? {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-        let opened = unsafe sys_openat(folder.number, name, flags, 0)
+        var opened = unsafe sys_openat(folder.number, name, flags, 0)
+        // It was replaced on a network file system meanwhile.
+        if opened == -ESTALE { opened = unsafe sys_openat(folder.number, name, flags, 0) }
+        switch -opened {
         // A name that is too long comes from a client.
-        if opened == -ENOENT || opened == -ENAMETOOLONG { return nil }
-        let file = try Descriptor(opened, "open a state file")
-        let size = try file.status().size
-        return size <= limit ? try readAll(file.number, expecting: size) : nil
+        case ENOENT, ENAMETOOLONG: return nil
+        // A link or a socket in its place is not ours.
+        case ELOOP, ENXIO: throw .damaged(name)
+        default: try checkState(opened, "open a state file", name)
+        }
+        let file = Descriptor(owning: opened)
+        let status = try file.status()
+        guard status.isFile, status.size <= limit else { throw .damaged(name) }
+        return (try readAll(file.number, name, expecting: status.size), status)
     }
 
     /// The content, read under the lock.
@@ -124,7 +131,7 @@ struct StateFile: Sendable {
         let kept = "\(name).damaged-\(Self.randomName())"
         let status = unsafe sys_renameat(lock.folder.number, name, lock.folder.number, kept)
         if status == -ENOENT { return }
-        try check(status, "rename a damaged state file")
+        try checkState(status, "rename a damaged state file", name)
         state.incidents.report(.damagedFile(name: name, keptAs: kept))
     }
 
@@ -149,10 +156,10 @@ struct StateFile: Sendable {
             var found = sys_attributes()
             let status = unsafe sys_statat(lock.folder.number, name, &found)
             let current = status == 0 ? Identity(found) : nil
-            guard status == 0 || status == -ENOENT else { throw RootError(status, "statat state") }
+            guard status == 0 || status == -ENOENT else { throw RootError(ofState: status, "statat state", name) }
             guard current == previous else { throw .busy }
             let renamed = unsafe sys_renameat(lock.folder.number, temporary, lock.folder.number, name)
-            try check(renamed, "rename a state file")
+            try checkState(renamed, "rename a state file", name)
         } catch {
             // What stays is removed as a leftover when it is a day old.
             _ = unsafe sys_unlinkat(lock.folder.number, temporary, 0)
@@ -179,13 +186,13 @@ struct StateFile: Sendable {
         survivesPowerCut: Bool = true
     ) throws(RootError) -> Identity {
         let opened = unsafe sys_openat(folder.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        try check(opened, "create a state file")
+        try checkState(opened, "create a state file", name)
         defer { _ = sys_close(opened) }
         do throws(RootError) {
-            try writeAll(opened, bytes)
+            try writeAll(opened, name, bytes)
             let now = RootClock.system.wall()
             let stamped = sys_set_times(opened, 0, -1, now.seconds, Int64(generation % 1_000_000_000))
-            try check(stamped, "stamp a state file")
+            try checkState(stamped, "stamp a state file", name)
             if survivesPowerCut || waitsForDisk { try WriteBack.wait(for: opened, durably: waitsForDisk) }
             return Identity(try sys_attributes(of: opened, "fstat a state file"))
         } catch {
@@ -195,19 +202,20 @@ struct StateFile: Sendable {
         }
     }
 
-    static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(RootError) {
+    static func writeAll(_ descriptor: Int32, _ name: String, _ bytes: [UInt8]) throws(RootError) {
         var written = 0
         while written < bytes.count {
             let count = unsafe bytes.withUnsafeBytes {
                 unsafe sys_write(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written)
             }
-            guard count > 0 else { throw RootError(count == 0 ? -Int(EIO) : count, "write a state file") }
+            try checkState(count == 0 ? -Int(EIO) : count, "write a state file", name)
             written += count
         }
     }
 
-    static func readAll(_ descriptor: Int32, expecting size: UInt64) throws(RootError) -> [UInt8] {
-        guard size <= 1 << 30 else { throw .damaged }
+    static func readAll(
+        _ descriptor: Int32, _ name: String, expecting size: UInt64
+    ) throws(RootError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(size))
         var position = 0
         while position < bytes.count {
@@ -215,7 +223,7 @@ struct StateFile: Sendable {
                 unsafe sys_pread(
                     descriptor, $0.baseAddress?.advanced(by: position), $0.count - position, Int64(position))
             }
-            guard count >= 0 else { throw RootError(count, "read a state file") }
+            try checkState(count, "read a state file", name)
             if count == 0 { break }
             position += count
         }

@@ -108,7 +108,7 @@ extension StateFolder {
             while bytes.count < spareSize {
                 unsafe withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { unsafe bytes += $0 }
             }
-            try StateFile.writeAll(file.number, bytes)
+            try StateFile.writeAll(file.number, name, bytes)
             // Some file systems report only now that they have no space.
             try WriteBack.wait(for: file.number, durably: false)
         } catch {

@@ -51,14 +51,16 @@ package final class StateFolder: Sendable {
             if status == 0, let folder, folder.isSame(as: found) { return folder }
             folder = nil
             subfolders.withLock { $0.removeAll() }
-            if status < 0 && status != -ENOENT { throw RootError(status, "statat .shareserve") }
+            if status < 0 && status != -ENOENT { throw RootError(ofState: status, "statat .shareserve", "") }
             if status == -ENOENT {
                 mayBeClosed.store(false, ordering: .relaxed)
                 guard creating else { return nil }
                 let made = unsafe sys_mkdirat(root, Self.name, 0o700)
                 // Nothing can be created in a directory that was removed.
                 if made == -ENOENT { throw .rootGone }
-                if made != -EEXIST { try check(made, "mkdirat .shareserve") }
+                // Not about the state, but about what this process may do in the shared directory.
+                if made == -EACCES || made == -EPERM { throw .forbidden }
+                if made != -EEXIST { try checkState(made, "mkdirat .shareserve", "") }
             }
             let opened = unsafe sys_openat(root, Self.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
             mayBeClosed.store(opened == -EACCES, ordering: .relaxed)
@@ -92,15 +94,15 @@ package final class StateFolder: Sendable {
         if status == -ENOENT {
             guard creating else { return nil }
             let made = unsafe sys_mkdirat(folder.number, name, 0o700)
-            if made != -EEXIST { try check(made, "mkdirat state") }
+            if made != -EEXIST { try checkState(made, "mkdirat state", name) }
         } else if status < 0 {
-            throw RootError(status, "statat state")
+            throw RootError(ofState: status, "statat state", name)
         }
         let opened = unsafe sys_openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         if opened == -ENOENT && !creating { return nil }
         if opened < 0 {
             incidents.report(.unusableFolder(errno: -opened))
-            throw .system(errno: -opened, call: "open a folder in .shareserve")
+            throw RootError(ofState: opened, "open a folder in .shareserve", name)
         }
         let descriptor = try IdentifiedDescriptor(adopting: opened, "fstat state")
         try settle(folder.number)
@@ -117,8 +119,8 @@ package final class StateFolder: Sendable {
     /// The names in one of our folders, without `.` and `..`.
     static func names(in folder: IdentifiedDescriptor) throws(RootError) -> [String] {
         // Opened anew to have its own read position, whoever else reads the folder.
-        let reading = try unsafe Descriptor(
-            sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0), "open a folder in .shareserve")
+        let opened = unsafe sys_openat(folder.number, ".", O_RDONLY | O_DIRECTORY, 0)
+        let reading = Descriptor(owning: try checkState(opened, "open a folder in .shareserve", ""))
         var reader = DirectoryReader(descriptor: reading.number)
         var names: [String] = []
         while let record = try unsafe reader.next() {

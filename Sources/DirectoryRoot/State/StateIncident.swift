@@ -22,8 +22,12 @@ public enum StateIncident: Equatable, Sendable, CustomStringConvertible {
 }
 
 /// The incidents since the last ``take()``; only the first hundred are kept.
+///
+/// A damaged file that stays where it is is reported once, however often it is met.
 package final class StateIncidents: Sendable {
     private let waiting = Mutex<[StateIncident]>([])
+    /// The names of damaged files that stay, of which as many are remembered.
+    private let stays = Mutex<Set<String>>([])
 
     /// The incidents that were not taken yet.
     package func take() -> [StateIncident] {
@@ -34,6 +38,10 @@ package final class StateIncidents: Sendable {
     }
 
     func report(_ incident: StateIncident) {
+        if case .damagedFile(let name, nil) = incident {
+            let isNew = stays.withLock { $0.count >= 1_000 || $0.insert(name).inserted }
+            guard isNew else { return }
+        }
         waiting.withLock { if $0.count < 100 && !$0.contains(incident) { $0.append(incident) } }
     }
 }

@@ -89,7 +89,8 @@ struct StateLock {
     ) throws(RootError) -> IdentifiedDescriptor {
         let flags = O_RDWR | O_NOFOLLOW | (creating ? O_CREAT : 0)
         let opened = unsafe sys_openat(folder.number, name, flags, 0o600)
-        try check(opened, "open a lock in .shareserve")
+        if opened == -ENOENT, !creating { throw .notFound }
+        try checkState(opened, "open a lock in .shareserve", name)
         return try IdentifiedDescriptor(adopting: opened, "fstat state")
     }
 
@@ -105,7 +106,7 @@ struct StateLock {
             if status == 0 { return true }
             if meansUnsupported(status) { return false }
             guard status == -EAGAIN || status == -EACCES else {
-                throw RootError(status, "lock a file in .shareserve")
+                throw .system(errno: -status, call: "lock a file in .shareserve")
             }
             guard ContinuousClock.now < deadline else { throw .busy }
             usleep(pause)

@@ -118,10 +118,3 @@ struct StateRecord {
 
 /// A state file does not hold what this program would have written.
 struct DamagedState: Error {}
-
-extension RootError {
-    /// The same as one of this module's errors.
-    static var damaged: RootError { .system(errno: EBADMSG, call: "read a damaged state file") }
-
-    var isDamage: Bool { self == .damaged }
-}

@@ -10,6 +10,8 @@ package final class Trash: Sendable {
     private static let item = ".item"
     /// The suffix of its record's name.
     private static let record = ".record"
+    /// Far more than any record has.
+    private static let mostRecordBytes: UInt64 = 1 << 20
     /// The suffix of an item's name while it is being removed for good.
     private static let doomed = ".doomed"
     /// How long deletions on the page can be undone when nothing else is kept.
@@ -218,13 +220,17 @@ package final class Trash: Sendable {
         throw RootError(answer, "renameat to the trash")
     }
 
-    /// All items, in no order, except those that have expired.
+    /// All items, in no order, except those that have expired, and those with something else in place of their record.
     func all() throws(RootError) -> [(record: TrashRecord, status: sys_attributes)] {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return [] }
         var items: [(TrashRecord, sys_attributes)] = []
         for name in try StateFolder.names(in: trash) where name.hasSuffix(Self.item) {
-            guard let item = try find(String(name.dropLast(Self.item.count)), in: trash) else { continue }
-            items.append(item)
+            do throws(RootError) {
+                guard let item = try find(String(name.dropLast(Self.item.count)), in: trash) else { continue }
+                items.append(item)
+            } catch  where error.isDamage {
+                continue
+            }
         }
         return items
     }
@@ -246,7 +252,7 @@ package final class Trash: Sendable {
     func forget(_ id: String) throws(RootError) {
         guard let trash = try state.subfolder(Self.folder, creating: false) else { return }
         let status = unsafe sys_unlinkat(trash.number, id + Self.record, 0)
-        if status != -ENOENT { try check(status, "unlink a trash record") }
+        if status != -ENOENT { try checkState(status, "unlink a trash record", id + Self.record) }
     }
 
     /// Waits until the names in the trash are on the disk.
@@ -263,7 +269,7 @@ package final class Trash: Sendable {
         // The new name may take another block of the folder.
         try state.usingSpareRoom { () throws(RootError) in
             let hidden = unsafe sys_renameat(trash.number, id + Self.item, trash.number, id + Self.doomed)
-            if hidden != -ENOENT { try check(hidden, "renameat in the trash") }
+            if hidden != -ENOENT { try checkState(hidden, "renameat in the trash", id + Self.item) }
         }
     }
 
@@ -296,6 +302,8 @@ package final class Trash: Sendable {
             attempts.run { () throws(RootError) in
                 do throws(RootError) {
                     try tidy(name, in: trash, now, under: lock)
+                } catch  where error.isDamage {
+                    // What is not ours stays, and so does the item that it seems to describe.
                 } catch .busy {
                     // Another process is changing names: try again in a minute.
                     isHeld = true
@@ -362,8 +370,19 @@ package final class Trash: Sendable {
         return (record, status)
     }
 
+    /// The record of an item; nil when there is none, or it is damaged.
+    /// - Throws: ``RootError/damaged(_:)`` when something else has its name; what the disk reports.
     private func read(_ id: String, in trash: IdentifiedDescriptor) throws(RootError) -> TrashRecord? {
-        guard let bytes = try StateFile.bytes(of: id + Self.record, in: trash) else { return nil }
+        let bytes: [UInt8]
+        do throws(RootError) {
+            guard let found = try StateFile.bytes(of: id + Self.record, in: trash, upTo: Self.mostRecordBytes) else {
+                return nil
+            }
+            bytes = found
+        } catch  where error.isDamage {
+            state.incidents.report(.damagedFile(name: id + Self.record))
+            throw error
+        }
         var status = sys_attributes()
         guard let envelope = try? StateEnvelope(file: bytes),
             let record = try? TrashRecord(id: id, payload: envelope.payload)

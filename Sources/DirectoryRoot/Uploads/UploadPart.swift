@@ -101,11 +101,12 @@ extension UploadStore {
         do throws(RootError) {
             let stamped = unsafe sys_set_times_at(
                 folder.number, temporary, 0, -1, stamp.seconds, Int64(stamp.nanoseconds))
-            try check(stamped, "stamp an upload record")
-            try unsafe check(sys_statat(folder.number, temporary, &kept), "statat an upload record")
-            try unsafe check(
-                sys_renameat(folder.number, temporary, folder.number, record.id + Self.record),
-                "rename an upload record")
+            try checkState(stamped, "stamp an upload record", temporary)
+            try unsafe checkState(
+                sys_statat(folder.number, temporary, &kept), "statat an upload record", temporary)
+            let name = record.id + Self.record
+            try unsafe checkState(
+                sys_renameat(folder.number, temporary, folder.number, name), "rename an upload record", name)
         } catch {
             // What can't be removed is a leftover, which the next sweep finds.
             _ = unsafe sys_unlinkat(folder.number, temporary, 0)

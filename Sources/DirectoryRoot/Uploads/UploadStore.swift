@@ -18,6 +18,8 @@ package final class UploadStore: Sendable {
     /// How long a finished upload is remembered.
     static let remembersFinished: Duration = .seconds(3_600)
 
+    /// Far more than any record has.
+    private static let mostRecordBytes: UInt64 = 1 << 20
     /// The most finished uploads that are remembered.
     private static let mostFinished = 1_000
 
@@ -77,7 +79,8 @@ package final class UploadStore: Sendable {
             folder.number, record.id + Self.part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
         let part = UploadPart(
             store: self, folder: folder, id: record.id,
-            file: try IdentifiedDescriptor(adopting: check(opened, "create a part"), "fstat state"))
+            file: try IdentifiedDescriptor(
+                adopting: checkState(opened, "create a part", record.id + Self.part), "fstat state"))
         do throws(RootError) {
             try part.locked { () throws(RootError) in try part.take(record) }
         } catch {
@@ -169,7 +172,7 @@ package final class UploadStore: Sendable {
         if opened == -ENOENT { throw .unknownToken }
         let part = UploadPart(
             store: self, folder: folder, id: id,
-            file: try IdentifiedDescriptor(adopting: check(opened, "open a part"), "fstat state"))
+            file: try IdentifiedDescriptor(adopting: checkState(opened, "open a part", id + Self.part), "fstat state"))
         return try part.locked { () throws(RootError) in
             // Read again: its previous owner may have finished it just now.
             guard var record = try self.find(id)?.record, part.isNamed(), try isAllowed(record) else {
@@ -307,8 +310,18 @@ package final class UploadStore: Sendable {
         return last.advanced(by: expiry)
     }
 
+    /// The record of an upload; nil when there is none, or it is damaged: then it is kept under another name.
     func read(_ id: String, in folder: IdentifiedDescriptor) throws(RootError) -> UploadRecord? {
-        guard let bytes = try StateFile.bytes(of: id + Self.record, in: folder) else { return nil }
+        let bytes: [UInt8]
+        do throws(RootError) {
+            guard let found = try StateFile.bytes(of: id + Self.record, in: folder, upTo: Self.mostRecordBytes) else {
+                return nil
+            }
+            bytes = found
+        } catch  where error.isDamage {
+            setAside(id, in: folder)
+            return nil
+        }
         do {
             guard let line = try StateRecord.all(in: StateEnvelope(file: bytes).payload).first else {
                 throw DamagedState()
@@ -321,13 +334,17 @@ package final class UploadStore: Sendable {
                 _ = unsafe sys_unlinkat(folder.number, id + Self.record, 0)
                 return nil
             }
-            let kept = "\(id).damaged"
-            let isKept =
-                unsafe !state.isReadOnly && sys_renameat(folder.number, id + Self.record, folder.number, kept) == 0
-            // If it keeps its name, it is examined again; or another process may have moved it.
-            if isKept { state.incidents.report(.damagedFile(name: id + Self.record, keptAs: kept)) }
+            setAside(id, in: folder)
             return nil
         }
+    }
+
+    private func setAside(_ id: String, in folder: IdentifiedDescriptor) {
+        let kept = "\(id).damaged"
+        let isKept =
+            unsafe !state.isReadOnly && sys_renameat(folder.number, id + Self.record, folder.number, kept) == 0
+        // If it keeps its name, it is examined again; or another process may have moved it.
+        if isKept { state.incidents.report(.damagedFile(name: id + Self.record, keptAs: kept)) }
     }
 
     private func isOver(_ record: UploadRecord, in folder: IdentifiedDescriptor) -> Bool {
@@ -358,7 +375,7 @@ package final class UploadStore: Sendable {
     private func remove(_ id: String, in folder: IdentifiedDescriptor) throws(RootError) {
         for name in [id + Self.record, id + Self.part] {
             let status = unsafe sys_unlinkat(folder.number, name, 0)
-            if status != -ENOENT { try check(status, "unlink an upload") }
+            if status != -ENOENT { try checkState(status, "unlink an upload", name) }
         }
     }
 

@@ -325,7 +325,9 @@ final class Engine: Sendable {
     /// Writes a failed system call to the server's log.
     func log(_ error: RootError) {
         guard case .system(let failed) = error else { return }
-        logger.error("a system call failed", metadata: ["call": "\(failed.call)", "errno": "\(failed.errno)"])
+        var metadata: Logger.Metadata = ["call": "\(failed.call)", "errno": "\(failed.errno)"]
+        if let file = failed.file { metadata["file"] = "\(file)" }
+        logger.error("a system call failed", metadata: metadata)
     }
 
     /// Turns whatever a handler throws into a response.

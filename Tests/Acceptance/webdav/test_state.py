@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import stat
 import time
 import xml.etree.ElementTree as ET
 
@@ -234,3 +235,30 @@ def test_too_many_properties_are_not_called_a_full_disk(server):
     many = "".join(f"<p{number} xmlns='x'>1</p{number}>" for number in range(1_001))
     answer = ask(server, "PROPPATCH", "/file", body=f"<propertyupdate xmlns='DAV:'><set><prop>{many}</prop></set></propertyupdate>")
     assert answer.status == 507 and "1,000 properties" in answer.text and "disk" not in answer.text
+
+
+def put_in_place(path, kind):
+    if path.exists():
+        path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to("nowhere")
+    else:
+        os.mknod(path, stat.S_IFSOCK | 0o600)
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "socket"])
+@pytest.mark.parametrize("name", ["commit", "lock", "locks", "properties"])
+def test_something_else_in_place_of_the_state_says_nothing_about_the_share(serve, name, kind):
+    """Who keeps a copy of the share would take a 404 for its removal."""
+    server = serve()
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    assert ask(server, "LOCK", "/locked", body=LOCK).status == 201
+    assert ask(server, "PROPPATCH", "/a", body=PROPERTY).status == 207
+    put_in_place(server.root / ".shareserve" / name, kind)
+    answers = [ask(server, *request).status for request in [
+        ("GET", "/"), ("GET", "/a"), ("PROPFIND", "/", "Depth: 1"), ("PROPFIND", "/a", "Depth: 0"), ("PUT", "/new"),
+        ("MKCOL", "/folder"), ("COPY", "/a", "Destination: /b"), ("DELETE", "/a")]]
+    assert set(answers) <= {200, 201, 204, 207, 500}, answers
+    assert 500 not in answers or f"file={name}" in server.logged()

@@ -67,7 +67,7 @@ import Testing
         try root(disk).sweep()
         let file = open(disk.path + "/.shareserve/spare/0", O_RDONLY)
         defer { close(file) }
-        let bytes = try StateFile.readAll(file, expecting: 16_384)
+        let bytes = try StateFile.readAll(file, "0", expecting: 16_384)
         let words = stride(from: 0, to: bytes.count, by: 8).map { Array(bytes[$0..<$0 + 8]) }
         #expect(words.count == 2_048 && Set(words).count == words.count)
     }

@@ -3,6 +3,14 @@ import Testing
 
 @testable import DirectoryRoot
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 @Suite("Trash") struct TrashTests {
     let directory: TemporaryDirectory
     let time = TestClock()
@@ -50,14 +58,13 @@ import Testing
     @Test("What is over goes, also where something of the uploads can't be read")
     func purgeBesideFaults() throws {
         _ = try #require(try share.moveToTrash(SharePath("a")))
-        try directory.makeDirectory(".shareserve/uploads")
-        try directory.link(".shareserve/uploads/" + String(repeating: "0", count: 32) + ".record", to: "nowhere")
+        try directory.write("", to: ".shareserve/uploads")
         time.pass(100)
-        #expect(throws: RootError.notFound) { try share.root.sweep() }
+        #expect(throws: RootError.system(errno: ENOTDIR, call: "openat")) { try share.root.sweep() }
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 
-    @Test("One record that can't be read keeps none of the others")
+    @Test("What is no record keeps no other from going, is told once, and stays")
     func purgeBesideUnreadable() throws {
         for name in ["a/b.txt", "a/c/d.txt"] {
             _ = try #require(try share.moveToTrash(SharePath(name)))
@@ -70,9 +77,30 @@ import Testing
             try directory.makeDirectory(".shareserve/uploads/" + name)
         }
         time.pass(90 * 86_400)
-        #expect(throws: RootError.self) { try share.root.sweep() }
+        try share.root.sweep()
+        #expect(share.root.takeIncidents().count == 32)
+        try share.root.sweep()
+        #expect(share.root.takeIncidents() == [])
         #expect(directory.names(in: ".shareserve/trash").count == 16)
         #expect(directory.names(in: ".shareserve/uploads").count == 16)
+    }
+
+    @Test("An item with something else in place of its record hides no other", arguments: ["folder", "link", "huge"])
+    func foreignRecord(kind: String) throws {
+        let bad = try #require(try share.moveToTrash(SharePath("a/b.txt")))
+        let good = try #require(try share.moveToTrash(SharePath("a")))
+        let record = ".shareserve/trash/\(bad.id).record"
+        if kind != "huge" { directory.removeAll(record) }
+        switch kind {
+        case "folder": try directory.makeDirectory(record)
+        case "link": try directory.link(record, to: "nowhere")
+        default: #expect(truncate(directory.path(of: record), 1 << 40) == 0)
+        }
+        #expect(try share.trashItems().map(\.id) == [good.id])
+        #expect(share.root.takeIncidents() == [.damagedFile(name: "\(bad.id).record")])
+        time.pass(90 * 86_400)
+        try share.root.sweep()
+        #expect(Set(directory.names(in: ".shareserve/trash")) == ["\(bad.id).item", "\(bad.id).record"])
     }
 
     @Test("A record that a killed process had not written yet is no damage, and goes")

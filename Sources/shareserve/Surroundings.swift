@@ -14,6 +14,14 @@ enum Surroundings {
     /// With fewer open files they cannot be divided among their uses; the lower bound of the setting too.
     private static let fewestFiles = 96
 
+    /// Keeps the umask from closing to the process what it creates itself, such as the state of the share.
+    ///
+    /// To be called before anything is created.
+    static func keepOwnRights() {
+        let given = umask(0o077)
+        umask(given & ~0o700)
+    }
+
     /// Raises the limit of open files as far as the system and the settings allow, and checks that it suffices.
     ///
     /// - Throws: ``StartError`` that names what is missing.

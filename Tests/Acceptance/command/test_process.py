@@ -131,6 +131,28 @@ def test_state_of_another_user_is_told_of(serve, folder):
     wait_until(lambda: "place=.shareserve" in server.logged(), "the log says why nothing can be written")
 
 
+@pytest.mark.root
+def test_a_umask_that_closes_everything_does_not_close_the_state(serve, folder):
+    root = folder / "share"
+    root.mkdir()
+    os.chown(root, 65534, 65534)
+
+    def as_nobody():
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        os.umask(0o777)
+
+    server = serve(preexec=as_nobody, root=root)
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    assert ask(server, "LOCK", "/new", body=(
+        '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>')).status == 201
+    assert ask(server, "COPY", "/a", "Destination: /b").status == 201
+    assert {path.stat().st_mode & 0o777 for path in (root / ".shareserve").iterdir() if path.is_dir()} <= {0o700}
+    assert (root / ".shareserve").stat().st_mode & 0o777 == 0o700
+    assert (root / ".shareserve" / "locks").stat().st_mode & 0o777 == 0o600
+
+
 def test_unknown_user_is_one_line(folder):
     words = [str(binary()), str(folder), "--port", "0", "--user", "no such user", "--tls-self-signed"]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=20)

@@ -17,6 +17,8 @@ struct OwnCertificate {
     let names: [String]
     /// Why clients may refuse it, each in words for a person.
     let concerns: [String]
+    /// When it begins and ends to be valid; nil when it can't be read.
+    private let period: (begin: Date, end: Date)?
 
     /// Examines a certificate at the time `now`.
     /// - Throws: ``TLSError`` for one with which no handshake can succeed.
@@ -39,6 +41,13 @@ struct OwnCertificate {
             concerns.append("the certificate is not valid before \(Self.day(parsed.notValidBefore))")
         }
         self.concerns = concerns
+        period = parsed.map { ($0.notValidBefore, $0.notValidAfter) }
+    }
+
+    /// Whether clients with this machine's clock refuse it because of the time.
+    var isOfAnotherTime: Bool {
+        let now = Date()
+        return period.map { now < $0.begin || $0.end < now } ?? false
     }
 
     /// The length of the modulus of an RSA key; nil for other keys.

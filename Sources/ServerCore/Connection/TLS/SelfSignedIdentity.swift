@@ -19,16 +19,16 @@ struct SelfSignedIdentity {
     /// Its validity in seconds: no longer than browsers and Apple's systems accept.
     private static let lifetime = 820.0 * 86_400
 
-    /// The stored one, if it is valid for another month and for these names; else a new one, which is stored if
+    /// The stored one, if it is valid now, for another month and for these names; else a new one, which is stored if
     /// possible.
     ///
     /// Several processes that start at the same time all get the same.
-    static func kept(in root: DirectoryRoot, names: [String]) throws -> SelfSignedIdentity {
+    static func kept(in root: DirectoryRoot, names: [String], now: Date = Date()) throws -> SelfSignedIdentity {
         func good(_ bytes: [UInt8]) -> SelfSignedIdentity? {
-            SelfSignedIdentity(String(decoding: bytes, as: UTF8.self)).flatMap { $0.isGood(for: names) ? $0 : nil }
+            SelfSignedIdentity(String(decoding: bytes, as: UTF8.self)).flatMap { $0.isGood(for: names, now) ? $0 : nil }
         }
         if let old = root.kept(name).flatMap(good) { return old }
-        let new = try make(names: names)
+        let new = try make(names: names, now)
         do {
             let bytes = try root.kept(
                 name, isGood: { good($0) != nil }, orMake: { Array((new.certificate + "\n" + new.key).utf8) })
@@ -40,7 +40,7 @@ struct SelfSignedIdentity {
     }
 
     /// Creates a new one for these host names and numeric addresses, the first of them the subject.
-    static func make(names: [String]) throws -> SelfSignedIdentity {
+    private static func make(names: [String], _ now: Date) throws -> SelfSignedIdentity {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(names.first ?? "shareserve") }
         let alternatives = names.map { name in
@@ -50,7 +50,7 @@ struct SelfSignedIdentity {
         let certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key.publicKey),
             // Clocks differ.
-            notValidBefore: Date(timeIntervalSinceNow: -86_400), notValidAfter: Date(timeIntervalSinceNow: lifetime),
+            notValidBefore: now.addingTimeInterval(-86_400), notValidAfter: now.addingTimeInterval(lifetime),
             issuer: subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
             extensions: Certificate.Extensions {
                 Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
@@ -72,14 +72,16 @@ struct SelfSignedIdentity {
         self.init(certificate: documents[0].pemString, key: documents[1].pemString)
     }
 
-    private func isGood(for names: [String]) -> Bool {
+    private func isGood(for names: [String], _ now: Date) -> Bool {
         guard let certificate = try? Certificate(pemEncoded: certificate),
             let known = try? certificate.extensions.subjectAlternativeNames
         else { return false }
-        let isLasting = certificate.notValidAfter > Date(timeIntervalSinceNow: 30 * 86_400)
+        // The clock may have been wrong when it was made.
+        let isOfNow =
+            certificate.notValidBefore <= now && now.addingTimeInterval(30 * 86_400) < certificate.notValidAfter
         // Addresses change often; the certificate that a person was told to trust stays as long as the names do.
         let hosts = known.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
-        return isLasting && names.allSatisfy { NetworkAddress($0) != nil || hosts.contains($0) }
+        return isOfNow && names.allSatisfy { NetworkAddress($0) != nil || hosts.contains($0) }
     }
 }
 

@@ -106,7 +106,8 @@ final class TLSContexts: Sendable {
         }
     }
 
-    /// Reloads when files have changed, until the task is cancelled.
+    /// Reloads when files have changed, and replaces a self-signed certificate when the clock says that it is not valid,
+    /// until the task is cancelled.
     func watch(every interval: Duration) async {
         // A disk that hangs must not block a thread that other tasks need.
         let queue = DispatchQueue(label: "certificate")
@@ -122,10 +123,17 @@ final class TLSContexts: Sendable {
     }
 
     private func reloadIfChanged() {
-        guard Self.stamps(settings) != state.withLock({ $0.stamps }) else { return }
+        let (stamps, isOfAnotherTime) = state.withLock { ($0.stamps, $0.own.isOfAnotherTime) }
+        var isOver = false
+        if case .selfSigned = settings.identity { isOver = isOfAnotherTime }
+        guard isOver || Self.stamps(settings) != stamps else { return }
         do {
             try reload()
-            logger.notice("reloaded the certificate")
+            guard isOver else { return logger.notice("reloaded the certificate") }
+            // Also when the clock was set: it was wrong when the certificate was made, or is now.
+            logger.warning(
+                "made a new certificate, since the old one is not valid at this time",
+                metadata: ["fingerprint": "\(fingerprint)"])
         } catch {
             logger.error("could not reload the certificate", metadata: ["reason": "\(error)"])
         }

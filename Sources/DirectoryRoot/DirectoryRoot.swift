@@ -108,6 +108,11 @@ public final class DirectoryRoot: Sendable {
     /// Waits for the program or machine that serves its file system, if there is one.
     public var isGone: Bool { resolver.isHomeGone }
 
+    /// Whether the shared directory was removed, and what is at its path now can't be opened by this process.
+    ///
+    /// Waits for the disk.
+    public var isOutOfReach: Bool { resolver.isHomeOutOfReach }
+
     private func acting<Answer, Failure>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {
         guard let owner = policy.stateOwner else { return try body() }
         return try owner.acting(body)

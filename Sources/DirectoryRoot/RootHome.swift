@@ -74,6 +74,18 @@ final class RootHome: Sendable {
         return !new.isSame(as: old)
     }
 
+    /// Whether a directory is at the path again after the open one was removed, but this process may not open it: a
+    /// confined one, when the directory above was made anew too.
+    ///
+    /// Waits for the disk.
+    var isOutOfReach: Bool {
+        var found = sys_attributes()
+        guard isGone, unsafe sys_stat(path, &found) == 0, found.isDirectory else { return false }
+        let opened = unsafe sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0)
+        if opened >= 0 { _ = sys_close(opened) }
+        return opened == -EACCES
+    }
+
     /// Whether it is time to ``look()``, which may wait for the disk.
     var isDue: Bool { sys_coarse_milliseconds() - lastLook.load(ordering: .relaxed) >= 1_000 }
 

@@ -26,6 +26,8 @@ package struct Resolver: Sendable {
     var system: RootHome.System { home.system }
     /// Whether the open root was removed; on a far file system, this may wait.
     var isHomeGone: Bool { home.isGone }
+
+    var isHomeOutOfReach: Bool { home.isOutOfReach }
     /// Where the root was opened, if it is not there any more; waits for the disk.
     var leftHome: String? { home.isElsewhere ? home.path : nil }
 

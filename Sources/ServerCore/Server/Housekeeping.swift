@@ -24,7 +24,7 @@ struct Housekeeping: Sendable {
     func keep() async {
         var hadRoom = true
         var left: String?
-        var wasGone = false
+        var missing: Logger.Message?
         var wasRefused = false
         while !Task.isCancelled {
             let obstacle = (try? await io.run { [root] in root.obstacle }) ?? nil
@@ -53,7 +53,9 @@ struct Housekeeping: Sendable {
                 logger.warning("the disk is full: nothing can be uploaded, and what is deleted can't be had back")
             }
             hadRoom = root.hasRoomForTrash
-            let home = try? await io.run { [root] in (left: root.pathLeft, isGone: root.isGone) }
+            let home = try? await io.run { [root] in
+                (left: root.pathLeft, isGone: root.isGone, isOutOfReach: root.isOutOfReach)
+            }
             if let path = home?.left, path != left {
                 // Whoever put another directory there may wonder why its contents are not served.
                 logger.warning(
@@ -61,10 +63,16 @@ struct Housekeeping: Sendable {
                     metadata: ["place": "\(path)"])
             }
             left = home?.left
-            if home?.isGone == true, !wasGone {
-                logger.warning("the shared directory was removed: until it is there again, nothing is served")
-            }
-            wasGone = home?.isGone == true
+            let wasMissing = missing
+            missing =
+                if home?.isOutOfReach == true {
+                    "the shared directory is there again, but this process can't open it: start the server anew"
+                } else if home?.isGone == true {
+                    "the shared directory was removed: until it is there again, nothing is served"
+                } else {
+                    nil
+                }
+            if let missing, missing != wasMissing { logger.warning(missing) }
             try? await Task.sleep(for: Self.interval)
         }
     }

@@ -52,10 +52,9 @@ final class Signals: Sendable {
     }
 
     /// Ignores signals that must not end a daemon: the peer has gone (SIGPIPE), or a file exceeds the process's size
-    /// limit (SIGXFSZ).
+    /// limit (SIGXFSZ); and those that other servers rotate their logs at (SIGUSR1, SIGUSR2).
     static func ignoreFatalOnes() {
-        signal(SIGPIPE, SIG_IGN)
-        signal(SIGXFSZ, SIG_IGN)
+        for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
     }
 
     /// Turns off the default action of signals, which would end the process; they are queued here until they are

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import resource
+import signal
 import ssl
 import subprocess
 import threading
@@ -151,6 +152,14 @@ def test_a_umask_that_closes_everything_does_not_close_the_state(serve, folder):
     assert {path.stat().st_mode & 0o777 for path in (root / ".shareserve").iterdir() if path.is_dir()} <= {0o700}
     assert (root / ".shareserve").stat().st_mode & 0o777 == 0o700
     assert (root / ".shareserve" / "locks").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2])
+def test_signals_that_mean_nothing_to_it(serve, number):
+    server = serve()
+    server.signal(number)
+    assert ask(server, "GET", "/").status == 200
+    assert server.stop() == 0
 
 
 def test_unknown_user_is_one_line(folder):

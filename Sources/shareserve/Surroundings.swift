@@ -43,7 +43,11 @@ enum Surroundings {
             let place = unsafe sys_openat(AT_FDCWD, "/proc/self/task/\(getpid())/stat", O_RDONLY, 0)
             guard place >= 0 else {
                 throw StartError(
-                    status: .failed, message: "/proc is not mounted here, and the program cannot run without it")
+                    status: .failed,
+                    message: """
+                        /proc is not mounted here, or belongs to another PID namespace, and the program cannot run \
+                        without it
+                        """)
             }
             _ = sys_close(place)
         #endif

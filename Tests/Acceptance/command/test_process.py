@@ -242,11 +242,16 @@ def with_proc(command):
 
 @pytest.mark.root
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers cannot run without it either")
-def test_without_proc_it_does_not_begin(folder):
-    words = [*with_proc("umount --lazy /proc"), str(binary()), str(folder), "--port", "0", "--bind", "127.0.0.1"]
+@pytest.mark.parametrize("is_there", [False, True])
+def test_without_its_proc_it_does_not_begin(folder, is_there):
+    wrapper = with_proc("umount --lazy /proc")
+    if is_there:
+        wrapper = ["unshare", "--pid", "--fork"]
+    words = [*wrapper, str(binary()), str(folder), "--port", "0", "--bind", "127.0.0.1"]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=20)
     assert ended.returncode == 70
-    assert ended.stderr == "shareserve: /proc is not mounted here, and the program cannot run without it\n"
+    assert ended.stderr == (
+        "shareserve: /proc is not mounted here, or belongs to another PID namespace, and the program cannot run without it\n")
 
 
 @pytest.mark.root

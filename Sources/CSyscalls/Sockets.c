@@ -137,6 +137,12 @@ void sys_lower_file_limit(int64_t most) {
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+int64_t sys_file_size_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return -1;
+    return (int64_t)limit.rlim_cur;
+}
+
 const int sys_again = EAGAIN;
 const int sys_not_supported = EOPNOTSUPP;
 const int sys_no_call = ENOSYS;

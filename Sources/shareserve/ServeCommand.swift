@@ -63,7 +63,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             path throws(StartError) in try SettingFile.read(path, as: "configuration file")
         }
         let logger = try Logger(settings)
-        try Surroundings.check(settings)
+        try Surroundings.check(settings, logger: logger)
         for variable in settings.unknownVariables {
             // Logged as a warning, so that it is not missed where standard output is discarded, as for a service: the
             // variable may have been meant as an access rule.

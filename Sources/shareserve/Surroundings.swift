@@ -1,4 +1,5 @@
 import CSyscalls
+import Logging
 
 #if canImport(Darwin)
     import Darwin
@@ -24,8 +25,10 @@ enum Surroundings {
 
     /// Raises the limit of open files as far as the system and the settings allow, and checks that it suffices.
     ///
+    /// A limit on the size of files is only told: clients get 413 beyond it.
+    ///
     /// - Throws: ``StartError`` that names what is missing.
-    static func check(_ settings: Settings) throws(StartError) {
+    static func check(_ settings: Settings, logger: Logger) throws(StartError) {
         if let most = try settings.number("max-open-files", in: fewestFiles...1_048_576) {
             sys_lower_file_limit(Int64(most))
         }
@@ -36,6 +39,12 @@ enum Surroundings {
                 message:
                     "the process may have \(files) files open, and needs \(fewestFiles): raise it (ulimit -n, LimitNOFILE=)"
             )
+        }
+        let largest = sys_file_size_limit()
+        if largest >= 0 {
+            logger.warning(
+                "no file can be larger than the process's limit (ulimit -f, LimitFSIZE=)",
+                metadata: ["bytes": "\(largest)"])
         }
         #if os(Linux)
             // libdispatch reads about its threads there, and ends the process when it cannot. The first thread's id is

@@ -29,3 +29,5 @@ int sys_is_memory(int file);
 int64_t sys_raise_file_limit(void);
 // Lowers both limits of open files to `most`; limits that are lower already stay.
 void sys_lower_file_limit(int64_t most);
+// The most bytes that a file may have by the process's limit; -1 without one.
+int64_t sys_file_size_limit(void);

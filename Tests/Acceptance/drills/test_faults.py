@@ -189,6 +189,7 @@ def test_file_size_limit_of_the_process(serve):
     assert ask(server, "PUT", "/a", body=b"y" * 2_000_000).status in (413, 507)
     assert (server.root / "a").read_bytes() == b"x" * 500_000
     assert server.alive()
+    assert "no file can be larger than the process's limit" in server.logged()
 
 
 @pytest.mark.root

@@ -56,6 +56,20 @@ def test_stream(limited):
     assert took > AT_LEAST, took
 
 
+@pytest.mark.parametrize("request_", [["/folder/?json"], ["-X", "PROPFIND", "-H", "Depth: 1", "/folder/"]], ids=["JSON", "PROPFIND"])
+def test_listings(limited, request_):
+    """Bodies in memory, many on one connection."""
+    (limited.root / "folder").mkdir()
+    for number in range(120):
+        (limited.root / "folder" / f"{number:0200}").touch()
+    *options, path = request_
+    _, shown = curl(limited, limited.protocol, *options, "-o", "/dev/null", limited.url + path)
+    times = SIZE // int(shown.split()[2]) + 1
+    took, shown = curl(limited, limited.protocol, *options, *["-o", "/dev/null", limited.url + path] * times)
+    assert shown.startswith("20")
+    assert took > AT_LEAST, took
+
+
 def test_streams_of_one_connection_share_its_rate(serve):
     server = serve("--limit-rate", str(RATE), "--tls-self-signed")
     for name in "abc":

@@ -3,6 +3,8 @@ import NIOCore
 /// The part of a response that is sent after its head.
 enum Outgoing {
     case none
+    /// A body in memory, of which the bytes from an index on are still to be sent, as the rate limit allows.
+    case bytes([UInt8], from: Int)
     /// A span of a file: a piece of a stream if `isPiece`, else the whole body.
     case file(FileSpan, isPiece: Bool)
     /// The pieces of the sink: chunked, with a number of bytes still to come, or until the connection ends.

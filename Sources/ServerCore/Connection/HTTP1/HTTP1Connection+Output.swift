@@ -22,6 +22,12 @@ extension HTTP1Connection {
             guard budget > 0 else { return isLimited ? () : goOnLater() }
             switch outgoing {
             case .none: return
+            case .bytes(let bytes, let from):
+                let end = min(bytes.count, from + budget)
+                outgoing = .bytes(bytes, from: end)
+                unsafe bytes[from..<end].withUnsafeBytes { unsafe emit($0) }
+                budget -= end - from
+                if end == bytes.count { return finishAnswer() }
             case .file(var span, let isPiece):
                 guard span.count > 0 else {
                     fileEnded(isPiece: isPiece)

@@ -184,7 +184,11 @@ extension HTTP1Connection {
     func recordBrokenOff() {
         guard isAnswering else { return record(status: AccessRecord.abandoned, bytes: 0) }
         var sent = sentBytes &- Int64(outstanding)
-        if case .file(let span, _) = outgoing { sent &-= span.count }
+        switch outgoing {
+        case .bytes(let bytes, let from): sent &-= Int64(bytes.count - from)
+        case .file(let span, _): sent &-= span.count
+        case .none, .stream: break
+        }
         // For a whole body, these are counted already.
         if !isAnswered, let exchange { sent &+= exchange.sink.sentAround }
         record(status: status, bytes: isHeadOnly ? 0 : max(0, sent))

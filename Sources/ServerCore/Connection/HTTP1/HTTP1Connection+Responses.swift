@@ -27,9 +27,11 @@ extension HTTP1Connection {
         case .empty: finishAnswer()
         case .bytes(let bytes):
             sentBytes = Int64(bytes.count)
+            guard !pace.isLimited else {
+                outgoing = .bytes(bytes, from: 0)
+                return pump()
+            }
             unsafe bytes.withUnsafeBytes { unsafe emit($0) }
-            // Not worth a wait of its own: the next bytes pay for it.
-            if pace.isLimited { _ = pace.spend(bytes.count) }
             finishAnswer()
         case .file(let entry, let range):
             sentBytes = Int64(range.count)

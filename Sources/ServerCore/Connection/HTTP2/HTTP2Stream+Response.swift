@@ -61,7 +61,10 @@ extension HTTP2Stream {
         switch response.body {
         case .empty: finish()
         case .bytes(let bytes):
-            whole = bytes
+            sentBytes = Int64(bytes.count)
+            outgoing = .bytes(bytes, from: 0)
+            // Of short responses, each is paid for by the next one.
+            keepToRate(0)
             pump()
         case .file(let entry, let range):
             sentBytes = Int64(range.count)
@@ -137,7 +140,7 @@ extension HTTP2Stream {
     }
 
     private func waitForTurn() {
-        guard !isQueued, whole != nil || !outgoing.isNone else { return }
+        guard !isQueued, !outgoing.isNone else { return }
         isQueued = true
         connection.enqueue(self)
         if deadline == .max { timeTheReader() }
@@ -152,24 +155,25 @@ extension HTTP2Stream {
 
     /// Sends the next piece of the body; false when there is nothing to send now.
     private func sendNext(upTo limit: Int) -> Bool {
-        if let bytes = whole {
-            whole = nil
-            sentBytes = Int64(bytes.count)
-            write(ByteBuffer(bytes: bytes), isLast: true)
-            finish()
-            return false
-        }
         switch outgoing {
         case .none: return false
+        case .bytes(let bytes, let from):
+            let end = pace.isLimited ? min(bytes.count, from + limit) : bytes.count
+            outgoing = .bytes(bytes, from: end)
+            write(ByteBuffer(bytes: bytes[from..<end]), isLast: end == bytes.count)
+            guard end == bytes.count else { return true }
+            finish()
+            return false
         case .file(var span, let isPiece): return sendPiece(&span, isPiece: isPiece, upTo: limit)
         case .stream(_, let remaining): return pumpStream(remaining)
         }
     }
 
-    /// Waits if the bytes just sent were ahead of the rate limit.
+    /// Waits if the bytes sent so far, `count` of them just now, were ahead of the rate limit.
     private func keepToRate(_ count: Int) {
-        guard pace.isLimited, count > 0, !isOver else { return }
+        guard pace.isLimited else { return }
         let wait = pace.spend(count)
+        guard !isOver, !isPaused, count > 0 || wait > .zero else { return }
         isPaused = true
         let bound = NIOLoopBound(self, eventLoop: loopState.loop)
         loopState.loop.scheduleTask(in: TimeAmount(wait)) {

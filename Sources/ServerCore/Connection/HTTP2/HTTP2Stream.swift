@@ -36,8 +36,6 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
     /// What was received of the body while access was being decided on the pool; nil at all other times.
     var held: HeldBody?
 
-    /// A body in memory, until it is sent.
-    var whole: [UInt8]?
     var outgoing = Outgoing.none
     /// The state to return to after a file within a stream has been sent.
     var streamRest: Int64?
@@ -122,7 +120,6 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
-        whole = nil
         if isQueued { connection.dequeue(self) }
         _ = letGo()
         window.close(engine.memory.windows)

@@ -43,9 +43,9 @@ extension Response {
         _ bytes: [UInt8], to request: Request, status: Status = .ok, fields: ResponseFields, level: Int32 = 6
     ) -> Response {
         var response = Response(status, fields: fields, body: .bytes(bytes))
-        guard bytes.count > 860 else { return response }
         response.fields.merge("Vary", "Accept-Encoding")
         switch Negotiation.coding(acceptEncoding: request.fields["accept-encoding"]) {
+        case .gzip where bytes.count <= 860: break
         case .gzip, .gzipOnly:
             guard let deflater = try? Deflater(level: level) else { break }
             response.fields["Content-Encoding"] = "gzip"

@@ -57,7 +57,10 @@ package final class UploadStore: Sendable {
     func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
         var (parts, records) = try count(in: folder)
-        if parts >= limit - parts, forgetJoined(in: folder) { (parts, records) = try count(in: folder) }
+        if parts >= limit - parts {
+            forgetJoined(in: folder, except: record.parts)
+            (parts, records) = try count(in: folder)
+        }
         if parts >= limit || records > parts + Self.mostFinished {
             if isTimeToSweep() {
                 // The count afterwards decides, not whether everything could be swept.
@@ -99,16 +102,16 @@ package final class UploadStore: Sendable {
         }
     }
 
-    /// Removes the partial uploads that are part of a file.
-    /// - Returns: whether there were any.
-    private func forgetJoined(in folder: IdentifiedDescriptor) -> Bool {
-        let ids = joined.withLock { joined in
-            defer { joined = [] }
-            return joined
+    /// Removes the partial uploads that are part of a file, but for those that are being joined again.
+    private func forgetJoined(in folder: IdentifiedDescriptor, except parts: [String]) {
+        // Under the lock, so that nobody counts those that another thread is removing.
+        joined.withLock { joined in
+            guard !joined.isEmpty else { return }
+            let kept = Set(parts)
+            // What can't be removed expires.
+            for id in joined where !kept.contains(id) { try? remove(id, in: folder) }
+            joined = joined.filter(kept.contains)
         }
-        // What can't be removed expires.
-        for id in ids { try? remove(id, in: folder) }
-        return !ids.isEmpty
     }
 
     /// Leaves places for others: a requester who already has as many uploads as there are places left can't begin

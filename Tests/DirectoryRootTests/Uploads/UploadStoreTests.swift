@@ -243,6 +243,13 @@ import Testing
             let whole = try share.joinUploads(parts, as: UploadSpec(target: SharePath("\(number)"), length: nil))
             _ = try whole.finish(replacing: .nothing)
         }
+        // A client that did not get the answer asks again, when others need the places.
+        let parts = try (0..<2).map { _ in try share.createUpload(UploadSpec(target: nil, length: 0)).id }
+        for _ in 0..<3 {
+            let again = try share.joinUploads(parts, as: UploadSpec(target: SharePath("again"), length: nil))
+            _ = try again.finish(replacing: .anything)
+            _ = try share.createUpload(UploadSpec(target: SharePath("x"), length: 0)).finish(replacing: .anything)
+        }
         // Until they are part of one, they do.
         _ = try (0..<3).map { _ in try share.createUpload(UploadSpec(target: nil, length: 0)) }
         #expect(throws: RootError.tooManyUploads) { try share.createUpload(UploadSpec(target: nil, length: 0)) }

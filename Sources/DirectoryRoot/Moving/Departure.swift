@@ -158,13 +158,8 @@ final class Departure {
 
     /// Makes it durable that the source has lost its name, or has it again.
     /// - Parameter root: the share's root.
-    /// - Throws: what the disk reports; never ``RootError/tooMany``, since things are not as they were: the client must
-    ///   not be told to try again.
+    /// - Throws: what the disk reports; never ``RootError/tooMany``, since things are not as they were.
     func syncDirectory(in root: DirectoryRoot) throws(RootError) {
-        do throws(RootError) {
-            try WriteBack.waitForNames(at: place.directory.number, below: root.descriptor)
-        } catch {
-            throw error == .tooMany ? .system(errno: EMFILE, call: "open the source's folder after a move") : error
-        }
+        try WriteBack.waitForNames(at: place.directory.number, below: root.descriptor)
     }
 }

@@ -25,6 +25,10 @@ struct NameSync: Sendable {
     ) throws(RootError) {
         let answer = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
         guard answer == -EACCES || answer == -EPERM else {
+            // The names have changed: nobody must be told to try again.
+            guard answer != -EMFILE, answer != -ENFILE else {
+                throw .system(errno: -answer, call: "open a folder to sync it")
+            }
             opened = SharedDescriptor(try Descriptor(answer, "openat"))
             isOfAll = andAll
             return

@@ -20,29 +20,51 @@ struct StateLock {
     /// Whether the lock file is not empty, and nobody else can hold the lock; see ``CommitLock/mark()``.
     let isMarked: Bool
 
-    /// Waits for the lock, at most for `patience`, and a tenth of it where that is over already.
+    /// A lock file, as the last holder in this process left it.
+    struct Kept {
+        /// The file, left open.
+        var file: IdentifiedDescriptor?
+        /// Whether the last one here has waited for another process in vain.
+        ///
+        /// The threads behind it do not wait as long, one after another, for a process that hangs.
+        fileprivate var isHeldElsewhere = false
+    }
+
+    /// How long the lock is waited for after somebody has waited in vain.
+    private static let shortPatience: Duration = .milliseconds(100)
+
+    /// Waits for the lock, at most for `patience`.
     ///
     /// - Parameters:
     ///   - name: of the lock file.
     ///   - folder: the folder that holds it.
-    ///   - kept: the lock file that the last holder in this process left open.
+    ///   - kept: what the last holder in this process left.
     ///   - creating: whether a missing lock file is created.
-    ///   - began: when the caller began to wait for the other threads of this process: those would otherwise wait one
-    ///     after another for a process that hangs, and each hold a thread for as long.
     ///   - patience: how long to wait.
     /// - Throws: ``RootError/busy`` when another process holds the lock for longer; ``RootError/notFound`` without a
     ///   lock file.
     init(
-        named name: String, folder: IdentifiedDescriptor, kept: inout IdentifiedDescriptor?, creating: Bool = true,
-        since began: ContinuousClock.Instant, patience: Duration = StateFolder.patience
+        named name: String, folder: IdentifiedDescriptor, kept: inout Kept, creating: Bool = true,
+        patience: Duration = StateFolder.patience
     ) throws(RootError) {
         self.folder = folder
-        let deadline = max(began + patience, .now + patience / 10)
+        let deadline = ContinuousClock.now + (kept.isHeldElsewhere ? min(patience, Self.shortPatience) : patience)
         while true {
             let file: IdentifiedDescriptor
-            if let kept { file = kept } else { file = try Self.open(name, in: folder, creating: creating) }
-            kept = file
-            let isHeld = try Self.acquire(file, until: deadline)
+            if let known = kept.file {
+                file = known
+            } else {
+                file = try Self.open(name, in: folder, creating: creating)
+            }
+            kept.file = file
+            let isHeld: Bool
+            do throws(RootError) {
+                isHeld = try Self.acquire(file, until: deadline)
+                kept.isHeldElsewhere = false
+            } catch {
+                if error == .busy, patience > Self.shortPatience { kept.isHeldElsewhere = true }
+                throw error
+            }
             // If somebody removed the file meanwhile, our lock is on a file that nobody else uses.
             var found = sys_attributes()
             if unsafe sys_statat(folder.number, name, &found) == 0, file.isSame(as: found) {
@@ -51,7 +73,7 @@ struct StateLock {
                 return
             }
             _ = sys_lock(file.number, sys_lock_none, 0)
-            kept = nil
+            kept.file = nil
         }
     }
 

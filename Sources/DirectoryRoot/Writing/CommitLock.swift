@@ -13,7 +13,7 @@ final class CommitLock: Sendable {
 
     /// What the last holder in this process left for the next.
     struct Kept {
-        var file: IdentifiedDescriptor?
+        var lock = StateLock.Kept()
         var glance = StateGlance()
     }
 
@@ -45,15 +45,13 @@ final class CommitLock: Sendable {
         creating: Bool, patience: Duration = StateFolder.patience, _ body: (Bool) throws(RootError) -> Answer
     ) throws(RootError) -> Answer {
         var left: [NameSync] = []
-        let began = ContinuousClock.now
         let answer = try inProcess.withLock { (kept) throws(RootError) -> Answer in
             defer { left = takeOwed() }
             // A read-only share changes no name.
             guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
             let lock: StateLock
             do throws(RootError) {
-                lock = try StateLock(
-                    named: Self.name, folder: folder, kept: &kept.file, since: began, patience: patience)
+                lock = try StateLock(named: Self.name, folder: folder, kept: &kept.lock, patience: patience)
             } catch .noSpace {
                 // On a disk without space for one more file, removing files must still be possible.
                 return try body(false)

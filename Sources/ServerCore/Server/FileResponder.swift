@@ -40,7 +40,7 @@ public enum FileResponder {
     ///   - request: a GET or HEAD.
     /// - Returns: an immediate response if no digest is wanted.
     public static func answer(with entry: Entry, to request: Request) -> Answer {
-        guard let algorithm = request.wantedDigest else {
+        guard let algorithm = request.fields["want-repr-digest"].flatMap(ReprDigest.wanted) else {
             return .now(respond(with: entry, to: request))
         }
         return .later { request in

@@ -77,6 +77,8 @@ extension DAVRequest {
         guard let algorithm = OwnCloudChecksum.Algorithm(rawValue: name.lowercased()), algorithm != .adler32 else {
             throw HTTPError(.badRequest, "X-Recalculate-Hash is one of sha1, md5 and sha256.")
         }
+        // It has no meaning, but some clients send one.
+        _ = try await body()
         let entry = try await onDiskIfConditionsHold(needsTarget: true) { share in
             let entry = try share.open(path)
             // Fails for a requester that may not store the checksum, before the file is read.

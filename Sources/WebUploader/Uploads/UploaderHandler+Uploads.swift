@@ -95,7 +95,7 @@ extension UploaderHandler {
     func addFinished(_ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields) async {
         fields["ETag"] = finished.attributes.entityTag.text
         fields["Content-Location"] = request.href(finished.path, isDirectory: false)
-        guard let algorithm = request.wantedDigest else { return }
+        guard let algorithm = request.fields["want-repr-digest"].flatMap(ReprDigest.wanted) else { return }
         request.endWithClient()
         let io = request.io(for: finished.path)
         guard let entry = try? await io.run({ try request.share.open(finished.path) }),

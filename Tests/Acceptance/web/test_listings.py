@@ -1,14 +1,18 @@
 """A folder in all its forms: text, JSON, the page, and a table without scripts."""
 
+import contextlib
 import html.parser
 import json
 import os
 import re
+import socket
 import time
 import urllib.parse
 
 import pytest
 import requests
+
+from wire import ConnectionClosed, Wire, ask
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 EVIL = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\"b'c&d", "new\nline", "\x1b[31mred", "txt.\u202egpj", "\x9b31mred", "line\u2028end"]
@@ -231,3 +235,38 @@ def test_who_follows_links_comes_to_a_folder_with_its_slash(serve):
     for address in (server.url, server.url + "/sub", server.url.removesuffix("/files") + made.json()["address"].rstrip("/")):
         answer = requests.get(address, headers={"User-Agent": "Wget/1.25"}, timeout=20)
         assert answer.history[0].status_code == 307 and answer.url == address + "/" and answer.status_code == 200
+
+
+def test_a_short_listing_has_the_fields_of_a_long_one(server):
+    for accepted, coding in [("gzip", None), ("gzip, identity;q=0", "gzip"), ("identity", None)]:
+        answer = ask(server, "GET", "/?json", f"Accept-Encoding: {accepted}")
+        assert answer["Content-Encoding"] == coding and "Accept-Encoding" in answer["Vary"], accepted
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_who_takes_a_listing_slowly_gets_all_of_it(serve, form):
+    """Also while others look for a place."""
+    server = serve("--max-connections", "8", "--event-loops", "1")
+    for number in range(900):
+        (server.root / f"{number:0250}").touch()
+    whole = ask(server, "GET", f"/?{form}").body
+    slow = socket.socket()
+    slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 600)
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    slow.settimeout(20)
+    slow.connect(("127.0.0.1", server.port))
+    with slow, contextlib.ExitStack() as others:
+        slow.sendall(f"GET /?{form} HTTP/1.1\r\nHost: {server.authority}\r\n\r\n".encode())
+        got = b""
+        for _ in range(40):
+            got += slow.recv(2048)
+            other = others.enter_context(Wire(server))
+            with contextlib.suppress(ConnectionClosed):
+                other.ask("GET", "/nothing")
+            time.sleep(0.05)
+        head, _, body = got.partition(b"\r\n\r\n")
+        while len(body) < len(whole):
+            piece = slow.recv(65536)
+            assert piece, f"ends after {len(body)} of {len(whole)} bytes"
+            body += piece
+    assert body == whole

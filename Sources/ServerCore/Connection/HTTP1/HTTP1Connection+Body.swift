@@ -82,6 +82,24 @@ extension HTTP1Connection {
         if let pipe, !joined.isEmpty { push(joined, to: pipe) }
     }
 
+    /// Drops what nobody will read, so that what follows can be read: the end of the client's side, for example.
+    func dropInput() {
+        if !isBodyDone {
+            endPipe(.failure(HTTPError(.badRequest, "The body of this request has no meaning.")))
+            receiveBody()
+        }
+        guard isBodyDone else { return }
+        // Some clients end a body with an empty line.
+        while let byte = inbound.getInteger(at: inbound.readerIndex, as: UInt8.self), byte == 0x0D || byte == 0x0A {
+            inbound.moveReaderIndex(forwardBy: 1)
+        }
+        // Further requests are served after this one. But in HTTP/1.0, no client sends any before it has the response.
+        guard head.minorVersion == 0, inbound.readableBytes > 0 else { return }
+        closesAfter = true
+        incoming = .counted(.max)
+        receiveBody()
+    }
+
     func endPipe(_ end: Result<Void, HTTPError>) {
         guard let pipe else { return }
         self.pipe = nil

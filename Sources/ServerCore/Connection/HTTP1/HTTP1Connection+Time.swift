@@ -70,7 +70,7 @@ extension HTTP1Connection {
     ///
     /// The socket accepts data in large steps only, which are far apart on a slow line.
     private func lookAtProgress(_ tick: UInt32) {
-        guard phase == .exchange, deadline != .max else { return progress.rest(tick) }
+        guard isAwaited else { return progress.rest(tick) }
         if outstanding == 0 {
             _ = progress.look(receivedBody &+ (lease?.received ?? 0), tick)
         } else if let confirmed = ReaderWatch.confirmed(on: context?.channel) {
@@ -83,11 +83,16 @@ extension HTTP1Connection {
     /// Sends an interim response while the work for the response would be wasted if the client is gone: a vanished
     /// client answers with a reset, which ends the exchange.
     ///
-    /// Only to a client that has closed its side, or of which nothing is read at the moment, so that this would not be
-    /// noticed: because the rest of its body is not wanted, or it has sent further requests already.
+    /// Only to a client that has closed its side, or has sent further requests already, so that this would not be
+    /// noticed. In HTTP/1.0, which has no interim responses, one that has closed its side counts as gone.
     private func lookForClient() {
-        guard isInputClosed || !hasReadPending, lease == nil, outstanding == 0, let exchange, exchange.endsWithClient
-        else { return }
+        guard outstanding == 0, lease == nil, let exchange, exchange.endsWithClient else { return }
+        if !isInputClosed, !hasReadPending {
+            dropInput()
+            readIfUseful()
+        }
+        guard isInputClosed || !hasReadPending else { return }
+        if head.minorVersion == 0 { return abort() }
         inform(.processing, ResponseFields(), of: exchange)
     }
 
@@ -100,14 +105,19 @@ extension HTTP1Connection {
 
     var idleSince: UInt32? {
         switch phase {
-        case .head, .lingering: lastActivity
+        // A client that still takes a response is not idle.
+        case .head: outstanding == 0 ? lastActivity : nil
+        case .lingering: lastActivity
         // The response was taken; the client sends the rest of an unwanted body, or does not.
         case .exchange: isAnswered && outstanding == 0 ? lastActivity : nil
         case .closed: nil
         }
     }
 
-    var waitsSince: UInt32? { phase == .exchange && deadline != .max ? progress.since : nil }
+    var waitsSince: UInt32? { isAwaited ? progress.since : nil }
+
+    /// Whether something waits for the client: for the rest of its body, or for it to take a response.
+    private var isAwaited: Bool { deadline != .max && (phase == .exchange || phase == .head && outstanding > 0) }
 
     var stalledSince: UInt32? {
         kept > 0 || isSecure && outstanding > SoftByteBudget.uncounted ? max(lastActivity, taking.since) : nil

@@ -293,7 +293,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
             if isBodyDone {
                 // One read ahead, so that a disconnect is noticed; then back-pressure.
                 if inbound.readableBytes == 0 { read() }
-            } else if isAnswered || pipe?.isWanted == true {
+            } else if isAnswered || pipe?.isWanted == true || pipe == nil && exchange?.endsWithClient == true {
                 read()
             }
         case .closed: break

@@ -23,6 +23,7 @@
 #include "Sockets.h"
 #include "Confinement.h"
 #include "Memory.h"
+#include "Threads.h"
 #include "DirectWrites.h"
 
 // The result of one statx, in the same form on every system.

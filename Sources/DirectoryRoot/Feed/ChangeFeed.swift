@@ -79,7 +79,7 @@ package final class ChangeFeed: Sendable {
                 watch: watch, poll: nil, isShown: isShown, isThere: isThere, continuation: continuation)
             if let watch { state.subscribersOf[watch, default: []].insert(id) }
             // If no thread can be started now, the next subscriber tries again.
-            if !state.isRunning { state.isRunning = Self.startThread { [self] in run() } }
+            if !state.isRunning { state.isRunning = OwnThread.start("changes") { [self] in run() } }
             return (id, watch == nil || sys_is_shared(directory.number) != 0)
         }
         // Reading a folder may take a while: do it without the lock, so that nobody else waits for it.
@@ -251,40 +251,5 @@ package final class ChangeFeed: Sendable {
         guard case .names(let names) = change else { return change }
         let shown = names.filter(isShown)
         return shown.isEmpty ? nil : .names(shown)
-    }
-
-    /// - Returns: false when the system has no more threads.
-    private static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
-        final class Body: Sendable {
-            let run: @Sendable () -> Void
-            init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-        }
-        let context = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
-        #if canImport(Darwin)
-            var thread: pthread_t?
-            let status = unsafe pthread_create(
-                &thread, nil,
-                { context in
-                    // Apple's headers say nil can't come, or, seen in another way, that it can.
-                    if let context = unsafe context as UnsafeMutableRawPointer? {
-                        unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-                    }
-                    return nil
-                }, unsafe context)
-            if status == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
-        #else
-            var thread = pthread_t()
-            let status = unsafe pthread_create(
-                &thread, nil,
-                { context in
-                    if let context = unsafe context {
-                        unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-                    }
-                    return nil
-                }, unsafe context)
-            if status == 0 { pthread_detach(thread) }
-        #endif
-        if status != 0 { unsafe Unmanaged<Body>.fromOpaque(context).release() }
-        return status == 0
     }
 }

@@ -27,6 +27,7 @@ final class Engine: Sendable {
     private let shuttingDown = Atomic<Bool>(false)
     private let inFlight = Atomic<Int>(0)
     private let streams = Atomic<Int>(0)
+    private let threadWarning = RareWarning()
 
     let counters: Counters
     let accessLog: AccessLog?
@@ -142,6 +143,12 @@ final class Engine: Sendable {
 
     private static let get = Array("GET".utf8)[...]
 
+    /// The response when the system has no thread that a request could be answered on.
+    func withoutThread() -> Response {
+        threadWarning.log("requests are refused: the system has no more threads for this process", to: logger)
+        return Response(HTTPError.noThread)
+    }
+
     /// Takes one of the places for requests that are answered by tasks; false when all are taken.
     func enterFlight() -> Bool {
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= limits.requestsInFlight else {
@@ -206,7 +213,9 @@ final class Engine: Sendable {
     func settle(_ admission: Admission, _ done: @escaping @Sendable (Admission) -> Void) {
         switch admission {
         case .allow, .count, .refuse: done(admission)
-        case .check(let question): pool.submit { self.settle(self.outcome(of: question), done) }
+        case .check(let question):
+            guard pool.begin() else { return done(.refuse(withoutThread())) }
+            pool.submit { self.settle(self.outcome(of: question), done) }
         case .verify(let question):
             let isTaken = passwords.submit { self.settle(self.outcome(of: question), done) }
             if !isTaken { done(.refuse(Response(passwords.refusal))) }

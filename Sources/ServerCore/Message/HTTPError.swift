@@ -127,6 +127,10 @@ extension HTTPError {
         HTTPError("The server is shutting down. Try again in a few seconds.", retryAfter: 5)
     }
 
+    static var noThread: HTTPError {
+        HTTPError("The server has no thread for this at the moment. Try again in a few seconds.", retryAfter: 5)
+    }
+
     static var bodyBrokenOff: HTTPError { HTTPError(.badRequest, "The connection ended within the body.") }
 }
 

@@ -13,6 +13,7 @@ import pytest
 
 from server import wait_until
 from test_disks import windows
+from tracing import failing
 from wire import Wire, ask
 
 pytestmark = pytest.mark.root
@@ -405,3 +406,14 @@ def test_a_disk_that_answers_is_not_said_to_hang(serve, folder):
             assert {wire.response("PROPFIND").status for wire in wires} == {207}
     finally:
         disk.release()
+
+
+@pytest.mark.parametrize("below", ["pool/"], indirect=True)
+def test_no_more_threads(serve, folder, disk, below):
+    """The disk's own threads start with the first request for it: until they can, it is refused."""
+    server = serve(root=folder / "share")
+    with failing(server, "clone", "clone3", error="EAGAIN"):
+        answer = ask(server, "GET", f"/{below}deep/small")
+        assert answer.status == 503 and answer["Retry-After"]
+    wait_until(lambda: ask(server, "GET", f"/{below}deep/small").text == "hello", "it is served")
+    assert server.logged().count("the system has no more threads") == 1

@@ -49,11 +49,12 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     func start(
         _ request: Request, sendsBody: Bool, _ work: @escaping @Sendable (Request) async throws -> Response
     ) {
-        guard enterFlight() else { return }
+        let engine = engine
+        let threads = request.io.threads ?? engine.pool
+        guard enterFlight(on: threads) else { return }
         sink.onMore { [weak self] in self?.notifyMore() }
         request.storage.exchange = self
-        let engine = engine
-        task = Task(executorPreference: request.io.threads ?? engine.pool) {
+        task = Task(executorPreference: threads) {
             let response: Response
             do {
                 response = Self.withSmallFile(try await work(request), sendsBody)
@@ -71,9 +72,9 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     func start(
         _ request: Request, sendsBody: Bool, onDisk work: @escaping @Sendable (Request) throws -> Response
     ) {
-        guard enterFlight() else { return }
-        request.storage.exchange = self
         let threads = request.io.threads ?? engine.pool
+        guard enterFlight(on: threads) else { return }
+        request.storage.exchange = self
         threads.submit { [self] in
             let response: Response
             do {
@@ -120,10 +121,16 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     }
 
     /// Takes a place among the requests that are answered off the loop, or refuses this one.
-    private func enterFlight() -> Bool {
-        guard !engine.enterFlight() else { return true }
+    private func enterFlight(on threads: PoolThreads) -> Bool {
+        let refusal: Response
+        if !threads.begin() {
+            refusal = engine.withoutThread()
+        } else if engine.enterFlight() {
+            return true
+        } else {
+            refusal = Response(HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2))
+        }
         // In a later turn of the loop: it may be followed by any number of requests that are refused alike.
-        let refusal = Response(HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2))
         onLoop { $0.respond(refusal, to: self) }
         return false
     }

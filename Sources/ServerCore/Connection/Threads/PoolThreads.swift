@@ -1,5 +1,7 @@
 import CSyscalls
-import NIOPosix
+import DirectoryRoot
+import Dispatch
+import NIOCore
 import Synchronization
 
 /// The threads behind an ``IOPool``.
@@ -7,47 +9,65 @@ import Synchronization
 /// They also run the tasks that answer requests, as their preferred executor (SE-0417): such a task may wait for the
 /// disk without switching threads, and a request costs one hop to a thread and one back instead of one for each call.
 ///
-/// They start on first need: waiting for them took an eighth of the program's start time.
+/// They start on first need: waiting for them took an eighth of the program's start time. Not NIO's, which end the
+/// process when the system has no more threads: here those that there are do the work, and others join them later.
 final class PoolThreads: TaskExecutor {
+    /// How many there are, unless the system has too few.
     let count: Int
-    private let threads: NIOThreadPool
-    private let stage = Mutex(Stage.idle)
-    /// Whether `stage` is past `idle`, readable without its lock.
-    private let isPastIdle = Atomic(false)
+    private let state = Mutex(State())
+    /// A permit for each piece of work, and in the end one for each thread.
+    private let permits = DispatchSemaphore(value: 0)
+    /// Whether there is a thread or the end has come, readable without the lock.
+    private let isBegun = Atomic(false)
     /// The number of jobs that no thread has begun.
     private let waiting = Atomic<Int>(0)
     /// When a thread last began a job, or one arrived while none waited, by `sys_coarse_milliseconds`.
     private let movedAt = Atomic<Int64>(sys_coarse_milliseconds())
 
-    private enum Stage {
-        case idle, running, ended
+    private struct State {
+        var work = CircularBuffer<@Sendable () -> Void>()
+        var threads = 0
+        var hasEnded = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    init(count: Int) {
-        self.count = max(1, count)
-        threads = NIOThreadPool(numberOfThreads: self.count)
-    }
+    init(count: Int) { self.count = max(1, count) }
 
     /// Starts the threads if they have not been started.
-    private func begun() -> NIOThreadPool {
-        guard !isPastIdle.load(ordering: .acquiring) else { return threads }
-        stage.withLock { stage in
-            guard stage == .idle else { return }
-            threads.start()
-            stage = .running
-            isPastIdle.store(true, ordering: .releasing)
+    /// - Returns: false when there is none, since the system has no more.
+    func begin() -> Bool {
+        if isBegun.load(ordering: .relaxed) { return true }
+        return state.withLock { state in
+            startThreads(&state)
+            return state.threads > 0 || state.hasEnded
         }
-        return threads
+    }
+
+    private func startThreads(_ state: inout State) {
+        guard !state.hasEnded else { return }
+        while state.threads < count, OwnThread.start("disk", { [self] in work() }) { state.threads += 1 }
+        if state.threads > 0 { isBegun.store(true, ordering: .relaxed) }
+    }
+
+    /// What each thread does.
+    private func work() {
+        while true {
+            permits.wait()
+            guard let next = state.withLock({ $0.work.popFirst() }) else { break }
+            noteBegun()
+            next()
+        }
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.threads -= 1
+            return state.threads == 0 ? state.waiters : []
+        }
+        for waiter in waiters { waiter.resume() }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // A job runs even when the pool is ending: otherwise a task would never finish, and nobody could wait for it.
-        noteWaiting()
-        begun().submit { _ in
-            self.noteBegun()
-            unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
-        }
+        submit { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
     /// Runs `work` on one of the threads; directly if the caller is already on one.
@@ -55,21 +75,39 @@ final class PoolThreads: TaskExecutor {
     ///   - isCancellable: whether work that still waits for a thread is dropped when its task is cancelled.
     ///   - work: what is to be done.
     /// - Returns: the result of `work`.
-    /// - Throws: what `work` throws; `CancellationError` when it was dropped.
+    /// - Throws: what `work` throws; `CancellationError` when it was dropped; ``HTTPError`` 503 without any thread.
     func run<T: Sendable>(isCancellable: Bool = true, _ work: @escaping @Sendable () throws -> T) async throws -> T {
         let here = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor }
         if unsafe here == asUnownedTaskExecutor() { return try work() }
-        guard !isCancellable else { return try await begun().runIfActive(work) }
-        return try await withCheckedThrowingContinuation { continuation in
-            submit { continuation.resume(with: Result { try work() }) }
+        guard begin() else { throw HTTPError.noThread }
+        guard isCancellable else {
+            return try await withCheckedThrowingContinuation { continuation in
+                submit { continuation.resume(with: Result { try work() }) }
+            }
+        }
+        guard !state.withLock(\.hasEnded) else { throw CancellationError() }
+        return try await withTaskExecutorPreference(self) {
+            try Task.checkCancellation()
+            return try work()
         }
     }
 
-    /// Runs `work` on one of the threads, without waiting for it.
+    /// Runs `work` on one of the threads, without waiting for it; after the end, on the caller's.
+    ///
+    /// Without any thread, it waits until there is one, which each further piece of work tries to start.
     func submit(_ work: @escaping @Sendable () -> Void) {
         noteWaiting()
-        begun().submit { _ in
-            self.noteBegun()
+        let isTaken = state.withLock { state in
+            guard !state.hasEnded else { return false }
+            state.work.append(work)
+            // Those that are missing are missed when work waits.
+            if state.threads < count, state.threads == 0 || state.work.count > 1 { startThreads(&state) }
+            return true
+        }
+        if isTaken {
+            permits.signal()
+        } else {
+            noteBegun()
             work()
         }
     }
@@ -103,13 +141,28 @@ final class PoolThreads: TaskExecutor {
         await withCheckedContinuation { continuation in submit { continuation.resume() } }
     }
 
+    /// Has the threads end after the work that waits for them, and waits for that.
     func shutDown() async {
-        let isRunning = stage.withLock { stage in
-            defer { stage = .ended }
-            isPastIdle.store(true, ordering: .releasing)
-            return stage == .running
+        let (isFirst, threads, left) = state.withLock { state in
+            defer { state.hasEnded = true }
+            isBegun.store(true, ordering: .relaxed)
+            let left = state.threads == 0 ? state.work : []
+            if state.threads == 0 { state.work = [] }
+            return (!state.hasEnded, state.threads, left)
         }
-        // What is submitted to threads that were never started, or have ended, is run by the submitter.
-        if isRunning { try? await threads.shutdownGracefully() }
+        for work in left {
+            noteBegun()
+            work()
+        }
+        if isFirst {
+            for _ in 0..<threads { permits.signal() }
+        }
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.threads > 0 { state.waiters.append(continuation) }
+                return state.threads == 0
+            }
+            if isOver { continuation.resume() }
+        }
     }
 }

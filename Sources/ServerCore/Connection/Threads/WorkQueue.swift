@@ -31,8 +31,9 @@ final class WorkQueue: Sendable {
     }
 
     /// Runs `work` when it is its turn.
-    /// - Returns: false when too much is waiting already; `work` is dropped then.
+    /// - Returns: false when too much is waiting already, or there is no thread; `work` is dropped then.
     func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
+        guard pool.begin() else { return false }
         let (isTaken, isNow) = state.withLock { state in
             if state.running < atOnce {
                 state.running += 1

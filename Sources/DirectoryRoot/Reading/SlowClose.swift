@@ -1,5 +1,4 @@
 import CSyscalls
-import Dispatch
 import Synchronization
 
 #if canImport(Darwin)
@@ -50,13 +49,14 @@ enum SlowClose {
         if isFar { count.wrappingAdd(1, ordering: .relaxed) }
         let worker = lines.withLock { $0[device, default: Line()].add(descriptor) }
         guard let worker else { return }
-        // A queue of its own has a thread of its own, which no other work waits for.
-        DispatchQueue(label: "close").async {
+        let isStarted = OwnThread.start("close") {
             while let descriptor = next(on: device, for: worker) {
                 _ = sys_close(descriptor)
                 if isFar { count.wrappingSubtract(1, ordering: .relaxed) }
             }
         }
+        // If no thread can be started now, the next descriptor to be closed has another try.
+        if !isStarted { lines.withLock { _ = $0[device]?.busy.remove(worker) } }
     }
 
     private static func next(on device: UInt64, for worker: Int) -> Int32? {

@@ -33,8 +33,7 @@ final class FarLooks: Sendable {
     func run<Answer: Sendable>(on device: UInt64, _ body: @escaping @Sendable () -> Answer) -> Answer? {
         guard !hung.withLock({ $0.contains(device) }) else { return nil }
         let look = Look<Answer>()
-        // A queue of its own has a thread of its own, which no other work waits for.
-        DispatchQueue(label: "look").async { [self] in
+        let isStarted = OwnThread.start("look") { [self] in
             let answer = body()
             look.state.withLock { state in
                 if case .left = state { _ = hung.withLock { $0.remove(device) } }
@@ -42,6 +41,7 @@ final class FarLooks: Sendable {
             }
             look.end.signal()
         }
+        guard isStarted else { return nil }
         _ = look.end.wait(timeout: .now() + Self.patience)
         return look.state.withLock { state in
             if case .given(let answer) = state { return answer }

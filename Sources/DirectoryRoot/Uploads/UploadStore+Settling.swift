@@ -50,8 +50,7 @@ extension UploadStore {
         }
         if isFree {
             let done = DispatchSemaphore(value: 0)
-            // A queue of its own has a thread of its own.
-            DispatchQueue(label: "settle").async { [self] in
+            let isStarted = OwnThread.start("settle") { [self] in
                 var attempts = Attempts()
                 for id in ids { attempts.run { () throws(RootError) in try settle(id) } }
                 var failure: RootError?
@@ -59,7 +58,12 @@ extension UploadStore {
                 settling.withLock { $0 = (false, failure) }
                 done.signal()
             }
-            _ = done.wait(timeout: .now() + .seconds(1))
+            if isStarted {
+                _ = done.wait(timeout: .now() + .seconds(1))
+            } else {
+                // The next sweep has another try.
+                settling.withLock { $0.isUnderWay = false }
+            }
         }
         let failure = settling.withLock { settling in
             defer { settling.failure = nil }

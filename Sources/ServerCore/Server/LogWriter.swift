@@ -1,3 +1,4 @@
+import DirectoryRoot
 import Dispatch
 import Synchronization
 
@@ -20,18 +21,24 @@ final class LogWriter: Sendable {
         var lines: [UInt8] = []
         var clock = LogClock()
         var isWriting = false
+        var hasThread = false
         var dropped = 0
     }
 
     private let state = Mutex(State())
     /// The write function; locked while lines are taken and written, so that they keep their order.
     private let output: Mutex<@Sendable ([UInt8]) -> Void>
-    /// A thread of its own: whoever reads the lines may stop, and nothing else must wait for that.
-    private let queue = DispatchQueue(label: "access log")
+    /// Wakes the thread that writes.
+    ///
+    /// One of its own: whoever reads the lines may stop, and nothing else must wait for that. It stays when it has
+    /// nothing to do: a moment may come when the system has no other to give.
+    private let wake = DispatchSemaphore(value: 0)
 
     init(write: @escaping @Sendable ([UInt8]) -> Void) {
         output = Mutex(write)
     }
+
+    deinit { wake.signal() }
 
     /// Adds a line, to be written soon.
     func add(_ record: AccessRecord, _ format: AccessLog.Format) {
@@ -41,16 +48,29 @@ final class LogWriter: Sendable {
                 return false
             }
             record.write(format, at: &state.clock, to: &state.lines)
+            // If no thread can be started now, the next line has another try.
+            if !state.hasThread { state.hasThread = startThread() }
             defer { state.isWriting = true }
             return !state.isWriting
         }
-        if begins { queue.async { self.drain() } }
+        if begins { wake.signal() }
+    }
+
+    private func startThread() -> Bool {
+        OwnThread.start("access log") { [weak self, wake] in
+            while true {
+                wake.wait()
+                guard let self else { return }
+                drain()
+            }
+        }
     }
 
     /// Writes what is still waiting, at the end, unless that takes longer than `limit`.
     func flush(within limit: Duration) {
-        // The other thread may be blocked for good.
-        DispatchQueue(label: "end of the access log").run(within: limit) { _ = self.writeAll() }
+        // The thread may be blocked for good.
+        let end = ContinuousClock.now + limit
+        while state.withLock({ $0.isWriting }), ContinuousClock.now < end { usleep(1_000) }
     }
 
     private func drain() {

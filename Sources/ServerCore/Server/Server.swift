@@ -81,7 +81,8 @@ public final class Server: Sendable {
         guard let runtime = state.withLock({ $0.runtime }) else { return }
         let housekeeping = Housekeeping(
             root: configuration.root, io: runtime.engine.io, logger: configuration.logger)
-        let keeping = Task { await housekeeping.keep() }
+        // On its threads: those of libdispatch could have one of these wait until the system has another for them.
+        let keeping = Task(executorPreference: runtime.engine.pool) { await housekeeping.keep() }
         let contexts = runtime.contexts
         let watching = Task { await contexts?.watch(every: .seconds(2)) }
         defer {

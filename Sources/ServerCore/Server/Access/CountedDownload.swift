@@ -1,4 +1,4 @@
-import Dispatch
+import DirectoryRoot
 import Synchronization
 
 /// One use of a share link, counted before it is known whether it succeeds.
@@ -14,8 +14,8 @@ final class CountedDownload: Sendable {
 
     deinit {
         guard !isSettled.load(ordering: .relaxed) else { return }
-        // The last reference may be released on an event loop.
-        DispatchQueue.global(qos: .utility).async(execute: giveBack)
+        // The last reference may be released on an event loop. Without a thread, the use counts as one that succeeded.
+        _ = OwnThread.start("give back", giveBack)
     }
 
     /// Reports the result, on a thread that may wait for the disk.

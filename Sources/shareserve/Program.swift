@@ -64,7 +64,7 @@ enum Program {
 
     /// Serves until the end.
     ///
-    /// The first thread waits here for good, in a plain system call. Swift's own asynchronous main would leave it
+    /// The first thread waits here for signals, in a plain system call. Swift's own asynchronous main would leave it
     /// behind as a thread that glibc takes for ended, and that keeps root's rights when all others give them up.
     private static func serve(_ words: [String]) -> Never {
         // Anything else that the words ask for, and any error in them, is handled by the command with the
@@ -74,6 +74,7 @@ enum Program {
         }
         do {
             let (settings, logger) = try command.prepare()
+            Signals.hold()
             Task.detached {
                 do {
                     try await ServeCommand.serve(settings, logger)
@@ -82,9 +83,7 @@ enum Program {
                     end(error, command: SectionedServeCommand.self)
                 }
             }
-            while true {
-                pause()
-            }
+            Signals.receive()
         } catch {
             end(error, command: SectionedServeCommand.self)
         }

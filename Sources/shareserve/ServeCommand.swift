@@ -3,7 +3,6 @@ import CSyscalls
 import DirectoryRoot
 import Logging
 import ServerCore
-import UnixSignals
 import WebDAV
 import WebUploader
 
@@ -100,11 +99,11 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         server.add(WebDAVHandler(options: try WebDAVOptions(settings)))
         // Asked before the other handlers: for files and folders, and for resumable uploads.
         server.add(uploader)
-        let arriving: UnixSignalsSequence
+        let arriving: AsyncStream<Int32>
         do {
             // Before the first request is accepted: it would otherwise be answered with root's rights.
             let addresses = try await server.start { try Confinement.becomeUser(settings) }
-            arriving = await Signals.trap()
+            arriving = Signals.trap()
             startup.announce(
                 addresses, redirectPort: server.redirectPort, fingerprint: server.certificateFingerprint)
         } catch let error as ListenError {

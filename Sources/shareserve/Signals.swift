@@ -3,7 +3,6 @@ import Dispatch
 import Logging
 import ServerCore
 import Synchronization
-import UnixSignals
 
 #if canImport(Darwin)
     import Darwin
@@ -25,7 +24,7 @@ final class Signals: Sendable {
     }
 
     /// The result of ``trap()``.
-    let arriving: UnixSignalsSequence
+    let arriving: AsyncStream<Int32>
     let server: Server
     /// How long running transfers may go on after the first signal to end.
     let grace: Duration
@@ -40,7 +39,7 @@ final class Signals: Sendable {
     private let isReloadDue = Atomic<Bool>(false)
 
     init(
-        arriving: UnixSignalsSequence, server: Server, grace: Duration, logger: Logger, accessLog: AccessLog?,
+        arriving: AsyncStream<Int32>, server: Server, grace: Duration, logger: Logger, accessLog: AccessLog?,
         readings: [Reading]
     ) {
         self.arriving = arriving
@@ -57,36 +56,94 @@ final class Signals: Sendable {
         for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
     }
 
+    /// Where signals are queued until they are obeyed; nil while they have their default action.
+    private static let queue = Mutex<AsyncStream<Int32>.Continuation?>(nil)
+
+    private static let ending = set([SIGTERM, SIGINT])
+
+    /// Has the signals wait for ``receive()``; to be called while there is only one thread, whose mask all others get.
+    static func hold() { mask(SIG_BLOCK, [SIGTERM, SIGINT, SIGHUP, SIGALRM]) }
+
+    /// Receives the signals for good.
+    ///
+    /// On the program's first thread: one that exists, whatever the system's state, and that nothing else occupies.
+    static func receive() -> Never {
+        mask(SIG_UNBLOCK, [SIGALRM])
+        var all = set([SIGTERM, SIGINT, SIGHUP])
+        while true {
+            var number: Int32 = 0
+            guard unsafe sigwait(&all, &number) == 0 else { continue }
+            if let queue = queue.withLock({ $0 }) {
+                // While the system has no more threads, the runtime does not return from this.
+                alarm(1)
+                queue.yield(number)
+                alarm(0)
+            } else {
+                mask(SIG_UNBLOCK, [number])
+                raise(number)
+                mask(SIG_BLOCK, [number])
+            }
+        }
+    }
+
+    /// What the alarm does: the next signal to end ends the process at once.
+    private static func endWithTheNext() -> Never {
+        var ending = ending
+        var number = SIGTERM
+        unsafe sigwait(&ending, &number)
+        _exit(128 + number)
+    }
+
     /// Turns off the default action of signals, which would end the process; they are queued here until they are
     /// obeyed.
     ///
     /// To be called before the server's address is announced: a signal may be sent as soon as it is.
-    static func trap() async -> UnixSignalsSequence {
+    static func trap() -> AsyncStream<Int32> {
         _ = terminal
-        return await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        _ = ending
+        signal(SIGALRM) { _ in Signals.endWithTheNext() }
+        let (arriving, queue) = AsyncStream.makeStream(of: Int32.self)
+        Self.queue.withLock { $0 = queue }
+        // Not ignored, as nohup(1) has it: on some systems, an ignored signal does not wait either.
+        signal(SIGHUP) { _ in }
+        return arriving
+    }
+
+    private static func set(_ numbers: [Int32]) -> sigset_t {
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        for number in numbers { unsafe sigaddset(&set, number) }
+        return set
+    }
+
+    private static func mask(_ how: Int32, _ numbers: [Int32]) {
+        var set = set(numbers)
+        unsafe pthread_sigmask(how, &set, nil)
     }
 
     /// A standard stream that was a terminal at the start; nil also if the process was started to survive its terminal,
     /// as by nohup(1).
     ///
-    /// Determined by ``trap()``, since its library ignores the signal from then on.
+    /// Determined by ``trap()``, which changes the signal's action.
     private static let terminal: Int32? = sys_ignores_hangup() ? nil : (0...2).first { isatty($0) == 1 }
 
     /// Obeys signals until the task is cancelled: the first SIGTERM or SIGINT ends gracefully, the second at once.
     ///
     /// SIGHUP reloads, but ends the process if the terminal that it was started in has been closed.
     func obey() async {
-        var isEnding = false
+        var first: Int32?
         for await signal in arriving {
             switch signal {
-            case .sighup where Self.terminal.map({ isatty($0) == 1 }) ?? true: reload()
-            case _ where isEnding:
+            case SIGHUP where Self.terminal.map({ isatty($0) == 1 }) ?? true: reload()
+            // The end of a terminal may send it more than once.
+            case SIGHUP where first == SIGHUP: break
+            case _ where first != nil:
                 accessLog?.flush(within: .seconds(1))
                 finish()
                 // The status of a process that a signal ended, as shells report it.
-                exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
+                exit(128 + (signal == SIGINT ? SIGINT : SIGTERM))
             default:
-                isEnding = true
+                first = signal
                 let server = server
                 let grace = grace
                 Task { await server.shutDown(grace: grace) }

@@ -9,6 +9,7 @@ import os
 import pathlib
 import resource
 import select
+import signal
 import ssl
 import subprocess
 import time
@@ -18,7 +19,7 @@ from hyperframe.frame import DataFrame
 
 from frames import Frames
 from server import wait_until
-from tracing import Trace, traced
+from tracing import Trace, failing, traced
 from wire import ConnectionClosed, Wire, ask
 
 
@@ -678,3 +679,22 @@ def test_looks_at_whole_trees_leave_threads_to_others(serve):
         assert ask(server, "PROPFIND", "/empty/", "Depth: 1").status == 207
         assert all(wire.is_silent(timeout=0.1) for wire in wires)
         assert all(wire.response().status == 207 for wire in wires)
+
+
+def threads_of(server):
+    return sorted(path.read_text().strip() for path in pathlib.Path(f"/proc/{server.pid}/task").glob("*/comm"))
+
+
+def test_no_more_threads(serve):
+    """The runtime's own threads end when there is nothing to do, and it waits for as long as it gets no other."""
+    server = serve()
+    assert ask(server, "PUT", "/a", body="x").status == 201
+    wait_until(lambda: [name for name in threads_of(server) if "qos" in name] == ["-qos.overcommit"], "only its manager is left", 60)
+    with failing(server, "clone", "clone3", error="EAGAIN"):
+        assert ask(server, "GET", "/.shareserve/health").status == 200
+        assert ask(server, "GET", "/a").text == "x"
+        assert ask(server, "PUT", "/b", body="x").status == 201
+        wait_until(lambda: " PUT /b 201 " in server.logged(), "the access log is written")
+        # The first signal to end waits for a thread, too; the next one does not.
+        wait_until(lambda: server.alive() is False or server.signal(signal.SIGTERM), "the process ends", 10)
+    assert server.process.wait() == 143

@@ -28,6 +28,8 @@ final class Engine: Sendable {
     private let inFlight = Atomic<Int>(0)
     private let streams = Atomic<Int>(0)
     private let threadWarning = RareWarning()
+    /// That accepting a connection failed.
+    let acceptWarning = RareWarning()
 
     let counters: Counters
     let accessLog: AccessLog?

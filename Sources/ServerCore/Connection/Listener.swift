@@ -1,4 +1,5 @@
 import CSyscalls
+import Logging
 import NIOCore
 import NIOPosix
 internal import NIOSSL
@@ -10,20 +11,6 @@ internal import NIOSSL
 #else
     import Glibc
 #endif
-
-/// The listening sockets of a server.
-struct ListeningSockets {
-    var channels: [any Channel] = []
-    /// The socket files of those channels that have one.
-    var files: [SocketFile] = []
-
-    /// Stops accepting connections.
-    func close() async {
-        // While a socket is open, no other file can have its inode number.
-        for file in files { file.remove() }
-        for channel in channels { try? await channel.close() }
-    }
-}
 
 /// Opens the listening sockets of a server, which do not accept connections yet.
 struct Listener {
@@ -62,16 +49,15 @@ struct Listener {
                     bound.append(address)
                 case .internet(let host, let port):
                     let wanted = port == 0 ? chosenPort : port
-                    guard
-                        let channel = try await bind(host: host, port: wanted, isOptional: addresses.count > 1)
+                    guard let socket = try await bind(host: host, port: wanted, isOptional: addresses.count > 1)
                     else { continue }
-                    sockets.channels.append(channel)
-                    let real = channel.localAddress?.port ?? wanted
+                    sockets.sockets.append(socket)
+                    let real = socket.port ?? wanted
                     if port == 0 { chosenPort = real }
                     bound.append(.internet(host: host, port: real))
                 }
             }
-            guard !sockets.channels.isEmpty else {
+            guard !sockets.sockets.isEmpty else {
                 throw ListenError.refused(address: "", reason: "there is no address to listen on")
             }
         } catch {
@@ -81,10 +67,13 @@ struct Listener {
         return (sockets, bound)
     }
 
-    private func bind(host: String, port: Int, isOptional: Bool) async throws -> (any Channel)? {
+    private func bind(host: String, port: Int, isOptional: Bool) async throws -> ListeningSocket? {
+        let socket = ListeningSocket(contexts: contexts)
         do {
-            return try await bootstrap(isIPv6: host.contains(":"), contexts: contexts).bind(host: host, port: port)
+            let channel = try await bootstrap(for: socket, isIPv6: host.contains(":")).bind(host: host, port: port)
                 .get()
+            socket.open(channel)
+            return socket
         } catch let error as IOError {
             switch error.errnoCode {
             case EADDRINUSE: throw ListenError.portInUse(host: host, port: port)
@@ -111,8 +100,8 @@ struct Listener {
     /// Not bound by NIO, which removes whatever is at the path when it closes the socket.
     private func bind(path: String, adding sockets: inout ListeningSockets) async throws {
         try await clearStaleSocket(path)
-        let socket = unsafe sys_socket_at(path)
-        switch -socket {
+        let number = unsafe sys_socket_at(path)
+        switch -number {
         case EADDRINUSE: throw ListenError.socketInUse(path: path)
         case ENAMETOOLONG: throw ListenError.refused(address: path, reason: "a socket's path ends at 107 bytes")
         case let error where error > 0:
@@ -121,10 +110,11 @@ struct Listener {
         }
         if let file = SocketFile(path) { sockets.files.append(file) }
         do {
-            sockets.channels.append(
-                try await bootstrap(isIPv6: false, contexts: nil).withBoundSocket(socket).get())
+            let socket = ListeningSocket(contexts: nil)
+            socket.open(try await bootstrap(for: socket, isIPv6: false).withBoundSocket(number).get())
+            sockets.sockets.append(socket)
             // NIO has called it with another backlog; the last call counts, and if it fails, that one does.
-            _ = listen(socket, Self.backlog)
+            _ = listen(number, Self.backlog)
         } catch {
             throw ListenError.refused(address: path, reason: "\(error)")
         }
@@ -147,7 +137,27 @@ struct Listener {
         throw ListenError.socketInUse(path: path)
     }
 
-    private func bootstrap(isIPv6: Bool, contexts: TLSContexts?) -> ServerBootstrap {
+    /// Listens at a socket again whose channel has closed.
+    /// - Parameters:
+    ///   - socket: where the channel was.
+    ///   - number: a duplicate descriptor of it, with those who wait to be accepted.
+    func reopen(_ socket: ListeningSocket, _ number: Int32) {
+        bootstrap(for: socket, isIPv6: false).withBoundSocket(number).whenComplete { result in
+            switch result {
+            case .success(let channel):
+                _ = listen(number, Self.backlog)
+                socket.open(channel)
+                channel.setOption(.autoRead, value: true).whenComplete { _ in }
+            case .failure(let error):
+                engine.logger.critical(
+                    "a socket accepts no more connections: start the server again",
+                    metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    private func bootstrap(for socket: ListeningSocket, isIPv6: Bool) -> ServerBootstrap {
+        let contexts = socket.contexts
         let engine = engine
         let loopStates = loopStates
         return ServerBootstrap(group: group)
@@ -157,7 +167,7 @@ struct Listener {
             // Accepted sockets inherit it: this saves a system call for each connection.
             .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .serverChannelInitializer { channel in
-                let overflow = OverflowHandler(loopStates: loopStates)
+                let overflow = AcceptFailures(listener: self, socket: socket)
                 do {
                     try channel.pipeline.syncOperations.addHandler(overflow)
                 } catch {
@@ -191,35 +201,5 @@ struct Listener {
                     }
                 }
             }
-    }
-}
-
-/// Keeps a listener working when the process has run out of descriptors: idle connections are closed.
-private final class OverflowHandler: ChannelInboundHandler {
-    typealias InboundIn = any Channel
-
-    private let loopStates: LoopStates
-    private var isPaused = false
-
-    init(loopStates: LoopStates) {
-        self.loopStates = loopStates
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let error = error as? IOError, error.errnoCode == EMFILE || error.errnoCode == ENFILE, !isPaused else {
-            return
-        }
-        // Otherwise it would be called again immediately, for ever, until there is a descriptor.
-        isPaused = true
-        let channel = context.channel
-        let loopStates = loopStates
-        // Both fail only on a closed channel, which accepts no connections anyway.
-        try? channel.syncOptions?.setOption(.autoRead, value: false)
-        Task { await loopStates.inEach { $0.freeDescriptors(16) } }
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: .milliseconds(50)) {
-            bound.value.isPaused = false
-            try? channel.syncOptions?.setOption(.autoRead, value: true)
-        }
     }
 }

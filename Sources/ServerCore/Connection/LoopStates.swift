@@ -27,6 +27,11 @@ struct LoopStates: Sendable {
         }
     }
 
+    /// The same, without waiting for it.
+    func tellEach(_ body: @escaping @Sendable (LoopState) -> Void) {
+        for state in states { state.eventLoop.execute { body(state.value) } }
+    }
+
     func memberCount() async -> Int {
         var sum = 0
         for state in states {

@@ -70,7 +70,7 @@ final class Runtime: Sendable {
                     let (plain, more, places) = try await redirect(
                         to: addresses, from: port, configuration, engine, group, loopStates)
                     redirecting = plain
-                    sockets.channels += more.channels
+                    sockets.sockets += more.sockets
                     redirectPort = places.first?.port
                 } catch {
                     await sockets.close()
@@ -93,7 +93,7 @@ final class Runtime: Sendable {
 
     /// Accepts connections, including those that are already waiting.
     func accept() async throws {
-        for listener in sockets.channels { try await listener.setOption(.autoRead, value: true).get() }
+        for socket in sockets.sockets { try await socket.accept() }
     }
 
     /// Listens without TLS at the hosts of `addresses`, and redirects all requests to TLS.

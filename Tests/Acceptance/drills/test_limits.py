@@ -10,6 +10,7 @@ import pathlib
 import resource
 import select
 import signal
+import socket
 import ssl
 import subprocess
 import time
@@ -698,3 +699,36 @@ def test_no_more_threads(serve):
         # The first signal to end waits for a thread, too; the next one does not.
         wait_until(lambda: server.alive() is False or server.signal(signal.SIGTERM), "the process ends", 10)
     assert server.process.wait() == 143
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1", "socket"])
+def test_a_connection_that_cannot_be_accepted(serve, folder, bind):
+    """Linux returns errors of the new connection, which say nothing about those after it."""
+    place = str(folder / "socket") if bind == "socket" else bind
+    server = serve(bind=("127.0.0.1", place) if bind == "socket" else (place,))
+
+    def status():
+        if bind != "socket":
+            return ask(server, "GET", "/.shareserve/health").status
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(20)
+            client.connect(place)
+            client.sendall(b"GET /.shareserve/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return int(client.recv(100).split()[1])
+
+    for error in ["EPROTO", "EPERM", "EINVAL"]:
+        with failing(server, "accept4", error=error, when="1"):
+            assert status() == status() == 200
+    assert server.logged().count("connections wait") == 1
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("error", ["EMFILE", "ENOBUFS", "EPROTO"])
+def test_no_connection_can_be_accepted_for_a_while(serve, error):
+    server = serve()
+    with failing(server, "accept4", error=error), socket.create_connection(("127.0.0.1", server.port)):
+        before = server.cpu_seconds()
+        time.sleep(1)
+        assert server.cpu_seconds() - before < 0.5, "no busy loop"
+    assert ask(server, "GET", "/.shareserve/health").status == 200
+    assert server.logged().count("connections wait") == 1

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "Sockets.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -128,6 +130,26 @@ int64_t sys_raise_file_limit(void) {
         if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
     }
     return limit.rlim_cur > 1048576 ? 1048576 : (int64_t)limit.rlim_cur;
+}
+
+int64_t sys_inherited_files(void) {
+    static _Atomic int64_t known = -1;
+    if (known >= 0) return known;
+#ifdef __APPLE__
+    DIR *folder = opendir("/dev/fd");
+#else
+    DIR *folder = opendir("/proc/self/fd");
+#endif
+    // Without a descriptor for this, there is none for anything else either.
+    if (folder == NULL) return errno == EMFILE ? INT32_MAX : 0;
+    int64_t count = 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        int number = atoi(entry->d_name);
+        if (number > STDERR_FILENO && number != dirfd(folder)) count++;
+    }
+    closedir(folder);
+    known = count;
+    return count;
 }
 
 void sys_lower_file_limit(int64_t most) {

@@ -32,12 +32,14 @@ enum Surroundings {
         if let most = try settings.number("max-open-files", in: fewestFiles...1_048_576) {
             sys_lower_file_limit(Int64(most))
         }
-        let files = sys_raise_file_limit()
+        let (limit, inherited) = (sys_raise_file_limit(), sys_inherited_files())
+        let files = max(0, limit - inherited)
         guard files >= Int64(fewestFiles) else {
+            let besides = inherited > 0 ? ", besides those that were open before it began" : ""
             throw StartError(
                 status: .failed,
                 message:
-                    "the process may have \(files) files open, and needs \(fewestFiles): raise it (ulimit -n, LimitNOFILE=)"
+                    "the process may have \(files) files open, and needs \(fewestFiles)\(besides): raise it (ulimit -n, LimitNOFILE=)"
             )
         }
         let largest = sys_file_size_limit()

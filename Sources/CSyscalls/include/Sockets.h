@@ -27,6 +27,9 @@ extern const int sys_again, sys_not_supported, sys_no_call, sys_invalid;
 int sys_is_memory(int file);
 // The soft limit of open files, raised to the hard one first.
 int64_t sys_raise_file_limit(void);
+// How many files the process was started with, beside its standard streams: counted by the first call, which has to come
+// before it opens any.
+int64_t sys_inherited_files(void);
 // Lowers both limits of open files to `most`; limits that are lower already stay.
 void sys_lower_file_limit(int64_t most);
 // The most bytes that a file may have by the process's limit; -1 without one.

@@ -50,7 +50,7 @@ final class Engine: Sendable {
         rate = other?.rate ?? RateBucket(configuration.limits.totalRate)
         accessLog = configuration.accessLog
         let budget = DescriptorBudget(
-            limit: Int(sys_raise_file_limit()),
+            limit: Int(sys_raise_file_limit() - sys_inherited_files()),
             connections: configuration.limits.connections(
                 areSecure: configuration.tls != nil, memory: UsableMemory.bytes),
             eventLoops: eventLoops)

@@ -232,6 +232,20 @@ def test_as_few_open_files_as_it_needs(serve):
     assert ask(server, "PUT", "/a", body="x").status == 201
 
 
+def test_open_files_of_whoever_starts_it_count(folder):
+    null = os.open(os.devnull, os.O_RDONLY)
+    theirs = [null, *(os.dup(null) for _ in range(59))]
+    try:
+        ended = subprocess.run(
+            [str(binary()), str(folder), "--port", "0", "--bind", "127.0.0.1"], capture_output=True, text=True, timeout=20,
+            pass_fds=theirs, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (150, 150)))
+    finally:
+        for number in theirs:
+            os.close(number)
+    assert ended.returncode == 70
+    assert "may have 90 files open, and needs 96, besides those that were open before it began" in ended.stderr
+
+
 def with_proc(command):
     """Words before a command that have it run where /proc was changed."""
     words = ["unshare", "--mount", "sh", "-c", f'{command} && exec "$@"', "sh"]

@@ -1,5 +1,6 @@
 import CSyscalls
 import Logging
+import ServerCore
 
 #if canImport(Darwin)
     import Darwin
@@ -14,6 +15,8 @@ import Logging
 enum Surroundings {
     /// With fewer open files they cannot be divided among their uses; the lower bound of the setting too.
     private static let fewestFiles = 96
+    /// For the runtime, which would wait for one for ever, the access log, and changes of folders.
+    private static let otherThreads = 6
 
     /// Keeps the umask from closing to the process what it creates itself, such as the state of the share.
     ///
@@ -25,7 +28,8 @@ enum Surroundings {
 
     /// Raises the limit of open files as far as the system and the settings allow, and checks that it suffices.
     ///
-    /// A limit on the size of files is only told: clients get 413 beyond it.
+    /// A limit on the size of files is only told: clients get 413 beyond it. To be called while there is only one
+    /// thread.
     ///
     /// - Throws: ``StartError`` that names what is missing.
     static func check(_ settings: Settings, logger: Logger) throws(StartError) {
@@ -62,5 +66,19 @@ enum Surroundings {
             }
             _ = sys_close(place)
         #endif
+        let wanted = try threads(settings)
+        let threads = Int(sys_startable_threads(Int32(wanted)))
+        guard threads == wanted else {
+            throw StartError(
+                status: .failed,
+                message:
+                    "the process may have \(threads) more threads, and needs \(wanted): raise what limits it (pids.max, TasksMax=, ulimit -u, ulimit -v)"
+            )
+        }
+    }
+
+    private static func threads(_ settings: Settings) throws(StartError) -> Int {
+        let loops = Processors.eventLoops(try settings.number("event-loops", in: 1...1_024) ?? 0)
+        return loops + Processors.ioThreads(try settings.number("io-threads", in: 1...1_024) ?? 0) + otherThreads
     }
 }

@@ -45,10 +45,9 @@ final class Runtime: Sendable {
         _ configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, counters: Counters
     ) async throws -> Runtime {
         let proxies = try TrustedProxies(configuration.access.trustedProxies)
-        let loops = configuration.eventLoops > 0 ? configuration.eventLoops : max(1, Processors.count / 2)
+        let loops = Processors.eventLoops(configuration.eventLoops)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
-        let threads = configuration.ioThreads > 0 ? configuration.ioThreads : min(32, max(8, Processors.count * 4))
-        let pool = PoolThreads(count: threads)
+        let pool = PoolThreads(count: Processors.ioThreads(configuration.ioThreads))
         let engine = Engine(
             configuration: configuration, handlers: handlers, access: access, proxies: proxies, eventLoops: loops,
             pool: pool, counters: counters)

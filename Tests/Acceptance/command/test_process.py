@@ -246,6 +246,22 @@ def test_open_files_of_whoever_starts_it_count(folder):
     assert "may have 90 files open, and needs 96, besides those that were open before it began" in ended.stderr
 
 
+@pytest.mark.root
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers start a thread of their own")
+def test_too_few_threads_are_one_line(folder):
+    def as_somebody():
+        # Root has no such limit, and nobody else runs anything as this user.
+        resource.setrlimit(resource.RLIMIT_NPROC, (4, 4))
+        os.setgid(54321)
+        os.setuid(54321)
+
+    ended = subprocess.run(
+        [str(binary()), str(folder), "--port", "0", "--bind", "127.0.0.1"], capture_output=True, text=True, timeout=20,
+        preexec_fn=as_somebody)
+    assert ended.returncode == 70
+    assert len(ended.stderr.splitlines()) == 1 and "may have 3 more threads, and needs " in ended.stderr
+
+
 def with_proc(command):
     """Words before a command that have it run where /proc was changed."""
     words = ["unshare", "--mount", "sh", "-c", f'{command} && exec "$@"', "sh"]

@@ -115,6 +115,15 @@ final class Runtime: Sendable {
         return (plain, sockets, places)
     }
 
+    /// Waits by a timer of an event loop.
+    ///
+    /// libdispatch's timers wake threads of its own, at the very moments when it looks at these, for which it opens a
+    /// file: it ends the process when it cannot.
+    /// - Throws: when the event loops have ended.
+    func pause(for time: Duration) async throws {
+        try await group.any().scheduleTask(in: TimeAmount(time)) {}.futureResult.get()
+    }
+
     /// Returns when everything has ended.
     func untilEnded() async {
         await withCheckedContinuation { continuation in

@@ -15,6 +15,8 @@ struct Housekeeping: Sendable {
     let root: DirectoryRoot
     let io: IOPool
     let logger: Logger
+    /// Waits for this long; throws when there is nothing to wait for any more.
+    var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     /// Free memory that is worth keeping for the next minute, in bytes.
     private static let spareMemory = 8 << 20
@@ -73,7 +75,7 @@ struct Housekeeping: Sendable {
                     nil
                 }
             if let missing, missing != wasMissing { logger.warning(missing) }
-            try? await Task.sleep(for: Self.interval)
+            do { try await pause(Self.interval) } catch { return }
         }
     }
 }

@@ -80,11 +80,14 @@ public final class Server: Sendable {
         if state.withLock({ $0.runtime == nil }) { try await start() }
         guard let runtime = state.withLock({ $0.runtime }) else { return }
         let housekeeping = Housekeeping(
-            root: configuration.root, io: runtime.engine.io, logger: configuration.logger)
+            root: configuration.root, io: runtime.engine.io, logger: configuration.logger,
+            pause: { try await runtime.pause(for: $0) })
         // On its threads: those of libdispatch could have one of these wait until the system has another for them.
         let keeping = Task(executorPreference: runtime.engine.pool) { await housekeeping.keep() }
         let contexts = runtime.contexts
-        let watching = Task { await contexts?.watch(every: .seconds(2)) }
+        let watching = Task(executorPreference: runtime.engine.pool) {
+            await contexts?.watch(every: .seconds(2)) { try await runtime.pause(for: $0) }
+        }
         defer {
             keeping.cancel()
             watching.cancel()

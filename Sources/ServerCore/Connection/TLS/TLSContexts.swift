@@ -1,6 +1,5 @@
 import CSyscalls
 import DirectoryRoot
-import Dispatch
 import Logging
 internal import NIOSSL
 import Synchronization
@@ -107,17 +106,17 @@ final class TLSContexts: Sendable {
     }
 
     /// Reloads when files have changed, and replaces a self-signed certificate when the clock says that it is not valid,
-    /// until the task is cancelled.
-    func watch(every interval: Duration) async {
-        // A disk that hangs must not block a thread that other tasks need.
-        let queue = DispatchQueue(label: "certificate")
+    /// until the task is cancelled or `pause`, which waits, throws.
+    func watch(every interval: Duration, _ pause: @Sendable (Duration) async throws -> Void) async {
         while !Task.isCancelled {
-            try? await Task.sleep(for: interval)
+            do { try await pause(interval) } catch { return }
+            // A disk that hangs must not block a thread that others need.
             await withCheckedContinuation { continuation in
-                queue.async { [self] in
+                let isStarted = OwnThread.start("certificate") { [self] in
                     reloadIfChanged()
                     continuation.resume()
                 }
+                if !isStarted { continuation.resume() }
             }
         }
     }

@@ -44,9 +44,10 @@ struct OwnCertificate {
         period = parsed.map { ($0.notValidBefore, $0.notValidAfter) }
     }
 
-    /// Whether clients with this machine's clock refuse it because of the time.
+    /// Whether clients with this machine's clock, if it is set, refuse it because of the time.
     var isOfAnotherTime: Bool {
         let now = Date()
+        guard now >= SelfSignedIdentity.earliestClock else { return false }
         return period.map { now < $0.begin || $0.end < now } ?? false
     }
 

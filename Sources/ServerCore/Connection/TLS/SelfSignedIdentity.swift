@@ -18,6 +18,10 @@ struct SelfSignedIdentity {
     private static let name = "tls"
     /// Its validity in seconds: no longer than browsers and Apple's systems accept.
     private static let lifetime = 820.0 * 86_400
+    /// The beginning of 2026.
+    ///
+    /// An earlier clock is not set yet: many a small machine begins in 1970, and learns the time from the network.
+    static let earliestClock = Date(timeIntervalSince1970: 1_767_225_600)
 
     /// The stored one, if it is valid now, for another month and for these names; else a new one, which is stored if
     /// possible.
@@ -41,6 +45,7 @@ struct SelfSignedIdentity {
 
     /// Creates a new one for these host names and numeric addresses, the first of them the subject.
     private static func make(names: [String], _ now: Date) throws -> SelfSignedIdentity {
+        let now = max(now, earliestClock)
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(names.first ?? "shareserve") }
         let alternatives = names.map { name in
@@ -77,8 +82,8 @@ struct SelfSignedIdentity {
             let known = try? certificate.extensions.subjectAlternativeNames
         else { return false }
         // The clock may have been wrong when it was made.
-        let isOfNow =
-            certificate.notValidBefore <= now && now.addingTimeInterval(30 * 86_400) < certificate.notValidAfter
+        let hasBegun = certificate.notValidBefore <= now || now < Self.earliestClock
+        let isOfNow = hasBegun && now.addingTimeInterval(30 * 86_400) < certificate.notValidAfter
         // Addresses change often; the certificate that a person was told to trust stays as long as the names do.
         let hosts = known.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
         return isOfNow && names.allSatisfy { NetworkAddress($0) != nil || hosts.contains($0) }

@@ -746,6 +746,16 @@ def test_who_waits_for_a_digest_gets_nothing_before_it(server, version, fields, 
     assert answer.status == 200 and answer["Repr-Digest"] == f"sha-256=:{digest}:"
 
 
+def test_who_says_no_more_in_http_1_0_gets_all_of_it(serve):
+    server = serve("--limit-rate", "100K")
+    content = os.urandom(300_000)
+    (server.root / "file").write_bytes(content)
+    with Wire(server) as wire:
+        wire.request("GET", "/file", "Want-Repr-Digest: sha-256=10", version="HTTP/1.0")
+        wire.socket.shutdown(socket.SHUT_WR)
+        assert wire.response().body == content
+
+
 def test_who_only_says_no_more_gets_a_digest(server):
     content = os.urandom(3 << 20)
     (server.root / "file").write_bytes(content)

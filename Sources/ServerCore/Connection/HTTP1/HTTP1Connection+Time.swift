@@ -80,19 +80,25 @@ extension HTTP1Connection {
         }
     }
 
+    /// For so many seconds, the work for a client of HTTP/1.0 that has closed its side goes on.
+    private static let patienceWithSilence: UInt32 = 5
+
     /// Sends an interim response while the work for the response would be wasted if the client is gone: a vanished
     /// client answers with a reset, which ends the exchange.
     ///
     /// Only to a client that has closed its side, or has sent further requests already, so that this would not be
-    /// noticed. In HTTP/1.0, which has no interim responses, one that has closed its side counts as gone.
+    /// noticed. In HTTP/1.0, which has no interim responses, one that has closed its side counts as gone after a while.
     private func lookForClient() {
-        guard outstanding == 0, lease == nil, let exchange, exchange.endsWithClient else { return }
+        guard !isAnswering, outstanding == 0, lease == nil, let exchange, exchange.endsWithClient else { return }
         if !isInputClosed, !hasReadPending {
             dropInput()
             readIfUseful()
         }
         guard isInputClosed || !hasReadPending else { return }
-        if head.minorVersion == 0 { return abort() }
+        guard head.minorVersion == 1 else {
+            if loopState.tick &- lastActivity >= Self.patienceWithSilence { abort() }
+            return
+        }
         inform(.processing, ResponseFields(), of: exchange)
     }
 

@@ -36,6 +36,8 @@ final class LogWriter: Sendable {
 
     init(write: @escaping @Sendable ([UInt8]) -> Void) {
         output = Mutex(write)
+        let hasThread = startThread()
+        state.withLock { $0.hasThread = hasThread }
     }
 
     deinit { wake.signal() }
@@ -68,6 +70,10 @@ final class LogWriter: Sendable {
 
     /// Writes what is still waiting, at the end, unless that takes longer than `limit`.
     func flush(within limit: Duration) {
+        guard state.withLock(\.hasThread) else {
+            while writeAll() {}
+            return
+        }
         // The thread may be blocked for good.
         let end = ContinuousClock.now + limit
         while state.withLock({ $0.isWriting }), ContinuousClock.now < end { usleep(1_000) }
